@@ -21,7 +21,7 @@ struct RunTests {
         let running = Task {
             try await ReactorServer(hosting: [], configuration: Self.configuration).run(
                 started: { _ in journal.start() }, closingTime: .milliseconds(10)
-            ) { journal }
+            ) { _ in journal }
         }
         await journal.untilStarted()
         running.cancel()
@@ -37,7 +37,7 @@ struct RunTests {
         let server = ReactorServer(hosting: [], configuration: configuration)
         let opened = Mutex(0)
         await #expect(throws: StartFailure.self) {
-            try await server.run(closingTime: .seconds(30)) {
+            try await server.run(closingTime: .seconds(30)) { _ in
                 opened.withLock { $0 += 1 }
                 return MemoryJournal()
             }

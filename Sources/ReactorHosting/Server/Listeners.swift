@@ -5,6 +5,8 @@ struct Listeners: Sendable {
     let main: Listener<ServerLoop>
     /// Nil without an operations address.
     var operations: Listener<ServerLoop>?
+    /// Nil if the server is no node of a cluster.
+    var links: Listener<LinkDoor>?
 
     func addresses(_ console: ConsoleAccess) -> ServerAddresses {
         let address = main.boundAddress
@@ -15,7 +17,8 @@ struct Listeners: Sendable {
         case (_, .unix): page = "/console"
         }
         return ServerAddresses(
-            main: address.urlText, console: page, operations: operations?.boundAddress.urlText)
+            main: address.urlText, console: page, operations: operations?.boundAddress.urlText,
+            links: links.map { "\($0.boundAddress)" })
     }
 }
 
@@ -27,6 +30,8 @@ struct ServerAddresses: Sendable {
     let console: String?
     /// Nil without an operations address.
     let operations: String?
+    /// Without a scheme; nil if the server is no node of a cluster.
+    let links: String?
 }
 
 extension ListenAddress {

@@ -194,11 +194,12 @@ struct ServerCommand: ParsableCommand {
         let serving = Task {
             try await server.run(reloading: reload) { addresses in
                 let console = addresses.console.map { ", console: \($0)" } ?? ""
+                let links = addresses.links.map { ", links: \($0)" } ?? ""
                 let operations = addresses.operations.map { ", operations: \($0)" } ?? ""
                 Standard.out(
                     """
                     reactor-server listening on \(addresses.main) \
-                    (journal: \(configuration.journal)\(console)\(operations))
+                    (journal: \(configuration.journal)\(console)\(links)\(operations))
 
                     """)
             }

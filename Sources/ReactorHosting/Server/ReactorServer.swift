@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Logging
 internal import Sessions
 internal import Sockets
@@ -65,8 +66,8 @@ public struct ReactorServer: Sendable {
     ) async throws {
         try await run(
             started: started, closingTime: Self.closingTime, reloading: reload
-        ) { () async throws(StartFailure) in
-            try await RunningServer.open(configuration, journals)
+        ) { (member) async throws(StartFailure) in
+            try await RunningServer.open(configuration, journals, as: member)
         }
     }
 
@@ -77,12 +78,12 @@ public struct ReactorServer: Sendable {
     ///   - started: As above.
     ///   - closingTime: The time after the grace time.
     ///   - reload: Reloads the settings on demand; nil if they never change.
-    ///   - open: Opens the journal once the address is bound: a server whose address is in use
-    ///     creates no file.
+    ///   - open: Opens the journal once the addresses are bound: a server whose address is in use
+    ///     creates no file. Its argument is this server as a member of a cluster; nil without links.
     func run(
         started: @Sendable (ServerAddresses) -> Void = { _ in }, closingTime: Duration,
         reloading reload: SettingsReload? = nil,
-        opening open: () async throws(StartFailure) -> any Journal
+        opening open: (Member?) async throws(StartFailure) -> any Journal
     ) async throws {
         let registrations = try RunningServer.registrations(hosted)
         guard authenticator != nil || configuration.authentication == .none else {
@@ -106,13 +107,17 @@ public struct ReactorServer: Sendable {
             }
             operations = try bind(address.listenAddress)
         }
+        var links: BoundSocket?
+        let node = try bindLinks(registrations, &links)
         let server = try RunningServer(
-            registrations: registrations, configuration: configuration, journal: try await open(),
+            registrations: registrations, configuration: configuration,
+            journal: try await open(node?.member),
             authenticator: authenticator, metrics: metrics, tracer: tracer, console: console,
-            hasDemo: hasDemo)
+            hasDemo: hasDemo, node: node)
         let listeners: Listeners
         do {
-            listeners = try await server.listen(socket, operations: operations.take())
+            listeners = try await server.listen(
+                socket, operations: operations.take(), links: links.take())
         } catch {
             try await server.end(nil, within: closingTime)
             throw error
@@ -136,6 +141,23 @@ public struct ReactorServer: Sendable {
             throw ConfigurationFailure(sentences: [configuration.publicRefusal(host)])
         }
         return socket
+    }
+
+    /// Binds the address for other nodes; nil without one.
+    ///
+    /// - Throws: ``ConfigurationFailure`` for settings with which there can be no links,
+    ///   ``StartFailure`` for an address that cannot be bound.
+    private func bindLinks(
+        _ registrations: [Registration], _ bound: inout BoundSocket?
+    ) throws -> LocalNode? {
+        let refusals = configuration.linkRefusals
+        guard refusals.isEmpty else { throw ConfigurationFailure(sentences: refusals) }
+        guard let address = configuration.link?.listenAddress else { return nil }
+        let socket = try RunningServer.bind(address)
+        let node = try LocalNode(
+            configuration, boundTo: socket.address, isLoopback: socket.isLoopback, registrations)
+        bound = consume socket
+        return node
     }
 
     private func untilCancelled() async {
@@ -171,13 +193,16 @@ struct RunningServer {
     private let loops: [EventLoop<ServerLoop>]
     /// The loop of the operations address; nil without one.
     private let operations: EventLoop<ServerLoop>?
+    /// Nil if the server is no node of a cluster.
+    private let entrance: LinkEntrance?
     /// The settings of the start.
     private let configuration: Configuration
 
     init(
         registrations: [Registration], configuration: Configuration, journal: any Journal,
         authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil,
-        tracer: (any RequestTracer)? = nil, console: ConsoleAccess, hasDemo: Bool
+        tracer: (any RequestTracer)? = nil, console: ConsoleAccess, hasDemo: Bool,
+        node: LocalNode? = nil
     ) throws(StartFailure) {
         self.configuration = configuration
         let logger = configuration.logger
@@ -186,7 +211,7 @@ struct RunningServer {
             service = try Service(
                 configuration: configuration, reactors: registrations, journal: journal,
                 authenticator: authenticator, metrics: metrics, tracer: tracer, console: console,
-                hasDemo: hasDemo)
+                hasDemo: hasDemo, node: node)
         } catch {
             throw StartFailure(
                 description: "the owners of sessions cannot be read: \(error.detail)")
@@ -209,6 +234,11 @@ struct RunningServer {
             }
             let hasOperations = configuration.operationsAddress != nil
             operations = hasOperations ? try makeLoop(configuration.loops, "operations") : nil
+            if let node {
+                entrance = try LinkEntrance(node, loops, configuration)
+            } else {
+                entrance = nil
+            }
         } catch {
             throw StartFailure(description: "the event loops could not be made: \(error)")
         }
@@ -223,80 +253,32 @@ struct RunningServer {
 
     private var allLoops: [EventLoop<ServerLoop>] { loops + (operations.map { [$0] } ?? []) }
 
-    static func open(
-        _ configuration: Configuration, _ engines: [JournalEngine] = []
-    ) async throws(StartFailure) -> any Journal {
-        let retention = JournalRetention(
-            records: configuration.historyRecords, bytes: configuration.historyBytes,
-            age: configuration.historyAge.milliseconds)
-        switch configuration.journal {
-        case .memory: return MemoryJournal()
-        case .file(let path):
-            do {
-                return try FileJournal(path: path, retention: retention)
-            } catch {
-                throw StartFailure(description: error.sentence(path))
-            }
-        case .postgres(let address):
-            guard let engine = engines.first else {
-                throw StartFailure(description: JournalEngine.missing)
-            }
-            return try await open(configuration) { () throws(JournalFailure) in
-                try engine.open(address, retention, nil)
-            }
-        }
-    }
-
-    /// Opens a journal. While it is there and cannot commit, it is tried again until the server is
-    /// told to end: a supervisor would start the server again all the same.
-    private static func open(
-        _ configuration: Configuration, by act: () throws(JournalFailure) -> any Journal
-    ) async throws(StartFailure) -> any Journal {
-        while true {
-            do throws(JournalFailure) {
-                return try act()
-            } catch {
-                let sentence =
-                    "\(configuration.journal) can't be used as a journal: \(error.detail)"
-                guard error.isTemporary, !Task.isCancelled else {
-                    throw StartFailure(description: sentence)
-                }
-                configuration.logger.warning("\(sentence); trying again")
-                try? await Task.sleep(for: .seconds(1))
-            }
-        }
-    }
-
-    static func registrations(
-        _ hosted: [Hosted]
-    ) throws(ConfigurationFailure) -> [Registration] {
-        var sentences: [String] = []
-        var registrations: [Registration] = []
-        for one in hosted {
-            switch one.registration {
-            case .success(let registration):
-                if registrations.contains(where: { $0.name == registration.name }) {
-                    sentences.append("two reactors are hosted as \"\(registration.name)\"")
-                }
-                registrations.append(registration)
-            case .failure(let failure):
-                sentences.append(failure.description)
-            }
-        }
-        guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
-        return registrations
-    }
-
-    static func bind(_ address: ListenAddress) throws(StartFailure) -> BoundSocket {
-        do {
-            return try BoundSocket(address)
-        } catch {
-            throw StartFailure(description: "can't listen on \(address): \(error)")
-        }
-    }
-
-    /// Listens at both addresses, or at none.
+    /// Listens at all addresses, or at none.
     func listen(
+        _ socket: consuming BoundSocket, operations bound: consuming BoundSocket?,
+        links: consuming BoundSocket? = nil
+    ) async throws(StartFailure) -> Listeners {
+        // First: a node that is no member yet is not dialled, and one that is has sessions.
+        var entry: Listener<LinkDoor>?
+        if let entrance, let links = links.take() {
+            do {
+                entry = try entrance.listen(links)
+            } catch {
+                throw StartFailure(description: "can't listen: \(error)")
+            }
+        }
+        do {
+            var listeners = try await listenToClients(socket, operations: bound)
+            listeners.links = entry
+            return listeners
+        } catch {
+            entry?.close()
+            await entry?.untilClosed()
+            throw error
+        }
+    }
+
+    private func listenToClients(
         _ socket: consuming BoundSocket, operations bound: consuming BoundSocket?
     ) async throws(StartFailure) -> Listeners {
         let main: Listener<ServerLoop>
@@ -371,6 +353,7 @@ struct RunningServer {
         // Separate tasks: the caller's is cancelled, and a wait for a disk cannot be cancelled.
         Task {
             if let listeners { await drain(listeners.main, grace) }
+            await closeLinks(listeners?.links)
             await stop()
             await stopOperations(listeners?.operations)
             outcome.yield(true)
@@ -411,6 +394,13 @@ struct RunningServer {
         }
         await drain.wait()
         timer.cancel()
+    }
+
+    /// Ends the traffic with other nodes, after the clients of this one.
+    private func closeLinks(_ listener: Listener<LinkDoor>?) async {
+        guard let entrance else { return }
+        await entrance.close(listener)
+        for loop in loops { loop.enqueue { $0.resources.links?.close() } }
     }
 
     /// Saves the states that a restart would otherwise have to reduce again, then ends.

@@ -1,3 +1,4 @@
+import Cluster
 import SampleReactors
 import Storage
 import Synchronization
@@ -37,6 +38,19 @@ struct LocalServer: Sendable {
         _ adjust: (inout Configuration) -> Void = { _ in },
         _ act: (LocalServer) async throws -> Void
     ) async throws {
+        try await with(
+            hosting: hosted, authenticator: authenticator, opening: { _ in journal }, adjust, act)
+    }
+
+    /// The same.
+    ///
+    /// - Parameter open: Opens the journal of the server as a member of a cluster; nil for a server without
+    ///   links.
+    static func with(
+        hosting hosted: [Hosted], authenticator: (any Authenticator)? = nil,
+        opening open: @escaping @Sendable (Member?) -> any Journal,
+        _ adjust: (inout Configuration) -> Void, _ act: (LocalServer) async throws -> Void
+    ) async throws {
         var configuration = Configuration()
         configuration.port = 0
         configuration.loops = 1
@@ -53,8 +67,7 @@ struct LocalServer: Sendable {
                 hosting: hosted, configuration: configuration, authenticator: authenticator)
             try await server.run(
                 started: { started.yield($0.main) }, closingTime: .seconds(600),
-                opening: { journal }
-            )
+                opening: open)
         }
         guard let address = await addresses.first(where: { _ in true }),
             let port = address.split(separator: ":").last.flatMap({ UInt16($0) })

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Sessions
 internal import Sockets
 internal import Wire
@@ -19,6 +20,15 @@ extension HTTPConnection {
     /// Encodes the response after those of the same turn. Outside of a turn it is sent at once.
     func respond(_ response: Response) {
         guard case .waiting(let request, let options) = state else { return }
+        var response = response
+        switch options?.link {
+        case .guest(let origin)?: return answerGuest(response, at: origin)
+        case .forwarded(let forward)?:
+            if let failure = forward.forwarding.failure(inPlaceOf: response.status) {
+                response = .problem(Problem(failure, of: forward.session.text))
+            }
+        case nil: break
+        }
         guard output.isInTurn else { return respondLater { () throws(Problem) in response } }
         let closes = request.closes || loop.service.isDraining
         loop.schedule.count(response.workBytes)
@@ -70,7 +80,7 @@ extension HTTPConnection {
     /// Responds to posted actions after their commit. This is the hot path.
     private func sendReceipt(_ content: Reply.Content) {
         guard case .waiting(let request, let options) = state else { return }
-        guard options?.traceparent == nil else {
+        guard options?.traceparent == nil, options?.link == nil else {
             return respond(Response(content, options, loop.heads.durability))
         }
         let turn = id

@@ -96,17 +96,22 @@ final class HTTPConnection {
 
     /// Ends the connection: its pending work is cancelled.
     func vacate() {
+        if case .vacant = state { return }
+        cancelWork()
+        loop.service.gate(of: listener).ended(identity.peer)
+        release()
+        loop.counters.connectionsClosed += 1
+    }
+
+    func cancelWork() {
         switch state {
-        case .vacant: return
         case .streaming(let stream): stream.cancel()
         case .waiting(_, let options):
             waitingSession(options)?.forget(id.token)
             options?.joint?.cancel()
-        case .reading, .closing: break
+            options?.link?.abandon(on: loop)
+        case .vacant, .reading, .closing: break
         }
-        loop.service.gate(of: listener).ended(identity.peer)
-        release()
-        loop.counters.connectionsClosed += 1
     }
 
     /// Makes the slot vacant.

@@ -2,6 +2,8 @@ internal import Sessions
 
 /// `DELETE /v1/sessions/{id}`. Also deletes a session that cannot be rebuilt.
 enum DeleteSession: SessionEndpoint {
+    static let isForwarded = true
+
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {

@@ -4,6 +4,8 @@ internal import Wire
 
 /// `POST /v1/sessions/{id}/actions`: one action or a batch.
 enum PostActions: SessionEndpoint {
+    static let isForwarded = true
+
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {

@@ -2,6 +2,8 @@ internal import Sessions
 
 /// `PUT /v1/sessions/{id}`: creates the session, or confirms that it exists with the same reactor.
 enum PutSession: SessionEndpoint {
+    static let isForwarded = true
+
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {

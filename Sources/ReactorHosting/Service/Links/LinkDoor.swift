@@ -46,12 +46,9 @@ final class LinkDoor: LoopHandler {
     // MARK: LoopHandler
 
     func opened(_ id: ConnectionID, peer: PeerAddress) {
-        var randomness = SystemRandomNumberGenerator()
-        let nonce = (0..<LinkHandshake.nonceBytes).map { _ in
-            UInt8.random(in: .min ... .max, using: &randomness)
-        }
         let link = IncomingLink(
-            at: identity.node, secret: identity.secret, nonce: nonce,
+            at: identity.node, secret: identity.secret,
+            nonce: LinkHandshake.newNonce(),
             payloadLimitBytes: identity.payloadLimitBytes)
         visitors[id] = Visitor(link: link, address: peer)
         table.setDeadline(id, table.now + identity.handshakeLimit)

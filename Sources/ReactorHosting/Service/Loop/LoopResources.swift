@@ -21,6 +21,9 @@ final class LoopResources {
     let largeBodies = LargeBodies()
     let heap: HeapTrimmer
     let joints = JointConnections()
+    /// Nil if the server is no node of a cluster.
+    var links: LinkTable?
+    let guests = GuestSlots()
     var counters = Counters()
     /// The number of open connections.
     var openCount = 0
@@ -110,7 +113,8 @@ final class LoopResources {
         counters.present = PresentCounts(
             connections: table.count, postponed: schedule.postponedCount + largeBodies.waitingCount,
             inbox: peers.waitingJobs(on: index),
-            sessions: sessions.counts)
+            sessions: sessions.counts, links: links?.count ?? 0,
+            linkBytes: links?.way.sentBytes ?? 0, forwards: links?.way.counts ?? ForwardCounts())
         return counters
     }
 

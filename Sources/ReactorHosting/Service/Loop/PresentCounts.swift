@@ -9,12 +9,19 @@ struct PresentCounts: Sendable {
     /// Jobs of other threads that wait for the loop.
     var inbox = 0
     var sessions = SessionCounts()
+    /// Links to and from other nodes, and the bytes that were sent on them.
+    var links = 0
+    var linkBytes: UInt64 = 0
+    var forwards = ForwardCounts()
 
     mutating func add(_ other: PresentCounts) {
         connections += other.connections
         postponed += other.postponed
         inbox += other.inbox
         sessions.add(other.sessions)
+        links += other.links
+        linkBytes += other.linkBytes
+        forwards.add(other.forwards)
     }
 
     func writeGauges(to text: inout PrometheusWriter) {
@@ -52,6 +59,7 @@ struct PresentCounts: Sendable {
         text.gauge(
             "owned_sessions", "Sessions that this node owns, of a journal with several nodes.",
             sessions.owned)
+        text.gauge("links", "Links to other nodes and from them.", links)
         text.gauges(
             "effects_running", "Running steps of effects, by reactor.", "reactor",
             sessions.runningEffects.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
@@ -73,6 +81,8 @@ struct PresentCounts: Sendable {
         text.counter(
             "unconfirmed_reads", "Reads that were answered without, with an age.",
             sessions.reads.unconfirmed)
+        forwards.write(to: &text)
+        text.counter("link_bytes", "Bytes sent to other nodes.", linkBytes)
         text.histogram(
             "turn_seconds", "Calls of reactors' code on the loops, to the coarse clock's tick.",
             sessions.turns)

@@ -14,6 +14,8 @@ final class ServerLoop: LoopHandler {
     let resources: LoopResources
     /// The connection objects, by the slots of the connection table.
     private var connections: [HTTPConnection] = []
+    /// The connections of guests, by their seats (``GuestSlots``).
+    var guests: [HTTPConnection] = []
 
     init(
         index: Int, service: Service, peers: Peers, loop: EventLoop<ServerLoop>,
@@ -42,6 +44,7 @@ final class ServerLoop: LoopHandler {
         service.watch.add(index, loop.passes, sessions.presentWork)
         setTick()
         if sessions.hasOwners { setLateReads() }
+        resources.links = makeLinks()
     }
 
     var sessions: SessionTable { resources.sessions }
@@ -49,9 +52,17 @@ final class ServerLoop: LoopHandler {
     /// The connection with that id; nil if it has ended.
     func connection(_ id: ConnectionID) -> HTTPConnection? {
         let slot = Int(id.slot)
+        guard slot < connections.count else { return guest(id) }
         // The id of a vacant slot never matches a connection's id.
-        guard slot < connections.count, connections[slot].id == id else { return nil }
+        guard connections[slot].id == id else { return nil }
         return connections[slot]
+    }
+
+    private func guest(_ id: ConnectionID) -> HTTPConnection? {
+        guard let seat = GuestSlots.seat(of: id), seat < guests.count, guests[seat].id == id else {
+            return nil
+        }
+        return guests[seat]
     }
 
     // MARK: LoopHandler
@@ -64,19 +75,35 @@ final class ServerLoop: LoopHandler {
     }
 
     func received(_ id: ConnectionID, _ bytes: RawSpan) {
-        connections[Int(id.slot)].receive(bytes)
+        guard let connection = connection(id) else {
+            resources.links?.received(id, bytes)
+            return
+        }
+        connection.receive(bytes)
     }
 
     func peerFinished(_ id: ConnectionID) {
-        connections[Int(id.slot)].peerFinished()
+        guard let connection = connection(id) else {
+            resources.links?.peerFinished(id)
+            return
+        }
+        connection.peerFinished()
     }
 
     func writable(_ id: ConnectionID) {
-        connections[Int(id.slot)].writable()
+        guard let connection = connection(id) else {
+            resources.links?.writable(id)
+            return
+        }
+        connection.writable()
     }
 
     func closed(_ id: ConnectionID, _ why: CloseReason) {
-        connection(id)?.vacate()
+        guard let connection = connection(id) else {
+            resources.links?.closed(id, why)
+            return
+        }
+        connection.vacate()
     }
 
     func deadlineReached(_ id: ConnectionID) {
@@ -90,6 +117,7 @@ final class ServerLoop: LoopHandler {
     /// Evicts some idle sessions, or trims the heap.
     func timerReached(_ token: UInt64) {
         if token == HeapTrimmer.timer { return resources.heap.timerReached() }
+        if token == LinkTable.timer { return linkTimerReached() }
         if token == Self.lateReads {
             sessions.answerLateReads()
             return setLateReads()
@@ -139,6 +167,7 @@ final class ServerLoop: LoopHandler {
         schedule.servePostponed { connection($0)?.continueReading() }
         sessions.commit()
         flushRelays()
+        resources.links?.flush()
         let isUsedUp = schedule.isRoundUsedUp
         schedule.endRound()
         guard !schedule.isEmpty else { return }
@@ -160,6 +189,7 @@ final class ServerLoop: LoopHandler {
     /// response.
     private func drain() {
         for connection in connections { connection.beginDraining() }
+        for guest in guests { guest.beginDraining() }
         resources.beginDraining()
     }
 

@@ -20,6 +20,9 @@ final class Service: Sendable {
     /// Nil without one.
     let tracer: (any RequestTracer)?
     let tickets = Tickets()
+    /// This server as a node of a cluster; nil if it is none.
+    let node: LocalNode?
+    let dialler = Dialler()
     let clientAddress: ClientAddress
     let rates = RequestRates()
     let console: ConsoleAccess
@@ -47,8 +50,10 @@ final class Service: Sendable {
     init(
         configuration: Configuration, reactors: [Registration], journal: any Journal,
         authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil,
-        tracer: (any RequestTracer)? = nil, console: ConsoleAccess = .nobody, hasDemo: Bool = false
+        tracer: (any RequestTracer)? = nil, console: ConsoleAccess = .nobody, hasDemo: Bool = false,
+        node: LocalNode? = nil
     ) throws(JournalFailure) {
+        self.node = node
         self.console = console
         self.hasDemo = hasDemo
         self.metrics = metrics

@@ -51,6 +51,9 @@ protocol SessionEndpoint: SendableMetatype {
     /// copy (ADR-0049). Default false.
     static func onlyReads(_ request: Request) -> Bool
 
+    /// Whether a request for a session of another node is sent there (ADR-0050). Default false.
+    static var isForwarded: Bool { get }
+
     /// - Returns: The response, or nil if it follows later: from the session, as a ``Reply``.
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
@@ -66,6 +69,7 @@ extension SessionEndpoint {
     static func wantsStream(_ request: Request) -> Bool { false }
     static var loadsSession: Bool { true }
     static func onlyReads(_ request: Request) -> Bool { false }
+    static var isForwarded: Bool { false }
 }
 
 /// The session that a request names, and whether it exists.

@@ -91,7 +91,7 @@ extension Problem {
                 fields: [("Retry-After", "1")])
         case .moved:
             self.init(
-                503, "moved", "nothing was applied: \(failure.detail)",
+                503, Self.movedCode, "nothing was applied: \(failure.detail)",
                 fields: [("Retry-After", "1")])
         case .outcomeUnknown:
             self.init(
@@ -108,10 +108,13 @@ extension Problem {
             fields: [("Retry-After", "1")])
     }
 
+    /// The code of a request that was not served because another node owns its session.
+    static let movedCode = "moved"
+
     /// Why without the node's address: it is no business of clients.
     static func moved(_ id: String) -> Problem {
         Problem(
-            503, "moved", "nothing was applied: another node decides on the session \(id)",
+            503, movedCode, "nothing was applied: another node decides on the session \(id)",
             fields: [("Retry-After", "1")])
     }
 

@@ -106,6 +106,8 @@ final class RequestOptions {
     var joint: JointConnection?
     /// The end of the client's token, after which a stream ends.
     var accessEnd: LoopInstant?
+    /// Nil for a request that concerns this node alone.
+    var link: LinkPart?
     /// The ticket by which the stream is opened.
     var ticket: Ticket?
     var traceparent: String?

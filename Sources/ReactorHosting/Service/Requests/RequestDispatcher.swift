@@ -127,6 +127,12 @@ enum RequestDispatcher {
         }
         let found = sessions.find(session)
         if case .notInMemory = found, endpoint.loadsSession {
+            if let way = connection.loop.links?.way, endpoint.isForwarded,
+                connection.linkPart == nil, let member = way.destination(of: session)
+            {
+                return RequestForwarder.begin(
+                    &request, endpoint, for: session, to: member, on: connection)
+            }
             return try park(&request, endpoint, session, connection)
         }
         let target = SessionTarget(id: session, found: found, access: request.access)
@@ -146,6 +152,11 @@ enum RequestDispatcher {
         }
         let id = connection.id
         let respond = { (found: SessionLookup, age: Age) in
+            if case .elsewhere(let member, _) = found, connection.id == id,
+                RequestForwarder.redirect(endpoint, for: session, to: member, on: connection)
+            {
+                return
+            }
             guard connection.id == id, let request = connection.buffers?.removeParked(loop) else {
                 return
             }

@@ -1,0 +1,78 @@
+internal import Cluster
+internal import Logging
+internal import Sessions
+internal import Sockets
+internal import Storage
+internal import Wire
+
+/// The knowledge of one loop about the way of a request in the cluster: the members, the owners of
+/// which it has heard, and the nodes that seem to be gone.
+final class ClusterWay {
+    let node: Node
+    private let ownership: any Ownership
+    private let logger: Logger
+    private var routes = Routes<SessionID>()
+    var suspicion = Suspicion()
+    private(set) var counts = ForwardCounts()
+    var sentBytes: UInt64 = 0
+    /// When something was reported about a node last.
+    private var reported: [Int64: LoopInstant] = [:]
+
+    /// A node that is not well fails each request that goes to it.
+    private static let reportInterval = Duration.seconds(10)
+
+    init(_ node: Node, _ ownership: any Ownership, _ logger: Logger) {
+        self.node = node
+        self.ownership = ownership
+        self.logger = logger
+    }
+
+    var members: Members { ownership.members }
+
+    var ping: LinkPing { LinkPing(era: members.era, view: 0) }
+
+    /// The member to ask for a session that this node does not have: the owner, if it is known, else the
+    /// session's home. Nil: this node asks the journal.
+    func destination(of session: SessionID) -> Member? {
+        let members = ownership.members
+        guard !members.isAlone else { return nil }
+        let known = routes[session].flatMap { members[$0] }
+        let member = known ?? members.home(of: session.text).flatMap { members[$0] }
+        guard let member, member.node != node, !member.address.isEmpty else { return nil }
+        return member
+    }
+
+    func remember(_ owner: Node, of session: SessionID) {
+        guard routes[session] != owner else { return }
+        routes.remember(owner, of: session)
+    }
+
+    func forget(_ session: SessionID) { routes.forget(session) }
+
+    /// The node that may be deposed for a request that it has not answered.
+    func deposable(_ asked: Node?, of session: SessionID) -> Node? {
+        guard let asked, suspicion.mayDepose(asked, of: session.text, at: .now) else { return nil }
+        return asked
+    }
+
+    /// - Parameter isLate: Whether this process was itself paused.
+    func tick(isLate: Bool) {
+        suspicion.observe(at: .now)
+        suspicion.keep(members)
+    }
+
+    func count(_ outcome: ForwardCounts.Outcome) { counts.count(outcome) }
+
+    /// - Parameter isServed: Whether the guest was answered; false: it was sent to the owner.
+    func countGuest(isServed: Bool) {
+        if isServed { counts.served += 1 } else { counts.moved += 1 }
+    }
+
+    /// Logs a warning, once in a while for each node.
+    func report(_ sentence: String, about node: Int64, at now: LoopInstant) {
+        if let last = reported[node], now - last < Self.reportInterval { return }
+        reported[node] = now
+        if reported.count > 1_000 { reported = [:] }
+        logger.warning("\(sentence)", metadata: ["node": "\(node)"])
+    }
+}

@@ -1,0 +1,108 @@
+internal import Cluster
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+// Requests that come from other nodes or go there. A guest has a connection without a socket, which
+// serves one request; its response becomes an answer on the link.
+extension HTTPConnection {
+    /// The part of the present request in the traffic between nodes.
+    var linkPart: LinkPart? {
+        guard case .waiting(_, let options?) = state else { return nil }
+        return options.link
+    }
+
+    /// Starts to serve a request that came over a link.
+    func beginGuest(_ id: ConnectionID, _ request: LinkRequest, from origin: GuestOrigin) {
+        begin(id, peer: .local, from: .main)
+        loop.openCount += 1
+        let options = RequestOptions()
+        options.link = .guest(origin)
+        state = .waiting(RequestContext(malformedSince: loop.now), options)
+        respondLater { () throws(Problem) in
+            try RequestDispatcher.serve(guest: request, on: self)
+            return nil
+        }
+    }
+
+    /// Passes the response to the node that the client has reached.
+    func answerGuest(_ response: Response, at origin: GuestOrigin) {
+        guard case .waiting(_, let options?) = state else { return }
+        // Nothing was applied, and the other node still has the request.
+        if response.code == Problem.movedCode { return answerGuest(movedTo: nil) }
+        options.endSpan(status: response.status, response.code)
+        loop.links?.answer(origin, LinkAnswer(response))
+        loop.links?.way.countGuest(isServed: true)
+        releaseGuest(origin)
+    }
+
+    func answerGuest(movedTo node: Node?) {
+        guard case .waiting(_, let options?) = state, case .guest(let origin)? = options.link else {
+            return
+        }
+        options.endSpan(status: 503, Problem.movedCode)
+        loop.links?.answer(origin, movedTo: node)
+        loop.links?.way.countGuest(isServed: false)
+        releaseGuest(origin)
+    }
+
+    /// Nobody waits for the answer. A request that has begun takes effect.
+    func abandonGuest(_ origin: GuestOrigin) {
+        cancelWork()
+        releaseGuest(origin)
+    }
+
+    private func releaseGuest(_ origin: GuestOrigin) {
+        loop.guests.free(origin)
+        release()
+    }
+}
+
+extension RequestDispatcher {
+    /// Serves a request that came over a link. Its client was verified by the node that it has reached.
+    static func serve(
+        guest link: LinkRequest, on connection: HTTPConnection
+    ) throws(Problem) {
+        let loop = connection.loop
+        var request = Request()
+        do throws(RequestRefusal) {
+            request.head = try link.readHead(limits: loop.settings.requestLimits)
+        } catch {
+            throw Problem(error)
+        }
+        request.body = link.body
+        guard case .route(let route, let segment) = loop.service.match(request.head, at: .main),
+            case .session(let endpoint) = route.endpoint, endpoint.isForwarded
+        else { throw .notForwarded }
+        request.route = route
+        request.segment = segment
+        request.access = link.access.flatMap { Access($0, at: loop.table.wallClockMilliseconds) }
+        // The nodes differ in --auth, or this one is newer.
+        guard (loop.gate == nil) == (request.access == nil) else { throw .notForwarded }
+        connection.beginGuestRequest(request)
+        let session = try request.readSessionID()
+        guard session.owner(of: loop.peers.count) == loop.index else {
+            return connection.answerGuest(movedTo: nil)
+        }
+        try serve(&request, endpoint, for: session, on: connection)
+    }
+}
+
+extension HTTPConnection {
+    /// The guest's request was read, and its response is due.
+    fileprivate func beginGuestRequest(_ request: Request) {
+        guard case .waiting(_, let options) = state else { return }
+        state = .waiting(RequestContext(request, on: self, origin: 0), options)
+        identity.record(request.head, withLine: false)
+        identity.access = request.access
+        if let tracer = loop.service.tracer { beginTrace(of: request, by: tracer) }
+    }
+}
+
+extension Problem {
+    fileprivate static let notForwarded = Problem(
+        503, "owner_unreachable",
+        "nothing was applied: the node that decides on the session does not accept the request; the "
+            + "nodes differ in their version or their --auth",
+        fields: [("Retry-After", "1")])
+}

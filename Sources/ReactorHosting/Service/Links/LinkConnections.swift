@@ -1,0 +1,53 @@
+internal import Sockets
+internal import Wire
+
+/// The socket of a link that this loop has dialled, and the requests on it.
+final class OutgoingConnection {
+    let far: LinkTable.FarEnd
+    /// Distinguishes it from an earlier link to the same end.
+    let number: UInt64
+    var machine: OutgoingLink
+    var pulse: LinkPulse
+    /// Nil until the system has begun the connection.
+    var socket: ConnectionID?
+    /// Requests that wait until the other node has proved itself.
+    var waiting: [ForwardedRequest] = []
+    var underWay: [UInt32: ForwardedRequest] = [:]
+
+    init(to far: LinkTable.FarEnd, _ number: UInt64, _ machine: OutgoingLink, at now: Int64) {
+        self.far = far
+        self.number = number
+        self.machine = machine
+        pulse = LinkPulse(at: now)
+    }
+}
+
+/// The socket of a link that another node has dialled.
+final class IncomingConnection {
+    let socket: ConnectionID
+    let peer: LinkHandshake.Peer
+    var machine: IncomingLink
+    var pulse: LinkPulse
+    var receivedAt: LoopInstant
+    /// The other node reads too slowly: no further request of it is read.
+    var isPaused = false
+
+    init(
+        _ socket: ConnectionID, _ machine: IncomingLink, from peer: LinkHandshake.Peer,
+        at now: LoopInstant
+    ) {
+        self.socket = socket
+        self.machine = machine
+        self.peer = peer
+        pulse = LinkPulse(at: now.nanoseconds)
+        receivedAt = now
+    }
+}
+
+extension LinkHandshake {
+    /// Random bytes for one handshake.
+    static func newNonce() -> [UInt8] {
+        var randomness = SystemRandomNumberGenerator()
+        return (0..<nonceBytes).map { _ in UInt8.random(in: .min ... .max, using: &randomness) }
+    }
+}

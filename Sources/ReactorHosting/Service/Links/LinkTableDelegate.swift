@@ -1,0 +1,14 @@
+internal import Cluster
+internal import Wire
+
+/// The owner of the requests that links carry.
+protocol LinkTableDelegate: AnyObject {
+    /// The request as it is sent; nil if its client has gone.
+    func request(of forward: ForwardedRequest) -> LinkRequest?
+    func forwarded(_ forward: ForwardedRequest, _ answer: LinkAnswer)
+    func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending)
+    /// Each guest is answered once, unless it leaves.
+    func guestArrived(_ request: LinkRequest, from origin: GuestOrigin)
+    /// Nobody waits for the answer.
+    func guestLeft(_ origin: GuestOrigin)
+}

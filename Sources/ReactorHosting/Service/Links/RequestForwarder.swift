@@ -1,0 +1,186 @@
+internal import Cluster
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+/// Sends requests to the nodes that decide on their sessions, and serves them here if nobody else does.
+///
+/// Design: a request waits at its connection, parked like one whose session is being loaded. How often it
+/// is tried, and which failure its client gets, is decided by ``Forwarding``.
+enum RequestForwarder {
+    /// Parks a request for a session that this node does not have, and sends it on.
+    static func begin(
+        _ request: inout Request, _ endpoint: any SessionEndpoint.Type, for session: SessionID,
+        to member: Member, on connection: HTTPConnection
+    ) {
+        let loop = connection.loop
+        guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
+            return connection.respond(RequestDispatcher.refusal(.tooManyBodies, of: request))
+        }
+        send(makeForward(endpoint, session, on: connection), to: member.node, on: connection)
+    }
+
+    /// Handles a parked request whose session another node owns.
+    ///
+    /// - Returns: False if the request stays here: there are no links, or it is not forwarded.
+    static func redirect(
+        _ endpoint: any SessionEndpoint.Type, for session: SessionID, to member: Member,
+        on connection: HTTPConnection
+    ) -> Bool {
+        let loop = connection.loop
+        guard loop.links != nil, endpoint.isForwarded, connection.buffers?.parked != nil else {
+            return false
+        }
+        switch connection.linkPart {
+        case .guest?:
+            _ = connection.buffers?.removeParked(loop)
+            connection.answerGuest(movedTo: member.node)
+        case .forwarded(let forward)?: redirect(forward, to: member, on: connection)
+        case nil:
+            redirect(makeForward(endpoint, session, on: connection), to: member, on: connection)
+        }
+        return true
+    }
+
+    private static func makeForward(
+        _ endpoint: any SessionEndpoint.Type, _ session: SessionID, on connection: HTTPConnection
+    ) -> ForwardedRequest {
+        // Only stored answers make a repetition harmless, and only posts have them.
+        let head = connection.buffers?.parked?.head
+        let isRepeatable = head?.method == .post && head?.range(of: .idempotencyKey) != nil
+        let forward = ForwardedRequest(
+            of: connection.id, for: session, endpoint,
+            Forwarding(at: connection.loop.now.nanoseconds, isRepeatable: isRepeatable))
+        connection.setOptions { $0.link = .forwarded(forward) }
+        return forward
+    }
+
+    // MARK: Tries
+
+    private static func send(
+        _ forward: ForwardedRequest, to node: Node, on connection: HTTPConnection
+    ) {
+        forward.asked = node
+        forward.forwarding.beginTry()
+        guard let links = connection.loop.links, let member = links.way.members[node],
+            links.send(forward, to: member)
+        else { return fail(forward, forward.forwarding.failure, on: connection) }
+    }
+
+    /// Continues a request whose try has ended without an answer.
+    static func tryEnded(
+        _ forward: ForwardedRequest, _ ending: Forwarding.Ending, on connection: HTTPConnection
+    ) {
+        guard let way = connection.loop.links?.way else { return }
+        let now = connection.loop.now.nanoseconds
+        switch forward.forwarding.next(after: ending, at: now, way.members) {
+        case .send(let node):
+            way.remember(node, of: forward.session)
+            send(forward, to: node, on: connection)
+        case .lookUp:
+            var deposed: Node?
+            if case .moved = ending {
+            } else {
+                deposed = way.deposable(forward.asked, of: forward.session)
+            }
+            lookUp(forward, deposing: deposed, on: connection)
+        case .fail(let failure): fail(forward, failure, on: connection)
+        }
+    }
+
+    /// Claims the session, which may have another owner.
+    private static func lookUp(
+        _ forward: ForwardedRequest, deposing deposed: Node?, on connection: HTTPConnection
+    ) {
+        let (loop, id) = (connection.loop, connection.id)
+        guard let way = loop.links?.way else { return }
+        way.forget(forward.session)
+        let present = loop.sessions.find(forward.session)
+        guard case .notInMemory = present else {
+            return serveHere(forward, present, on: connection)
+        }
+        loop.sessions.wake(forward.session, deposing: deposed) { found in
+            guard connection.id == id, case .forwarded(let present)? = connection.linkPart,
+                present === forward
+            else { return }
+            if case .elsewhere(let member, _) = found {
+                return redirect(forward, to: member, on: connection)
+            }
+            if deposed != nil { way.suspicion.took(forward.session.text, at: .now) }
+            serveHere(forward, found, on: connection)
+        }
+    }
+
+    /// Sends a request to the owner that the journal has named.
+    private static func redirect(
+        _ forward: ForwardedRequest, to member: Member, on connection: HTTPConnection
+    ) {
+        guard let way = connection.loop.links?.way else { return }
+        let next = forward.forwarding.next(
+            after: .moved(member.node), at: connection.loop.now.nanoseconds, way.members)
+        switch next {
+        case .send(let node):
+            way.remember(node, of: forward.session)
+            send(forward, to: node, on: connection)
+        // The owner is no member any more; the journal is not asked the same again.
+        case .lookUp: fail(forward, forward.forwarding.failure, on: connection)
+        case .fail(let failure): fail(forward, failure, on: connection)
+        }
+    }
+
+    // MARK: Ends
+
+    static func answered(
+        _ forward: ForwardedRequest, _ answer: LinkAnswer, on connection: HTTPConnection
+    ) {
+        let loop = connection.loop
+        if let asked = forward.asked { loop.links?.way.remember(asked, of: forward.session) }
+        loop.links?.way.count(.answered)
+        _ = connection.buffers?.removeParked(loop)
+        connection.respondLater { () throws(Problem) in Response(answer) }
+    }
+
+    private static func serveHere(
+        _ forward: ForwardedRequest, _ found: SessionLookup, on connection: HTTPConnection
+    ) {
+        let loop = connection.loop
+        guard let request = connection.buffers?.removeParked(loop) else { return }
+        loop.links?.way.count(.here)
+        connection.respondLater { () throws(Problem) in
+            try forward.endpoint.respond(
+                to: request,
+                for: SessionTarget(id: forward.session, found: found, access: request.access),
+                on: connection)
+        }
+    }
+
+    private static func fail(
+        _ forward: ForwardedRequest, _ failure: Forwarding.Failure, on connection: HTTPConnection
+    ) {
+        let loop = connection.loop
+        loop.links?.way.count(failure == .unreachable ? .unreachable : .outcomeUnknown)
+        _ = connection.buffers?.removeParked(loop)
+        connection.respondLater { () throws(Problem) in
+            throw Problem(failure, of: forward.session.text)
+        }
+    }
+}
+
+extension Problem {
+    /// The problem of a request whose session no node has decided about.
+    init(_ failure: Forwarding.Failure, of session: String) {
+        switch failure {
+        case .unreachable:
+            self.init(
+                503, "owner_unreachable",
+                "nothing was applied: the node that decides on the session \(session) cannot be reached",
+                fields: [("Retry-After", "1")])
+        case .outcomeUnknown:
+            self.init(
+                504, "outcome_unknown",
+                "the request was applied once or not at all: the connection to the node that decides on "
+                    + "the session \(session) has ended; send it again with its Idempotency-Key",
+                fields: [("Retry-After", "1")])
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import Cluster
+internal import Sessions
+internal import Sockets
+internal import Storage
+internal import Wire
+
+// Requests that go to other nodes, and those that come from there.
+extension ServerLoop: LinkTableDelegate {
+    /// Makes the links of this loop; nil if the server is no node of a cluster.
+    func makeLinks() -> LinkTable? {
+        let service = resources.service
+        guard resources.role == .main, let node = service.node,
+            let ownership = service.journal.ownership
+        else { return nil }
+        let way = ClusterWay(node.member.node, ownership, service.configuration.logger)
+        let links = LinkTable(node, way, resources.table) { [loop] address, then in
+            service.dialler.dial(host: address.host, port: address.port, on: loop) {
+                if let links = $0.resources.links { then(links, $1) }
+            }
+        }
+        links.delegate = self
+        return links
+    }
+
+    func request(of forward: ForwardedRequest) -> LinkRequest? {
+        guard let connection = connection(forward.connection),
+            let parked = connection.buffers?.parked
+        else { return nil }
+        return LinkRequest(
+            waitMilliseconds: .max, access: parked.access.map { LinkAccess($0) }, parked.head,
+            body: parked.body, traceparent: connection.span?.traceparent)
+    }
+
+    func forwarded(_ forward: ForwardedRequest, _ answer: LinkAnswer) {
+        guard let connection = waiting(for: forward) else { return }
+        RequestForwarder.answered(forward, answer, on: connection)
+    }
+
+    func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending) {
+        guard let connection = waiting(for: forward) else { return }
+        RequestForwarder.tryEnded(forward, ending, on: connection)
+    }
+
+    /// The connection that waits for the answer; nil if it has ended.
+    private func waiting(for forward: ForwardedRequest) -> HTTPConnection? {
+        guard let connection = connection(forward.connection),
+            case .forwarded(let present)? = connection.linkPart, present === forward
+        else { return nil }
+        return connection
+    }
+
+    func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {
+        guard let id = resources.guests.allocate(for: origin), let seat = GuestSlots.seat(of: id)
+        else {
+            resources.links?.answer(origin, LinkAnswer(.problem(.tooManyGuests)))
+            return
+        }
+        if seat == guests.count { guests.append(HTTPConnection(resources)) }
+        guests[seat].beginGuest(id, request, from: origin)
+    }
+
+    func guestLeft(_ origin: GuestOrigin) {
+        guard let id = resources.guests.id(of: origin) else { return }
+        connection(id)?.abandonGuest(origin)
+    }
+
+    /// Serves the time of links, and of guests that wait until effects have settled.
+    func linkTimerReached() {
+        resources.links?.timerReached()
+        for guest in guests { guest.guestTimerReached() }
+    }
+}
+
+extension HTTPConnection {
+    fileprivate func guestTimerReached() {
+        guard case .waiting(_, let options?) = state, let deadline = options.waitDeadline,
+            loop.now >= deadline
+        else { return }
+        expireWait()
+    }
+}
+
+extension Problem {
+    fileprivate static let tooManyGuests = Problem(
+        503, "too_busy", "nothing was applied: too many requests of other nodes are under way",
+        fields: [("Retry-After", "1")])
+}

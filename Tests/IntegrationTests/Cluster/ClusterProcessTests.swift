@@ -1,0 +1,134 @@
+import Foundation
+import PostgresRig
+import Testing
+
+@Suite("Two servers on one PostgreSQL are one service", .timeLimit(.minutes(15)))
+struct ClusterProcessTests {
+    private struct Nodes {
+        let database: PostgresServer
+        let folder: TemporaryFolder
+
+        /// Starts a node.
+        ///
+        /// - Parameter secret: The character of which its secret consists.
+        func start(secret: String = "s") async throws -> ServerProcess {
+            let path = "\(folder.path)/\(secret)"
+            try String(repeating: secret, count: 32).write(
+                toFile: path, atomically: true, encoding: .utf8)
+            return try await ServerProcess.start(
+                .server,
+                [
+                    "--journal", database.address("reactor"), "--link", "127.0.0.1:0",
+                    "--cluster-secret-file", path, "--loops", "2",
+                ])
+        }
+    }
+
+    private func withNodes(_ body: (Nodes) async throws -> Void) async throws {
+        try await Turnstile.servers.pass {
+            try await body(Nodes(database: try PostgresServer(), folder: TemporaryFolder()))
+        }
+    }
+
+    private func post(
+        _ session: SessionHandle, on server: ServerProcess, key: String
+    ) async throws -> Response {
+        var request = Request.json(
+            "POST", "\(session.path)/actions", "{\"type\":\"alert\",\"message\":\"\(key)\"}")
+        request.fields.append(("Idempotency-Key", key))
+        return try await server.client().send(request)
+    }
+
+    /// Posts until the action is acknowledged, as a client does.
+    private func postUntilAccepted(
+        _ session: SessionHandle, on server: ServerProcess, key: String
+    ) async throws -> Int? {
+        while true {
+            let response = try await post(session, on: server, key: key)
+            if response.status == 200 { return try response.json["version"]?.integer }
+            try #require([503, 504, 409].contains(response.status), "\(response.text)")
+        }
+    }
+
+    private func messages(
+        _ session: SessionHandle, on server: ServerProcess, count: Int
+    ) async throws -> [String] {
+        let stream = try await session.on(server).open(
+            "pulses?after=\(session.created)", [("Accept", "text/event-stream")])
+        return try await stream.next(count).map(\.data)
+    }
+
+    @Test func `posts at any node are one history`() async throws {
+        try await withNodes { nodes in
+            let first = try await nodes.start()
+            let second = try await nodes.start()
+            #expect(first.log.present.output.contains(", links: 127.0.0.1:"))
+            let session = try await first.client().session("alerts")
+            for number in 0..<20 {
+                let server = number.isMultiple(of: 2) ? first : second
+                #expect(
+                    try await postUntilAccepted(session, on: server, key: "\(number)")
+                        == number + 1)
+            }
+            #expect(try await session.read() == session.on(second).read())
+            let page = try await second.client().get("/metrics").text
+            #expect(!page.contains("reactor_forwarded_total{outcome=\"answered\"} 0\n"))
+            for server in [second, first] {
+                server.signal(SIGTERM)
+                #expect(try await server.exit() == .code(0))
+            }
+        }
+    }
+
+    @Test func `a killed owner loses nothing, and the next post is served`() async throws {
+        try await withNodes { nodes in
+            let owner = try await nodes.start()
+            let other = try await nodes.start()
+            let session = try await owner.client().session("alerts")
+            #expect(try await postUntilAccepted(session, on: owner, key: "a") == 1)
+            #expect(try await postUntilAccepted(session, on: other, key: "b") == 2)
+            try await owner.murder()
+            // The first post finds out that nobody listens there.
+            let response = try await post(session, on: other, key: "c")
+            #expect(response.status == 200, "\(response.text)")
+            #expect(try response.json["version"]?.integer == 3)
+            #expect(
+                try await messages(session, on: other, count: 3) == [#""a""#, #""b""#, #""c""#])
+            try await other.murder()
+        }
+    }
+
+    @Test func `a paused owner is deposed, and notices it`() async throws {
+        try await withNodes { nodes in
+            let owner = try await nodes.start()
+            let other = try await nodes.start()
+            let session = try await owner.client().session("alerts")
+            #expect(try await postUntilAccepted(session, on: other, key: "a") == 1)
+            owner.signal(SIGSTOP)
+            #expect(try await postUntilAccepted(session, on: other, key: "b") == 2)
+            owner.signal(SIGCONT)
+            #expect(try await postUntilAccepted(session, on: owner, key: "c") == 3)
+            #expect(try await postUntilAccepted(session, on: other, key: "d") == 4)
+            // A key is one action, whichever node was asked.
+            #expect(try await postUntilAccepted(session, on: owner, key: "b") == 2)
+            let last = try await other.client().get(session.path)
+            #expect(try last.json["version"]?.integer == 4)
+            for server in [owner, other] { try await server.murder() }
+        }
+    }
+
+    @Test func `a node with another secret reaches no owner`() async throws {
+        try await withNodes { nodes in
+            let owner = try await nodes.start()
+            let stranger = try await nodes.start(secret: "t")
+            let session = try await owner.client().session("alerts")
+            #expect(try await postUntilAccepted(session, on: owner, key: "a") == 1)
+            let response = try await post(session, on: stranger, key: "b")
+            #expect(response.status == 503)
+            #expect(try response.json["code"]?.string == "owner_unreachable")
+            #expect(try await postUntilAccepted(session, on: owner, key: "c") == 2)
+            try await owner.log.wait { $0.errors.contains("the same secret") }
+            for server in [owner, stranger] { try await server.murder() }
+        }
+    }
+}

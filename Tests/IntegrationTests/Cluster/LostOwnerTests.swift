@@ -1,0 +1,144 @@
+import Cluster
+import Testing
+import Wire
+
+@testable import ReactorHosting
+
+@Suite(
+    "An owner that is gone, silent or wrong delays a post, and never doubles it",
+    .timeLimit(.minutes(15)))
+struct LostOwnerTests {
+    /// A session of a server that believes it is a peer's.
+    private func withPeer(
+        _ acts: [ScriptedPeer.Act], hasPings: Bool = true, provesItself: Bool = true,
+        _ act: (LocalCluster, ScriptedPeer, SessionHandle) async throws -> Void
+    ) async throws {
+        try await Turnstile.servers.pass {
+            let peer = try ScriptedPeer(acts, hasPings: hasPings, provesItself: provesItself)
+            try await LocalCluster.with(1) { cluster in
+                let session = try await cluster.session(ownedBy: 0)
+                cluster.journal.join(peer.member)
+                cluster.journal.give(session.id, to: peer.node)
+                // The server learns of it by the refusal, and nothing was applied.
+                let refused = try await Self.post(session)
+                #expect(refused.status == 503)
+                #expect(try refused.json["code"]?.string == "moved")
+                try await act(cluster, peer, session)
+            }
+            await peer.end()
+        }
+    }
+
+    private static func post(_ session: SessionHandle, key: String? = nil) async throws -> Response
+    {
+        var request = Request.json(
+            "POST", "\(session.path)/actions", #"{"type":"alert","message":"a"}"#)
+        if let key { request.fields.append(("Idempotency-Key", key)) }
+        return try await session.client.send(request)
+    }
+
+    @Test func `the answer of the owner is the client's`() async throws {
+        let answer = LinkAnswer(
+            status: 418, code: "teapot", fields: [.init("Content-Type", "text/plain")],
+            body: Array("short".utf8))
+        try await withPeer([.answer(answer)]) { _, _, session in
+            let response = try await Self.post(session)
+            #expect(response.status == 418)
+            #expect(response.text == "short")
+            #expect(response.head["Content-Type"] == "text/plain")
+        }
+    }
+
+    @Test func `an owner whose host refuses is deposed at once`() async throws {
+        try await withPeer([]) { cluster, peer, session in
+            await peer.end()
+            let response = try await Self.post(session)
+            #expect(response.status == 200)
+            #expect(try response.json["version"]?.integer == 1)
+            #expect(cluster.journal.deposed == 1)
+        }
+    }
+
+    @Test func `an owner that ends in the middle leaves the outcome open`() async throws {
+        try await withPeer([.end]) { cluster, _, session in
+            let response = try await Self.post(session)
+            #expect(response.status == 504)
+            #expect(try response.json["code"]?.string == "outcome_unknown")
+            #expect(try await Self.post(session).status == 200)
+            #expect(cluster.journal.deposed == 1)
+        }
+    }
+
+    @Test func `a post with a key is asked again`() async throws {
+        try await withPeer([.end]) { cluster, _, session in
+            let response = try await Self.post(session, key: "k")
+            #expect(response.status == 200)
+            #expect(cluster.journal.deposed == 1)
+            let state = try await session.read()
+            #expect(state["version"]?.integer == 1)
+        }
+    }
+
+    @Test func `a 503 after a lost try is a 504`() async throws {
+        let busy = LinkAnswer(status: 503, code: "too_busy")
+        try await withPeer([.close, .answer(busy)]) { cluster, _, session in
+            let response = try await Self.post(session, key: "k")
+            #expect(response.status == 504)
+            #expect(try response.json["code"]?.string == "outcome_unknown")
+            #expect(cluster.journal.deposed == 0, "a link that breaks is no proof")
+        }
+    }
+
+    @Test func `a silent owner is deposed`() async throws {
+        try await withPeer([], hasPings: false) { cluster, _, session in
+            let response = try await Self.post(session, key: "k")
+            #expect(response.status == 200)
+            #expect(cluster.journal.deposed == 1)
+        }
+    }
+
+    @Test func `an owner that does not prove itself has applied nothing`() async throws {
+        try await withPeer([], hasPings: false, provesItself: false) { cluster, _, session in
+            let response = try await Self.post(session)
+            #expect(response.status == 200)
+            #expect(cluster.journal.deposed == 1)
+        }
+    }
+
+    @Test func `nodes that send a request back and forth end it`() async throws {
+        var randomness = SystemRandomNumberGenerator()
+        let nobody = Node(using: &randomness)
+        try await withPeer([.moved(nobody), .moved(nobody), .moved(nobody), .moved(nobody)]) {
+            cluster, _, session in
+            let response = try await Self.post(session)
+            #expect(response.status == 503)
+            #expect(try response.json["code"]?.string == "owner_unreachable")
+            #expect(cluster.journal.deposed == 0)
+        }
+    }
+
+    @Test func `an owner without an address is sent nothing`() async throws {
+        try await withPeer([]) { cluster, _, session in
+            var randomness = SystemRandomNumberGenerator()
+            let hidden = Member(node: Node(using: &randomness), address: "", loops: 1)
+            cluster.journal.join(hidden)
+            cluster.journal.give(session.id, to: hidden.node)
+            // Its home may be the peer, which has no answer: so the owner is asked for by the journal.
+            cluster.journal.leave(cluster.journal.nodes[1])
+            let response = try await Self.post(session)
+            #expect(response.status == 503)
+            #expect(try response.json["code"]?.string == "owner_unreachable")
+        }
+    }
+
+    @Test func `the owner hears of a client that has gone`() async throws {
+        try await withPeer([]) { cluster, peer, session in
+            var raw: RawConnection? = try cluster.servers[0].connect()
+            await raw?.send("POST", "\(session.path)/actions", #"{"type":"alert","message":"a"}"#)
+            #expect(await peer.until("POST \(session.path)/actions"))
+            raw?.makeCloseReset()
+            raw = nil
+            #expect(await peer.until("gone"))
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import Cluster
+import Sockets
+import Wire
+
+@testable import ReactorHosting
+
+/// Another node of a cluster that does what the test says.
+final class ScriptedPeer: Sendable {
+    enum Act: Sendable {
+        case answer(LinkAnswer)
+        case moved(Node)
+        case nothing
+        /// The process ends: the link breaks, and nothing listens any more.
+        case end
+        /// The link breaks.
+        case close
+    }
+
+    let node: Node
+    /// The arrivals: the first line of a request, `gone`, `closed`.
+    let events: AsyncStream<String>
+    private let loop: EventLoop<PeerEnd>
+    private let listener: Listener<PeerEnd>
+
+    /// - Parameters:
+    ///   - acts: One for each request; then nothing.
+    ///   - hasPings: Whether it shows signs of life.
+    ///   - provesItself: Whether it takes part in the handshake.
+    init(
+        _ acts: [Act], hasPings: Bool = true, provesItself: Bool = true
+    ) throws {
+        let (events, event) = AsyncStream.makeStream(of: String.self)
+        var randomness = SystemRandomNumberGenerator()
+        let node = Node(using: &randomness)
+        let loop = try EventLoop<PeerEnd>(label: "peer") {
+            PeerEnd($1, node, acts, hasPings, provesItself) { event.yield($0) }
+        }
+        let listener = try Listener(
+            .tcp(host: "127.0.0.1", port: 0), loops: [loop], maximumConnections: 100)
+        loop.enqueue { $0.ended = { listener.close() } }
+        (self.node, self.events, self.loop, self.listener) = (node, events, loop, listener)
+    }
+
+    var member: Member {
+        Member(node: node, address: "\(listener.boundAddress)", loops: 1)
+    }
+
+    func until(_ wanted: String) async -> Bool {
+        for await event in events where event.hasPrefix(wanted) { return true }
+        return false
+    }
+
+    func end() async {
+        listener.close()
+        await listener.untilClosed()
+        await loop.stop()
+    }
+}
+
+private final class PeerEnd: LoopHandler {
+    let table: ConnectionTable
+    var ended: () -> Void = {}
+    private let node: Node
+    private var acts: [ScriptedPeer.Act]
+    private let hasPings: Bool
+    private let provesItself: Bool
+    private let note: (String) -> Void
+    private var links: [ConnectionID: IncomingLink] = [:]
+
+    init(
+        _ table: ConnectionTable, _ node: Node, _ acts: [ScriptedPeer.Act], _ hasPings: Bool,
+        _ provesItself: Bool, _ note: @escaping (String) -> Void
+    ) {
+        self.table = table
+        self.node = node
+        self.acts = acts
+        self.hasPings = hasPings
+        self.provesItself = provesItself
+        self.note = note
+        if hasPings { timerReached(0) }
+    }
+
+    func opened(_ id: ConnectionID, peer: PeerAddress) {
+        links[id] = IncomingLink(
+            at: node.number, secret: [], nonce: [UInt8](repeating: 9, count: 32),
+            payloadLimitBytes: 1 << 20)
+    }
+
+    func received(_ id: ConnectionID, _ bytes: RawSpan) {
+        guard provesItself, var link = links[id] else { return }
+        let input = unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) }
+        var events: [IncomingLink.Event] = []
+        do {
+            try link.receive(input.span) { events.append($0) }
+        } catch {
+            note("\(error)")
+        }
+        for event in events {
+            switch event {
+            case .request(let stream, let request):
+                note(String(decoding: request.head.prefix { $0 != 0x0d }, as: UTF8.self))
+                guard serve(stream, on: &link) else {
+                    table.close(id, .reset)
+                    links[id] = nil
+                    return
+                }
+            case .gone: note("gone")
+            case .opened, .ping: break
+            }
+        }
+        links[id] = link
+        send(id)
+    }
+
+    /// - Returns: False if the link breaks.
+    private func serve(_ stream: UInt32, on link: inout IncomingLink) -> Bool {
+        switch acts.isEmpty ? .nothing : acts.removeFirst() {
+        case .answer(let answer): link.answer(stream, answer)
+        case .moved(let node): link.answer(stream, LinkMoved(node: node.number))
+        case .nothing: break
+        case .end:
+            ended()
+            return false
+        case .close: return false
+        }
+        return true
+    }
+
+    private func send(_ id: ConnectionID) {
+        guard var link = links[id] else { return }
+        link.sent(table.send(id, link.output.unsent.span))
+        links[id] = link
+    }
+
+    func timerReached(_ token: UInt64) {
+        for id in links.keys {
+            links[id]?.send(LinkPing(era: 1, view: 0))
+            send(id)
+        }
+        table.setTimer(token: 0, at: table.now + .milliseconds(100))
+    }
+
+    func peerFinished(_ id: ConnectionID) { links[id] = nil }
+    func writable(_ id: ConnectionID) { send(id) }
+    func closed(_ id: ConnectionID, _ why: CloseReason) { links[id] = nil }
+    func deadlineReached(_ id: ConnectionID) {}
+    func roundEnded() {}
+}

@@ -1,0 +1,218 @@
+import Cluster
+import Storage
+import Synchronization
+
+/// A journal that several servers of this process write to: a file, and the owners of sessions in
+/// memory.
+final class SharedJournal: Sendable {
+    private struct Ownership {
+        var owner: Node?
+        var epoch: Int64 = 0
+    }
+
+    private struct Book {
+        var members: [Node: Member] = [:]
+        /// In the order in which they came.
+        var nodes: [Node] = []
+        var sessions: [String: Ownership] = [:]
+        var deposed = 0
+
+        func owns(_ session: String, _ node: Node, _ epoch: Int64) -> Bool {
+            sessions[session].map { $0.owner == node && $0.epoch == epoch } ?? false
+        }
+    }
+
+    fileprivate let file: FileJournal
+    private let book = Mutex(Book())
+
+    init(_ folder: TemporaryFolder) throws {
+        file = try FileJournal(path: folder.path + "/shared.sqlite")
+    }
+
+    // MARK: The script
+
+    /// A node of the test, which is no server. Its sessions are those that the test gives it.
+    func join(_ member: Member) {
+        book.withLock {
+            $0.members[member.node] = member
+            $0.nodes.append(member.node)
+        }
+    }
+
+    /// All nodes that have joined, in order.
+    var nodes: [Node] { book.withLock { $0.nodes } }
+
+    func leave(_ node: Node) {
+        book.withLock { book in
+            book.members[node] = nil
+            for (session, ownership) in book.sessions where ownership.owner == node {
+                book.sessions[session]?.owner = nil
+            }
+        }
+    }
+
+    func give(_ session: String, to node: Node) {
+        book.withLock { book in
+            book.sessions[session, default: Ownership()].owner = node
+            book.sessions[session]?.epoch += 1
+        }
+    }
+
+    func owner(of session: String) -> Node? { book.withLock { $0.sessions[session]?.owner } }
+
+    /// The number of sessions that were taken from a member.
+    var deposed: Int { book.withLock { $0.deposed } }
+
+    func members(seenBy own: Member) -> Members {
+        book.withLock { book in
+            Members(
+                own: own,
+                others: book.members.values.filter { $0.node != own.node }.sorted {
+                    $0.node.number < $1.node.number
+                })
+        }
+    }
+
+    func close() async { await file.close() }
+
+    // MARK: Statements
+
+    fileprivate func fenced(_ batch: Batch, of node: Node) -> [SessionKey: Refusal] {
+        book.withLock { book in
+            var fenced: [SessionKey: Refusal] = [:]
+            for run in batch.runs {
+                if run.after == nil {
+                    book.sessions[run.key.session] = Ownership(owner: node, epoch: 1)
+                } else if !book.owns(run.key.session, node, run.epoch) {
+                    fenced[run.key] = .moved(book.sessions[run.key.session]?.owner)
+                }
+            }
+            for end in batch.expected where !book.owns(end.key.session, node, end.epoch) {
+                fenced[end.key] = .moved(book.sessions[end.key.session]?.owner)
+            }
+            return fenced
+        }
+    }
+
+    /// The epoch of the new ownership, or the owner that stays.
+    fileprivate func claim(
+        _ session: String, by node: Node, deposing deposed: Node?
+    ) -> Result<Int64, Elsewhere> {
+        book.withLock { book in
+            var ownership = book.sessions[session] ?? Ownership()
+            if let owner = ownership.owner, owner != node, book.members[owner] != nil {
+                guard owner == deposed else { return .failure(Elsewhere(owner: owner)) }
+                book.deposed += 1
+            }
+            ownership.owner = node
+            ownership.epoch += 1
+            book.sessions[session] = ownership
+            return .success(ownership.epoch)
+        }
+    }
+
+    fileprivate func release(_ sessions: [OwnedSession], of node: Node) {
+        book.withLock { book in
+            for session in sessions where book.owns(session.key.session, node, session.epoch) {
+                book.sessions[session.key.session]?.owner = nil
+            }
+        }
+    }
+
+    fileprivate func isOwned(_ one: Confirmation, by node: Node) -> Bool {
+        guard let epoch = one.epoch else { return true }
+        return book.withLock { $0.owns(one.key.session, node, epoch) }
+    }
+
+    fileprivate struct Elsewhere: Error {
+        let owner: Node
+    }
+}
+
+/// The journal as one of the servers sees it.
+final class NodeJournal: Journal, Ownership {
+    let name = "shared"
+    private let shared: SharedJournal
+    private let member: Member
+
+    init(_ shared: SharedJournal, as member: Member) {
+        self.shared = shared
+        self.member = member
+        shared.join(member)
+    }
+
+    var archive: (any Archive)? { shared.file.archive }
+    var failure: JournalFailure? { nil }
+    var ownership: (any Ownership)? { self }
+    var members: Members { shared.members(seenBy: member) }
+
+    func close() async { shared.leave(member.node) }
+
+    func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit {
+        let fenced = shared.fenced(batch, of: member.node)
+        return shared.file.commit(batch.removing(fenced)) { verdict in
+            switch verdict {
+            case .committed: ended(Verdict(refusing: fenced))
+            case .partial(let refused):
+                ended(Verdict(refusing: refused.merging(fenced) { $1 }))
+            case .failed: ended(verdict)
+            }
+        }
+    }
+
+    func claim(
+        _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>
+    ) {
+        shared.file.archive?.load(session) { [shared, node = member.node] loaded in
+            switch loaded {
+            case .failure(let failure): return answer(.failure(failure))
+            case .success(nil): return answer(.success(.nothing))
+            case .success(let saved?) where saved.isDeleted: return answer(.success(.ended))
+            case .success: break
+            }
+            switch shared.claim(session, by: node, deposing: deposed) {
+            case .failure(let elsewhere): answer(.success(.elsewhere(elsewhere.owner, nil)))
+            case .success(let epoch):
+                // Behind the claim.
+                shared.file.archive?.load(session) { loaded in
+                    answer(
+                        loaded.map { saved in
+                            guard var saved else { return .nothing }
+                            saved.epoch = epoch
+                            return .owned(saved)
+                        })
+                }
+            }
+        }
+    }
+
+    func release(_ sessions: [OwnedSession], _ answer: @escaping ArchiveAnswer<Void>) {
+        shared.release(sessions, of: member.node)
+        Task { answer(.success(())) }
+    }
+
+    func confirm(
+        _ expected: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>
+    ) {
+        Task {
+            var changes: [String: Change] = [:]
+            for one in expected {
+                let head = await withCheckedContinuation { continuation in
+                    shared.file.archive?.head(of: one.key.session) {
+                        continuation.resume(returning: try? $0.get())
+                    }
+                }
+                let present = head.flatMap { $0.isDeleted ? nil : $0 }
+                guard
+                    present?.key != one.key || present?.end.position != one.position
+                        || !shared.isOwned(one, by: member.node)
+                else { continue }
+                changes[one.key.session] = Change(
+                    head: present, owner: shared.owner(of: one.key.session))
+            }
+            answer(.success(changes))
+        }
+    }
+
+    func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {}
+}

@@ -1,0 +1,46 @@
+import Testing
+import Wire
+
+@testable import ReactorHosting
+
+@Suite("A client is the same at both ends of a link", .timeLimit(.minutes(15)))
+struct LinkAccessTests {
+    @Test(arguments: [
+        Grants.all, Grants(verbs: [], sessions: []),
+        Grants(
+            verbs: [.act, .log], sessions: [.id("a"), .prefix("b-"), .prefix("")],
+            ownSessions: true,
+            reactors: ["r", "s"], pulses: [], actions: ["x"]),
+    ])
+    func `the grants arrive as they were verified`(grants: Grants) throws {
+        let principal = Principal(subject: "ada", grants: grants, expiresAtSeconds: 9_000)
+        let sent = LinkAccess(Access("token", principal, at: 0))
+        var bytes: [UInt8] = []
+        LinkRequest(waitMilliseconds: 0, access: sent, head: [], body: []).append(
+            stream: 1, to: &bytes)
+        var (reader, offset) = (LinkReader(payloadLimitBytes: 1_000), 0)
+        let frame = try #require(try reader.next(bytes.span, at: &offset))
+        let received = try #require(try LinkRequest(frame).access)
+        let access = try #require(Access(received, at: 0))
+        #expect(access.principal == principal)
+        #expect(access.token.isEmpty)
+    }
+
+    @Test func `each verb has a bit of its own`() {
+        let bits = Grants.Verb.allCases.map { verb in
+            let grants = Grants(verbs: [verb], sessions: [])
+            return LinkAccess(
+                Access("", Principal(subject: "a", grants: grants, expiresAtSeconds: 1), at: 0)
+            ).verbs
+        }
+        #expect(Set(bits).count == Grants.Verb.allCases.count)
+        #expect(bits.allSatisfy { $0.nonzeroBitCount == 1 })
+    }
+
+    @Test func `a malformed pattern of sessions is no client`() {
+        let access = LinkAccess(
+            subject: "a", expiresAt: 1, verbs: 1, sessions: ["a b"], ownSessions: false,
+            reactors: nil, pulses: nil, actions: nil)
+        #expect(Access(access, at: 0) == nil)
+    }
+}
