@@ -17,11 +17,15 @@ internal import Cluster
 final class Connection {
     private let raw: OpaquePointer
     private var prepared: [String: String] = [:]
-    /// Whether the server has warned since the last statement began: a commit that succeeds with a
-    /// warning (a cancelled wait for the standby) has not succeeded.
+    /// Whether the wait for a standby was cancelled since the last statement began: a commit that
+    /// succeeds with that warning has not succeeded.
     private var hasWarned = false
     /// The end of the time for the present statement.
     private var deadline = ContinuousClock.now
+    /// The end of the time for all statements; nil: each has its own.
+    var lastDeadline: ContinuousClock.Instant?
+    /// The era of the database when the connection was compared with it; see ``Connector``.
+    var era: Int64 = 0
 
     /// Connects.
     ///
@@ -47,8 +51,9 @@ final class Connection {
         }
         unsafe PQsetNoticeReceiver(
             raw,
-            { context, _ in
-                guard let context = unsafe context else { return }
+            { context, notice in
+                guard let context = unsafe context, unsafe Connection.isCancelledWait(notice)
+                else { return }
                 unsafe Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().hasWarned =
                     true
             }, Unmanaged.passUnretained(self).toOpaque())
@@ -91,17 +96,31 @@ final class Connection {
         return unsafe Rows(try result())
     }
 
-    /// Throws if the last statement has succeeded with a warning: if it was a commit, it has not
-    /// succeeded, and its outcome is unknown.
+    /// Throws if the last statement has succeeded although its wait for a standby was cancelled: if it
+    /// was a commit, it has not succeeded, and its outcome is unknown.
     func refuseWarnings() throws(PostgresFault) {
         guard hasWarned else { return }
         throw PostgresFault(
-            message: "a commit ended with a warning", isBroken: true, isUnanswered: true)
+            message: "a commit's wait for a standby was cancelled", isBroken: true,
+            isUnanswered: true)
+    }
+
+    /// Whether a notice says that a wait for a standby was cancelled. Any trigger may send a warning with
+    /// the same code (01000), and messages are in the server's language, so the function of the
+    /// server that sends it decides. Seen in PostgreSQL 15 to 17: `SyncRepWaitForLSN`.
+    private static func isCancelledWait(_ notice: OpaquePointer?) -> Bool {
+        guard let sender = unsafe PQresultErrorField(notice, Int32(UInt8(ascii: "R"))) else {
+            // A server that does not say it: any warning counts.
+            return true
+        }
+        return unsafe String(cString: sender).hasPrefix("SyncRep")
     }
 
     private func begin(_ limit: Duration) {
         hasWarned = false
-        deadline = ContinuousClock.now + limit
+        let now = ContinuousClock.now
+        deadline = now + limit
+        if let lastDeadline { deadline = min(deadline, lastDeadline) }
     }
 
     private func prepare(

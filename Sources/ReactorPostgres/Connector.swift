@@ -16,6 +16,14 @@ final class Connector: Sendable {
         /// Whether commits wait for a standby.
         var isSynchronous: Bool
         var hasPooler: Bool
+        /// The end of the log that is flushed, in bytes.
+        var flushed: Int64 = 0
+
+        /// Whether this is the same server with less in its log: an older copy of its files. A crash
+        /// loses nothing that was flushed.
+        func lacks(_ earlier: Database) -> Bool {
+            system == earlier.system && timeline == earlier.timeline && flushed < earlier.flushed
+        }
     }
 
     /// A server process, and the time of its start: process ids are used again.
@@ -28,7 +36,15 @@ final class Connector: Sendable {
     let rules: Rules
     /// This process in a cluster; nil: it decides on all sessions.
     let node: Node?
-    private let known = Mutex<Database?>(nil)
+    private let book = Mutex(Book())
+
+    private struct Book {
+        var database: Database?
+        /// Whether another era is being committed: a connection may show data of either.
+        var isChanging = false
+        var losses: UInt64 = 0
+        var watchers: [@Sendable (UInt64) -> Void] = []
+    }
 
     /// The time for one statement of housekeeping, connecting included.
     static let limit = Duration.seconds(5)
@@ -40,7 +56,38 @@ final class Connector: Sendable {
     }
 
     /// The database of the last connection; nil before the first.
-    var database: Database? { known.withLock { $0 } }
+    var database: Database? { book.withLock { $0.database } }
+
+    // MARK: Losses of history
+
+    /// The number of eras that have begun with the first connection or since.
+    var losses: UInt64 { book.withLock { $0.losses } }
+
+    /// Calls `lost` before a connection shows anything of another era.
+    func watchHistory(_ lost: @escaping @Sendable (UInt64) -> Void) {
+        book.withLock { $0.watchers.append(lost) }
+    }
+
+    /// The watchers refer to the loops, and those to the journal.
+    func removeWatchers() { book.withLock { $0.watchers = [] } }
+
+    /// Whether what the connection has shown is of the present era.
+    func isPresent(_ connection: Connection) -> Bool {
+        book.withLock { !$0.isChanging && $0.database?.era == connection.era }
+    }
+
+    /// Records how far the log is flushed; see ``Database/lacks(_:)``.
+    func recordFlushed(_ end: Int64, over connection: Connection) {
+        book.withLock { book in
+            guard var database = book.database, database.era == connection.era else { return }
+            database.flushed = max(end, database.flushed)
+            book.database = database
+        }
+    }
+
+    static let flushed = "pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint"
+
+    // MARK: Connecting
 
     /// - Parameter name: Says in `pg_stat_activity` what the connection is for.
     func connect(
@@ -110,14 +157,23 @@ final class Connector: Sendable {
             SELECT c.identity, (SELECT system_identifier::text FROM pg_control_system()),
                 substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), c.era,
                 current_setting('synchronous_standby_names') <> '', pg_backend_pid()::bigint,
-                (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid())
+                (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()),
+                c.version, \(Self.flushed)
             FROM cluster c
             """, within: Self.limit)
+        let version = found.integer(0, 7)
+        guard version <= Schema.version else {
+            throw PostgresFault(
+                state: Self.refusedState,
+                message: "the tables of the schema \(address.schema) have version \(version), made "
+                    + "by a newer program; this one reads version \(Schema.version)",
+                isBroken: false)
+        }
         let process = found.integer(0, 5)
         let database = Database(
             identity: found.text(0, 0), system: found.text(0, 1), timeline: found.text(0, 2),
             era: found.integer(0, 3), isSynchronous: found.bool(0, 4),
-            hasPooler: process != connection.processID)
+            hasPooler: process != connection.processID, flushed: found.integer(0, 8))
         return (database, Backend(processID: process, started: found.text(0, 6)))
     }
 
@@ -125,16 +181,51 @@ final class Connector: Sendable {
     private func adopt(
         _ found: Database, _ connection: Connection
     ) throws(PostgresFault) {
-        guard rules.contains(.comparesDatabases) || database == nil else { return }
-        if let last = database, last.identity != found.identity {
+        let last = database
+        guard rules.contains(.comparesDatabases) || last == nil else {
+            connection.era = last?.era ?? 0
+            return
+        }
+        if let last, last.identity != found.identity {
             throw PostgresFault(
                 state: Self.refusedState,
                 message: "the schema \(address.schema) has another journal than before; "
                     + "a server that is started anew takes it", isBroken: false)
         }
-        var found = found
-        found.era = try Era(address, connection).bringUpToDate(with: found)
-        known.withLock { $0 = found }
+        if let last, last.system == found.system, found.timeline < last.timeline {
+            throw Self.formerPrimary
+        }
+        var (found, begins) = (found, false)
+        found.era = try Era(address, connection).bringUpToDate(with: found, after: last) {
+            begins = true
+            book.withLock { $0.isChanging = true }
+        }
+        connection.era = found.era
+        try announce(found, begins: begins)
+    }
+
+    /// Another attempt may reach the present one.
+    private static let formerPrimary = PostgresFault(
+        message: "the server is a former primary: another one was promoted since", isBroken: true)
+
+    /// Why within the lock: another connection must not show anything of the era before the watchers
+    /// know of it. They send a message, and return.
+    ///
+    /// - Parameter begins: Whether the era begins with this connection. As the first one of a process it
+    ///   has nobody to notify, and counts.
+    private func announce(_ found: Database, begins: Bool) throws(PostgresFault) {
+        let isFormer = book.withLock { book in
+            let era = book.database?.era ?? found.era
+            // Another connection has found a newer era meanwhile.
+            guard found.era >= era else { return true }
+            book.isChanging = false
+            defer { book.database = found }
+            guard found.era > era || begins && book.database == nil else { return false }
+            book.losses += 1
+            for lost in book.watchers { lost(UInt64(found.era)) }
+            return false
+        }
+        if isFormer { throw Self.formerPrimary }
     }
 
     // MARK: A connection that was lost

@@ -9,10 +9,17 @@ struct Era {
         self.connection = connection
     }
 
-    /// Begins another era if the database has another timeline, or is a copy on another system.
+    /// Begins another era if the database has another timeline, is a copy on another system, or lacks
+    /// what this process has seen in it.
     ///
+    /// - Parameters:
+    ///   - known: The database of the last connection; nil before the first.
+    ///   - willBegin: Called before the commit of another era: what other connections show from then on
+    ///     may be of either.
     /// - Returns: the present era.
-    func bringUpToDate(with found: Connector.Database) throws(PostgresFault) -> Int64 {
+    func bringUpToDate(
+        with found: Connector.Database, after known: Connector.Database?, willBegin: () -> Void
+    ) throws(PostgresFault) -> Int64 {
         let limit = Duration.seconds(60)
         try connection.execute("BEGIN", within: limit)
         let rows = try connection.run(
@@ -22,12 +29,16 @@ struct Era {
         let isNew = timeline.isEmpty
         let isSame = timeline == found.timeline && system == found.system
         let wasSynchronous = rows.bool(0, 3)
-        guard !isSame || wasSynchronous != found.isSynchronous else {
+        let lacks = known.map { found.lacks($0) || era < $0.era } ?? false
+        guard !isSame || wasSynchronous != found.isSynchronous || lacks else {
             try connection.execute("ROLLBACK", within: limit)
             return era
         }
-        if !isNew, !isSame, mayHaveLost(wasSynchronous, isSameSystem: system == found.system) {
-            era += 1
+        let isOther =
+            !isNew && !isSame && mayHaveLost(wasSynchronous, isSameSystem: system == found.system)
+        if isOther || lacks && address.failover != .safe {
+            era = max(era, known?.era ?? 0) + 1
+            willBegin()
             try connection.execute(
                 """
                 UPDATE sessions SET generation =

@@ -43,7 +43,11 @@ final class Lane: @unchecked Sendable {
 
     /// Connects if there is no connection; ends what the last one may have under way.
     func connect() throws(PostgresFault) -> Connection {
-        if let present { return present.connection }
+        if let present {
+            // Of an earlier era: what it still has under way is decided over another one.
+            guard !connector.isPresent(present.connection) else { return present.connection }
+            drop()
+        }
         do throws(PostgresFault) {
             let fresh = try connector.connect("writer")
             if let lost {
@@ -121,6 +125,7 @@ final class Lane: @unchecked Sendable {
                     let isOver = !mayGoOn(
                         until: error.isLock && !isUndecided ? lockDeadline : deadline)
                     switch error.remedy {
+                    case .split where error.isLock && isOver: giveUp(parts, error)
                     case .split where parts.count > 1:
                         let half = parts.count / 2
                         // Those that nobody holds up go first.
@@ -134,9 +139,10 @@ final class Lane: @unchecked Sendable {
                             giveUp(parts, error)
                             continue
                         }
-                        // A part alone that waits for a lock: the others go first.
+                        // A part alone that waits for a lock: the others go first. A server whose
+                        // `lock_timeout` is short must not be asked as fast as it refuses.
                         waiting.insert(parts, at: 0)
-                        if waiting.count == 1 { Self.wait(.milliseconds(50)) }
+                        Self.wait(.milliseconds(50))
                     }
                 }
             }
@@ -165,13 +171,12 @@ final class Lane: @unchecked Sendable {
     private func decideOnce(
         _ parts: [Part], until deadline: ContinuousClock.Instant
     ) throws(PostgresFault) {
-        let era = connector.database?.era
         let connection = try connect()
-        if era != connector.database?.era {
-            // A part that was decided upon a history that may be lost is void.
-            for part in parts where part.after != nil && part.outcome == .open {
-                part.outcome = .refused(part.mayBeWritten ? Self.unknown("another era") : .absent)
-            }
+        // A part that was sent in an earlier era has another generation now, if it is there. One that
+        // was not sent yet is decided by its generation: it may be of this era.
+        for part in parts where part.outcome == .open && part.mayBeWritten {
+            guard let era = part.sentEra, era != connection.era else { continue }
+            part.outcome = .refused(Self.unknown("another era"))
         }
         let left = deadline - ContinuousClock.now
         let limit = max(.milliseconds(100), min(Self.statementLimit, left))
@@ -183,8 +188,18 @@ final class Lane: @unchecked Sendable {
         var rest: [(part: Part, seen: Append.Seen?)]
         do throws(PostgresFault) {
             rest = try append.send(open)
+            guard connector.isPresent(connection) else {
+                // A former primary has let them in.
+                for part in open { part.outcome = .open }
+                throw PostgresFault(message: "history is lost", isBroken: true)
+            }
         } catch {
-            if error.isBroken { for part in open { part.mayBeWritten = true } }
+            if error.isBroken {
+                for part in open {
+                    part.mayBeWritten = true
+                    part.sentEra = part.sentEra ?? connection.era
+                }
+            }
             throw error
         }
         rest.removeAll { part, seen in

@@ -44,21 +44,23 @@ final class Line: @unchecked Sendable {
 
     // MARK: On the queue
 
-    /// Acts once more if a connection was lost that had been made before: it may have been lost long
-    /// ago.
+    /// Acts once more if a connection was lost that had been made before, which may have been long ago,
+    /// and if it was of an earlier era: what it has shown is not believed.
     func run<Value>(
         _ act: (Connection) throws(PostgresFault) -> Value
     ) throws(PostgresFault) -> Value {
         let isNew = connection == nil
         do throws(PostgresFault) {
             let present = try connect()
-            return try act(present)
+            let value = try act(present)
+            if connector.isPresent(present) { return value }
+            connection = nil
         } catch {
             // In any case: it may have been left in the middle of something.
             connection = nil
             guard error.isBroken, !isNew else { throw error }
-            return try run(act)
         }
+        return try run(act)
     }
 
     /// For a second nobody waits again for a database that does not answer.

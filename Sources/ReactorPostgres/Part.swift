@@ -29,6 +29,8 @@ final class Part {
     var outcome = Outcome.open
     /// Whether it was sent, and not answered: it may be in the database.
     var mayBeWritten = false
+    /// The era in which it was first sent without an answer.
+    var sentEra: Int64?
 
     struct SnapshotKey: Hashable {
         var version: UInt64

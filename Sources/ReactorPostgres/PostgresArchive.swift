@@ -155,27 +155,42 @@ private final class Reader: @unchecked Sendable {
         _ answer: @escaping ArchiveAnswer<Value>,
         _ act: @escaping @Sendable (Connection) throws -> Value
     ) {
+        let deadline = ContinuousClock.now + Life.limit
         queue.async { [self] in
-            answer(Result { try attempt(act) }.mapError { JournalFailure(reading: $0) })
+            answer(
+                Result { try attempt(act, until: deadline) }.mapError(JournalFailure.init(reading:))
+            )
         }
     }
 
-    /// A connection that was lost between two reads is no failure.
-    private func attempt<Value>(_ act: (Connection) throws -> Value) throws -> Value {
+    /// A connection that was lost between two reads is no failure, nor is one of an earlier era: what it
+    /// has shown is not believed.
+    ///
+    /// - Parameter deadline: Of the read, the reads before it included: while somebody holds a lock,
+    ///   each of them may wait.
+    private func attempt<Value>(
+        _ act: (Connection) throws -> Value, until deadline: ContinuousClock.Instant
+    ) throws -> Value {
+        guard ContinuousClock.now < deadline else {
+            throw PostgresFault(message: "no answer in time", isBroken: true)
+        }
         let isNew = connection == nil
         do {
             let present = try connection ?? connect()
             connection = present
-            return try act(present)
+            present.lastDeadline = deadline
+            let value = try act(present)
+            if connector.isPresent(present) { return value }
+            connection = nil
         } catch let fault as PostgresFault {
             // In any case: the next read must not find a transaction that is open.
             connection = nil
             guard fault.isBroken, !isNew else { throw fault }
-            return try attempt(act)
         } catch {
             connection = nil
             throw error
         }
+        return try attempt(act, until: deadline)
     }
 
     /// For a second nobody waits again for a database that does not answer.

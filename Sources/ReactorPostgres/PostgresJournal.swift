@@ -95,7 +95,13 @@ package final class PostgresJournal: Journal {
     }
 
     package var figures: JournalMetrics? {
-        queues.reduce(into: JournalMetrics()) { $0.add($1.figures) }
+        var figures = queues.reduce(into: JournalMetrics()) { $0.add($1.figures) }
+        figures.historyLosses = connector.losses
+        return figures
+    }
+
+    package func watchHistory(_ lost: @escaping @Sendable (UInt64) -> Void) {
+        connector.watchHistory(lost)
     }
 
     package func ownedSessions() throws(JournalFailure) -> [String: Int] {
@@ -171,6 +177,7 @@ package final class PostgresJournal: Journal {
         }
         await owners?.close()
         await reader.close()
+        connector.removeWatchers()
     }
 
     /// Trims and removes everything that is due, as it happens once a second.

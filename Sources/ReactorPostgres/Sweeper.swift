@@ -77,6 +77,10 @@ final class Sweeper: @unchecked Sendable {
         do throws(PostgresFault) {
             if connection == nil { connection = try connector.connect("retention").connection }
             guard let connection else { return }
+            guard connector.isPresent(connection) else {
+                self.connection = nil
+                return
+            }
             looks += 1
             try adoptSettings(connection)
             // Many small transactions; what is left then is for the next second.
@@ -89,9 +93,12 @@ final class Sweeper: @unchecked Sendable {
 
     /// Commits may wait for a standby from now on, or no more: another connection finds out.
     private func adoptSettings(_ connection: Connection) throws(PostgresFault) {
-        let isSynchronous = try connection.run(
-            "SELECT current_setting('synchronous_standby_names') <> ''", within: Connector.limit
-        ).bool(0, 0)
+        let found = try connection.run(
+            """
+            SELECT current_setting('synchronous_standby_names') <> '', \(Connector.flushed)
+            """, within: Connector.limit)
+        let isSynchronous = found.bool(0, 0)
+        connector.recordFlushed(found.integer(0, 1), over: connection)
         guard isSynchronous != connector.database?.isSynchronous else { return }
         self.connection = try connector.connect("retention").connection
     }

@@ -43,6 +43,14 @@ package protocol Journal: CommitLane {
 
     /// Who decides on sessions; nil, the default, if this process owns them all.
     var ownership: (any Ownership)? { get }
+
+    /// Calls `lost` with the number of the new era each time that acknowledged history may be lost: a
+    /// standby that lacked it was promoted, or a backup was restored. Every session has another
+    /// generation then. Several callers; default: it never happens.
+    ///
+    /// Invariant: the call precedes every answer and every verdict that is of the new era. An answer to
+    /// a question from before the call may be of either era.
+    func watchHistory(_ lost: @escaping @Sendable (_ era: UInt64) -> Void)
 }
 
 extension Journal {
@@ -57,6 +65,8 @@ extension Journal {
     package var figures: JournalMetrics? { nil }
 
     package var ownership: (any Ownership)? { nil }
+
+    package func watchHistory(_ lost: @escaping @Sendable (_ era: UInt64) -> Void) {}
 
     package func ownedSessions() throws(JournalFailure) -> [String: Int] { [:] }
 

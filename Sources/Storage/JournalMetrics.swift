@@ -21,6 +21,8 @@ package struct JournalMetrics: Sendable, Equatable {
     package var waiting = 0
     /// Whether no commit is possible now.
     package var isFailing = false
+    /// How often acknowledged history may have been lost; see ``Journal/watchHistory(_:)``.
+    package var historyLosses: UInt64 = 0
 
     package init() {
         commits = Array(repeating: 0, count: Self.bounds.count + 1)

@@ -18,6 +18,7 @@ struct CountersTests {
         }
         figures.recordFailure(of: 1)
         figures.waiting = 3
+        figures.historyLosses = 2
         var text = PrometheusWriter()
         counters.write(to: &text)
         figures.write(to: &text)
@@ -57,6 +58,7 @@ struct CountersTests {
         }
         #expect(lines.contains("reactor_journal_batches_total 10"))
         #expect(lines.contains("reactor_journal_failures_total 1"))
+        #expect(lines.contains("reactor_journal_history_losses_total 2"))
         #expect(lines.contains("reactor_journal_waiting 3"))
         let buckets = lines.filter { $0.hasPrefix("reactor_journal_commit_seconds_bucket") }
         // Each has the count of the previous ones too: a value at a bound counts as within.

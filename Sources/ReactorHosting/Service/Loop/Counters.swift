@@ -79,6 +79,9 @@ extension JournalMetrics {
         text.histogram("journal_commit_batches", "Batches in a commit.", sizes)
         text.counter("journal_batches", "Loop iterations that were committed.", batches)
         text.counter("journal_failures", "Batches that were not committed.", failures)
+        text.counter(
+            "journal_history_losses", "Times that acknowledged history may have been lost.",
+            historyLosses)
         text.gauge("journal_waiting", "Batches that wait for a commit to end.", waiting)
         text.gauge("journal_failing", "1 while nothing can be committed.", isFailing ? 1 : 0)
     }

@@ -1,0 +1,225 @@
+import EngineSuite
+import PostgresRig
+import Storage
+import Synchronization
+import Testing
+
+@testable import ReactorPostgres
+
+@Suite("ADR-0047 — PostgreSQL loses history, or is another one", .timeLimit(.minutes(15)))
+struct PostgresLossTests {
+    private final class Heard: Sendable {
+        let eras = Mutex<[UInt64]>([])
+        var all: [UInt64] { eras.withLock { $0 } }
+    }
+
+    /// As if this server were the standby that was promoted.
+    private func promote(_ server: PostgresServer, _ schema: String) throws {
+        try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
+        try server.cutConnections(to: schema)
+    }
+
+    @Test func `a loss is announced before anything of the new era is shown`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let journal = try PostgresJournal(
+            PostgresAddress(server, schema), commitLimit: .seconds(600), looksEvery: nil)
+        let heard = Heard()
+        journal.watchHistory { era in heard.eras.withLock { $0.append(era) } }
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        #expect(try await journal.head("s")?.key.generation == "g1")
+        #expect(heard.all == [])
+        try promote(server, schema)
+        let head = try #require(try await journal.head("s"))
+        #expect(head.key.generation != "g1")
+        #expect(heard.all == [2])
+        #expect(await journal.verdict(on: .mutation("s", 1)) == .partial([.of("s"): .absent]))
+        #expect(journal.figures?.historyLosses == 1)
+        await journal.close()
+    }
+
+    /// The reader's connection is alive, and the writer has begun another era.
+    @Test func `a connection of an earlier era is not believed`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let journal = try PostgresJournal(
+            PostgresAddress(server, schema), commitLimit: .seconds(600), looksEvery: nil)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        for _ in 0..<2 { _ = try await journal.head("s") }
+        let readers =
+            "SELECT pid FROM pg_stat_activity WHERE application_name = '\(schema)/reader'"
+        let before = try server.query(readers).count
+        try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
+        _ = try server.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                + "WHERE application_name = '\(schema)/writer'")
+        let verdict = await journal.verdict(on: .mutation("s", 1))
+        // Whether the server has received the part before it ended the connection is not certain.
+        let isUnknown = verdict.failure(of: .of("s"))?.reason == .outcomeUnknown
+        #expect(isUnknown || verdict == .partial([.of("s"): .absent]), "\(verdict)")
+        #expect(before > 0)
+        #expect(try await journal.head("s")?.key.generation != "g1")
+        await journal.close()
+    }
+
+    /// A loop has loaded a session of the new era, and its lane still has the connection from before.
+    @Test func `a part of the new era is let in over lanes that have not met it`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let journal = try PostgresJournal(
+            PostgresAddress(server, schema), commitLimit: .seconds(600), looksEvery: nil)
+        let lanes = [("a", journal.takeLane()), ("b", journal.takeLane())]
+        for (id, lane) in lanes {
+            #expect(await Pending(Batch(records: [.created(id)]), in: lane).value == .committed)
+        }
+        for _ in 0..<2 { _ = try await journal.head("a") }
+        try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
+        _ = try server.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                + "WHERE application_name = '\(schema)/reader'")
+        for (id, lane) in lanes {
+            let key = try #require(try await journal.head(id)).key
+            #expect(key.generation != "g1")
+            let part = Batch(records: [.mutation(id, 1, generation: key.generation)])
+            #expect(await Pending(part, in: lane).value == .committed)
+        }
+        #expect(journal.figures?.historyLosses == 1)
+        await journal.close()
+    }
+
+    /// Each lane has a part under way when the connections break, and one of them meets the new era first.
+    @Test func `a part that was sent in an earlier era stays unknown, on each lane`() async throws {
+        let server = try PostgresServer.shared.get()
+        let relay = try PostgresRelay(to: server)
+        let schema = server.newSchema()
+        let journal = try PostgresJournal(
+            PostgresAddress(server, schema, by: relay.folder), commitLimit: .seconds(600),
+            looksEvery: nil)
+        let lanes = [("a", journal.takeLane()), ("b", journal.takeLane())]
+        for (id, lane) in lanes {
+            #expect(await Pending(Batch(records: [.created(id)]), in: lane).value == .committed)
+            // The statement is prepared by now: nothing but the part itself is sent.
+            #expect(await Pending(Batch(records: [.mutation(id, 1)]), in: lane).value == .committed)
+        }
+        relay.become(.swallowingAnswers)
+        let pending = lanes.map { id, lane in
+            Pending(Batch(records: [.mutation(id, 2)]), in: lane)
+        }
+        while try server.query("SELECT 1 FROM \(schema).runs").count < 6 {}
+        // Not sent: the lane waits for an answer.
+        let creation = Pending(Batch(records: [.created("c")]), in: lanes[0].1)
+        try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
+        relay.become(.passing)
+        relay.cut()
+        for one in pending {
+            guard case .failed(let failure) = await one.value else {
+                Issue.record("its row has another generation: \(await one.value)")
+                continue
+            }
+            #expect(failure.reason == .outcomeUnknown)
+        }
+        #expect(await creation.value == .committed)
+        for (id, _) in lanes {
+            let head = try #require(try await journal.head(id))
+            #expect(head.key.generation != "g1")
+            #expect(head.end.version == 2, "it was not lost")
+        }
+        #expect(journal.figures?.historyLosses == 1)
+        await journal.close()
+    }
+
+    /// The process was down when the standby was promoted.
+    @Test func `a loss that is found at the start is counted`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let address = try PostgresAddress(server, schema)
+        let first = try PostgresJournal(address, looksEvery: nil)
+        #expect(await first.verdict(on: .created("s")) == .committed)
+        #expect(first.figures?.historyLosses == 0)
+        await first.close()
+        try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
+        let second = try PostgresJournal(address, looksEvery: nil)
+        #expect(second.figures?.historyLosses == 1)
+        #expect(try await second.head("s")?.key.generation != "g1")
+        await second.close()
+        let third = try PostgresJournal(address, looksEvery: nil)
+        #expect(third.figures?.historyLosses == 0)
+        await third.close()
+    }
+
+    /// The log of an older copy of the files ends before what was seen flushed.
+    @Test func `an older copy of the same server has lost history`() {
+        let now = Connector.Database(
+            identity: "a", system: "1", timeline: "00000001", era: 1, isSynchronous: false,
+            hasPooler: false, flushed: 100)
+        var other = now
+        #expect(!other.lacks(now))
+        other.flushed = 99
+        #expect(other.lacks(now))
+        other.timeline = "00000002"
+        #expect(!other.lacks(now), "another timeline is judged by itself")
+    }
+
+    @Test func `tables of a newer program are refused`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let address = try PostgresAddress(server, schema)
+        await (try PostgresJournal(address, looksEvery: nil)).close()
+        try server.execute("UPDATE \(schema).cluster SET version = version + 1")
+        do {
+            _ = try PostgresJournal(address, looksEvery: nil)
+            Issue.record("it would write what it does not know")
+        } catch {
+            #expect(error.detail.contains("made by a newer program"), "\(error.detail)")
+        }
+    }
+
+    /// A trigger that warns, with the code of a cancelled wait.
+    @Test func `another warning is no lost commit`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let journal = try PostgresJournal(
+            PostgresAddress(server, schema), commitLimit: .seconds(600), looksEvery: nil)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        try server.execute(
+            """
+            CREATE FUNCTION \(schema).warn() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE WARNING 'canceling wait' USING ERRCODE = '01000'; RETURN NEW; END $$;
+            CREATE TRIGGER warn BEFORE INSERT ON \(schema).runs FOR EACH ROW
+                EXECUTE FUNCTION \(schema).warn()
+            """)
+        let touched = "SELECT touched FROM \(schema).cluster"
+        let before = try server.query(touched).integer(0, 0)
+        #expect(await journal.verdict(on: .mutation("s", 1)) == .committed)
+        #expect(try server.query(touched).integer(0, 0) == before, "it is no new connection")
+        await journal.close()
+    }
+
+    /// Each attempt waits half a second: halves of many parts would be tried for minutes.
+    @Test func `a table that somebody has locked fails all parts in time`() async throws {
+        // Its own, because its statements are counted.
+        let server = try PostgresServer()
+        let schema = server.newSchema()
+        let journal = try PostgresJournal(PostgresAddress(server, schema), looksEvery: nil)
+        let ids = (0..<200).map { "s\($0)" }
+        #expect(await journal.verdict(on: Batch(records: ids.map { .created($0) })) == .committed)
+        _ = try await journal.head("s0")
+        let other = try server.connection()
+        try other.execute(
+            "BEGIN; LOCK TABLE \(schema).runs IN ACCESS EXCLUSIVE MODE", within: .seconds(600))
+        let rollbacks = "SELECT xact_rollback FROM pg_stat_database WHERE datname = 'postgres'"
+        let before = try server.query(rollbacks).integer(0, 0)
+        let verdict = await journal.verdict(on: Batch(records: ids.map { .mutation($0, 1) }))
+        guard case .failed(let failure) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        #expect(failure.reason == .unavailable)
+        // Halves down to each part would be 399 attempts.
+        #expect(try server.query(rollbacks).integer(0, 0) - before < 100)
+        await #expect(throws: JournalFailure.self) { try await journal.head("s0") }
+        try other.execute("ROLLBACK", within: .seconds(600))
+        #expect(await journal.verdict(on: .mutation("s0", 1)) == .committed)
+        await journal.close()
+    }
+}
