@@ -37,6 +37,12 @@ struct AbsentSessions {
 
     mutating func removeFault(of id: SessionID) { faults[id] = nil }
 
+    /// Forgets everything, because the journal has lost history.
+    mutating func removeAll() {
+        ended = EndedSessions()
+        faults = [:]
+    }
+
     /// Why today's code cannot rebuild the session, if that is known: a request has tried to load it
     /// since the process began, or no hosted reactor has its reactor's name.
     func fault(of line: SavedLine) -> RecoveryFault? {

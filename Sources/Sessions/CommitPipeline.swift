@@ -120,6 +120,8 @@ final class CommitPipeline {
         /// The end of a session that is not in memory. It is not part of a step: its failure does not
         /// fail the commits of other sessions.
         case deletion(SessionID, OwnedSession)
+        /// No batch: a caller that waits for those before it.
+        case barrier(() -> Void)
 
         var steps: [Step] { if case .steps(let steps) = self { steps } else { [] } }
     }
@@ -129,6 +131,20 @@ final class CommitPipeline {
         _ batch: Batch, deleting id: SessionID, _ session: OwnedSession, in table: SessionTable
     ) {
         submit(batch, .deletion(id, session), table)
+    }
+
+    /// The journal has lost history: the outcomes of deletions that it has not ended are unknown, and
+    /// stay so.
+    func abandonDeletions(in table: SessionTable, _ failure: JournalFailure) {
+        var deletions: [(SessionID, OwnedSession)] = []
+        for index in inFlight.indices {
+            guard case .deletion(let id, let session) = inFlight[index] else { continue }
+            deletions.append((id, session))
+            inFlight[index] = .steps([])
+        }
+        for (id, session) in deletions {
+            SessionDeleter(table: table).batchEnded(id, session, failure)
+        }
     }
 
     private func submit(_ batch: Batch, _ flight: Flight, _ table: SessionTable) {
@@ -150,13 +166,18 @@ final class CommitPipeline {
             precondition(isStopped, "the journal ended a batch that it was not given")
             return
         }
-        defer { finishWait() }
+        defer {
+            passBarriers()
+            finishWait()
+        }
         let batch: [Step]
         switch flight {
         case .steps(let steps): batch = steps
         case .deletion(let id, let session):
             return SessionDeleter(table: table).batchEnded(
                 id, session, verdict.failure(of: session.key))
+        // Barriers are removed with the batch before them.
+        case .barrier: return
         }
         switch verdict {
         case .committed: for step in batch where !step.isRolledBack { commit(step) }
@@ -201,6 +222,18 @@ final class CommitPipeline {
         completion = act
     }
 
+    /// Calls `act` when the batches that are submitted now have ended, or when the process ends.
+    func afterSubmitted(_ act: @escaping () -> Void) {
+        if inFlight.isEmpty { act() } else { inFlight.append(.barrier(act)) }
+    }
+
+    private func passBarriers() {
+        while case .barrier(let act)? = inFlight.first {
+            inFlight.removeFirst()
+            act()
+        }
+    }
+
     private func finishWait() {
         if inFlight.isEmpty { complete() }
     }
@@ -208,6 +241,7 @@ final class CommitPipeline {
     /// Abandons all uncommitted steps because the process ends.
     func abandonSteps() {
         for step in inFlight.flatMap(\.steps) + gathering { step.abandon() }
+        for case .barrier(let act) in inFlight { act() }
         gathering = []
         inFlight = []
         isStopped = true

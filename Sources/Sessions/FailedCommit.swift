@@ -11,6 +11,8 @@ struct FailedCommit {
     /// Whether the journal has ended a step of the session. If not, those that are under way may be
     /// in the journal.
     var isVerdict = true
+    /// Whether committed records may be lost as well: nothing is answered from the committed state.
+    var isHistoryLost = false
 
     private var history: History { session.history }
 
@@ -32,16 +34,32 @@ struct FailedCommit {
     func rollBack(from step: Step) {
         let rolledBack = session.uncommitted.removeAll(from: step)
         guard !rolledBack.isEmpty else { return }
-        rollBack(rolledBack)
+        undo(rolledBack)
+        if session.isAwake { invalidate() }
     }
 
     /// Another node owns the session, or may own it: nothing of it is decided here any more.
     func depose() {
-        guard let first = session.uncommitted.first else { return rollBack([]) }
-        rollBack(from: first)
+        undoAll()
+        if session.isAwake { invalidate() }
     }
 
-    private func rollBack(_ rolledBack: [Step]) {
+    /// Rolls back every step, and removes the session from memory. Its subscribers stay.
+    ///
+    /// - Precondition: the session is in memory, and history is lost.
+    func forget() {
+        undoAll()
+        guard session.isAwake else { return }
+        session.cancelTasks()
+        session.leaveMemory()
+    }
+
+    private func undoAll() {
+        undo(session.uncommitted.first.map { session.uncommitted.removeAll(from: $0) } ?? [])
+    }
+
+    /// Undoes the steps. A session that was never created leaves memory.
+    private func undo(_ rolledBack: [Step]) {
         // The record numbers of the failed steps are used again.
         session.table.shown = nil
         // Until this returns: encoding the state meanwhile may fail, and must decide nothing.
@@ -60,7 +78,7 @@ struct FailedCommit {
             session.keys?.rollBack(step)
             let failed = FailedCommit(session: session, failure: failure(of: step))
             for reply in step.replies where !step.endsWait(reply) {
-                failed.fail(reply, wasNeverCreated: wasNeverCreated)
+                failed.fail(reply, hasNoState: wasNeverCreated || isHistoryLost)
             }
         }
         failWaits(rolledBack)
@@ -70,16 +88,14 @@ struct FailedCommit {
         for step in rolledBack {
             for case .carryOn(let resume) in step.effects { resume(session) }
         }
-        guard !wasNeverCreated else {
-            // Other references to the session may remain: its sources must end now.
-            session.cancelTasks()
-            session.fallAsleepAtOnce()
-            let mayExist = rolledBack.contains {
-                $0.creates && failure(of: $0).reason == .outcomeUnknown
-            }
-            return session.table.remove(session, mayExist: mayExist)
+        guard wasNeverCreated else { return }
+        // Other references to the session may remain: its sources must end now.
+        session.cancelTasks()
+        session.fallAsleepAtOnce()
+        let mayExist = rolledBack.contains {
+            $0.creates && failure(of: $0).reason == .outcomeUnknown
         }
-        invalidate()
+        session.table.remove(session, mayExist: mayExist)
     }
 
     private func failure(of step: Step) -> JournalFailure {
@@ -132,18 +148,19 @@ struct FailedCommit {
 
     // MARK: Answers
 
-    private func fail(_ reply: Reply, wasNeverCreated: Bool) {
+    private func fail(_ reply: Reply, hasNoState: Bool) {
         switch reply {
         case .content(_, let token): answer(token)
-        case .state(_, _, let token) where wasNeverCreated: answer(token)
+        case .state(_, _, let token) where hasNoState: answer(token)
         // Among several nodes the committed state may no longer be the newest.
         case .state(_, _, let token) where session.table.hasOwners: answerReader(token)
+        case .log(let request) where hasNoState: answer(request.token)
         case .log(let request) where session.table.hasOwners: answerReader(request.token)
         case .state(_, let version, let token):
             session.table.output.reply(StateReader(session: session).content(version), to: token)
-        case .subscription(let request, _, _) where wasNeverCreated: answer(request.token)
+        case .subscription(let request, _, _) where hasNoState: answer(request.token)
         case .subscription(let request, _, _): StreamOpener(session: session).openNow(request)
-        case .log(let request) where wasNeverCreated: answer(request.token)
+        case .log(let request) where hasNoState: answer(request.token)
         case .log(let request): LogReader(session: session).deliver(request)
         case .applied(let continuation): continuation.resume(returning: false)
         }
@@ -161,8 +178,11 @@ struct FailedCommit {
     /// requests whose own actions were rolled back have failed.
     private func failWaits(_ rolledBack: [Step]) {
         for wait in rolledBack.flatMap(\.waited) + session.waits.removeAll() {
-            if let step = rolledBack.first(where: { $0 === wait.step }) {
-                FailedCommit(session: session, failure: failure(of: step)).answer(wait.token)
+            let step = rolledBack.first { $0 === wait.step }
+            guard !isHistoryLost, step == nil else {
+                let failed = FailedCommit(
+                    session: session, failure: step.map(failure(of:)) ?? failure)
+                failed.answer(wait.token)
                 continue
             }
             session.keys?.endWaiting(wait.token)

@@ -20,6 +20,9 @@ struct LoopBound<Value>: @unchecked Sendable {
 
 extension SessionTable {
     /// Reads the archive. Calls `act` on this loop.
+    ///
+    /// If history was lost since the question, the answer may be of the older history: `act` gets
+    /// ``JournalFailure/historyLost`` in its place.
     func ask<Value: Sendable>(
         _ question: (any Archive, @escaping ArchiveAnswer<Value>) -> Void,
         then act: @escaping (Result<Value, JournalFailure>) -> Void
@@ -29,6 +32,18 @@ extension SessionTable {
         }
         let hop = services.hop
         let bound = LoopBound(act)
-        question(archive) { result in _ = hop { table in bound.open(on: table)(result) } }
+        let losses = losses.count
+        question(archive) { result in
+            _ = hop { table in
+                let isVoid = table.losses.count != losses
+                bound.open(on: table)(isVoid ? .failure(.historyLost) : result)
+            }
+        }
     }
+}
+
+extension JournalFailure {
+    /// Nothing was applied.
+    static let historyLost = JournalFailure(
+        reason: .unavailable, detail: "the journal has lost history meanwhile")
 }

@@ -26,6 +26,9 @@ final class PersistenceState {
     var slices = CatchUpCache()
     /// Whether a commit has succeeded since the session woke.
     var hasCommitted = false
+    /// Whether the journal has lost history of this generation. The session never wakes again: only its
+    /// subscribers are left, which wait for the next generation.
+    var isVoid = false
     /// The table's tick when the session was last used.
     var lastUse: UInt64 = 0
     /// The place in the table's ``IdleSessions``; nil while the session is asleep.

@@ -58,10 +58,12 @@ final class SessionClaims {
             _ = hop { table in bound.open(on: table)(.failure(.notHeard)) }
             return
         }
+        let losses = table.losses.count
         ownership.claim(id.text, deposing: deposed) { result in
             _ = hop { table in
                 table.claims?.count(result)
-                bound.open(on: table)(result)
+                let isVoid = table.losses.count != losses
+                bound.open(on: table)(isVoid ? .failure(.historyLost) : result)
             }
         }
     }

@@ -13,11 +13,14 @@ struct SessionLoader {
     func load(
         _ id: SessionID, deposing deposed: Node? = nil, then act: @escaping (SessionLookup) -> Void
     ) {
-        guard table.operations.addFollower(act, of: id) else { return }
+        if table.operations.addFollower(act, of: id) { read(id, deposing: deposed) }
+    }
+
+    private func read(_ id: SessionID, deposing deposed: Node? = nil) {
         if let claims = table.claims {
             let asked = table.uptime
             claims.claim(id, deposing: deposed, in: table) { claim in
-                finish(id) {
+                finish(id, claim) { claim in
                     let found = insert(id, claim, claims)
                     if case .session(let session) = found { session.persistence?.confirmed = asked }
                     return found
@@ -27,15 +30,19 @@ struct SessionLoader {
             table.ask { archive, answer in
                 archive.load(id.text, answer)
             } then: { result in
-                finish(id) { insert(id, result) }
+                finish(id, result) { insert(id, $0) }
             }
         }
     }
 
-    private func finish(_ id: SessionID, _ insert: () -> SessionLookup) {
+    private func finish<Value>(
+        _ id: SessionID, _ result: Result<Value, JournalFailure>,
+        _ insert: (Result<Value, JournalFailure>) -> SessionLookup
+    ) {
         // Otherwise the table has stopped meanwhile: nothing would end the session again.
         guard table.operations.isLoading(id) else { return }
-        let loaded = table.present(id) ?? insert()
+        if case .failure(.historyLost) = result { return read(id) }
+        let loaded = table.present(id) ?? insert(result)
         let callers = table.operations.remove(id)?.followers ?? []
         for act in callers { act(table.present(id) ?? loaded) }
     }
@@ -127,7 +134,8 @@ struct SessionLoader {
     private func restore(
         _ id: SessionID, _ saved: SavedSession
     ) throws(RecoveryFault) -> Session {
-        if let session = table.asleep(id) {
+        let earlier = table.asleep(id)
+        if let session = earlier, !session.isVoid {
             guard session.generation.text != saved.key.generation else {
                 do {
                     try session.wake(saved)
@@ -141,12 +149,26 @@ struct SessionLoader {
             }
             session.abandonReaders()
         }
+        do {
+            let session = try make(id, saved)
+            if let earlier { table.forget(earlier) }
+            table.sessions.insert(session)
+            if let earlier, earlier.isVoid { session.takeReaders(of: earlier) }
+            return session
+        } catch {
+            // The subscribers reconnect and get the reason then.
+            if let earlier, earlier.isVoid { earlier.abandonReaders() }
+            throw error
+        }
+    }
+
+    private func make(
+        _ id: SessionID, _ saved: SavedSession
+    ) throws(RecoveryFault) -> Session {
         guard let registration = table.absent.registration(saved.reactor) else {
             throw .notHosted(saved.reactor)
         }
         let generation = try Generation(saved: saved.key)
-        let session = try Session(id, registration, generation, table, saved: saved, isNew: false)
-        table.sessions.insert(session)
-        return session
+        return try Session(id, registration, generation, table, saved: saved, isNew: false)
     }
 }

@@ -3,36 +3,74 @@ internal import Synchronization
 /// The number of sessions that each client owns, on all loops, and its limit.
 ///
 /// Exists only if there is a limit. A count is never below the number of sessions in the journal: a
-/// commit whose outcome is unknown may leave it too high until the next start.
+/// commit whose outcome is unknown may leave it too high until the next start, or until the sessions
+/// are counted again because the journal has lost history.
 package final class SessionOwners: Sendable {
     package let limit: Int
-    private let counts: Mutex<[String: Int]>
+    private let book: Mutex<Book>
+
+    private struct Book {
+        var counts: [String: Int]
+        /// The number of losses after which the sessions are not counted yet.
+        var recounts = 0
+        /// Since the first of them: sessions that were admitted, and those whose creation may be in the
+        /// journal although it has failed. A count may have missed each of them.
+        var recent: [String: Int] = [:]
+
+        mutating func remember(_ owner: String) {
+            if recounts > 0 { recent[owner, default: 0] += 1 }
+        }
+    }
 
     /// - Parameters:
     ///   - limit: The maximum number of sessions of one client.
     ///   - counts: The numbers of sessions in the journal.
     package init(limit: Int, counts: [String: Int]) {
         self.limit = limit
-        self.counts = Mutex(counts)
+        book = Mutex(Book(counts: counts))
     }
 
     /// Counts one more session, unless that exceeds the limit.
     package func admit(_ owner: String) -> Bool {
-        counts.withLock { counts in
-            let count = counts[owner, default: 0]
+        book.withLock { book in
+            let count = book.counts[owner, default: 0]
             guard count < limit else { return false }
-            counts[owner] = count + 1
+            book.counts[owner] = count + 1
+            book.remember(owner)
             return true
         }
     }
 
     /// Counts one session less: it has ended, or was never created.
     package func remove(_ owner: String) {
-        counts.withLock { counts in
-            guard let count = counts[owner] else { return }
-            counts[owner] = count > 1 ? count - 1 : nil
+        book.withLock { book in
+            guard let count = book.counts[owner] else { return }
+            book.counts[owner] = count > 1 ? count - 1 : nil
         }
     }
 
-    package func count(of owner: String) -> Int { counts.withLock { $0[owner] ?? 0 } }
+    /// A creation has failed, and may be in the journal nevertheless.
+    func keep(_ owner: String) { book.withLock { $0.remember(owner) } }
+
+    package func count(of owner: String) -> Int { book.withLock { $0.counts[owner] ?? 0 } }
+
+    // MARK: Counting again
+
+    /// The journal has lost history: the counts mean nothing until ``endRecount(_:)``.
+    package func beginRecount() { book.withLock { $0.recounts += 1 } }
+
+    /// Called when every commit has ended that may have been read: a session that has ended before is not
+    /// in the counts, and must not be uncounted.
+    ///
+    /// - Parameter counts: The numbers of sessions in the journal, read after every loop had forgotten
+    ///   its sessions; nil: they could not be read.
+    package func endRecount(_ counts: [String: Int]?) {
+        book.withLock { book in
+            book.recounts -= 1
+            // Another loss came meanwhile: the count after that one is the right one.
+            guard book.recounts == 0 else { return }
+            if let counts { book.counts = counts.merging(book.recent) { $0 + $1 } }
+            book.recent = [:]
+        }
+    }
 }

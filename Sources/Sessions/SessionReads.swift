@@ -192,7 +192,9 @@ final class SessionReads {
         _ group: Group, _ result: Result<SavedSession?, JournalFailure>, in table: SessionTable
     ) {
         loadsUnderWay -= 1
-        if !group.reads.isEmpty {
+        if case .failure(.historyLost) = result {
+            load(group, in: table)
+        } else if !group.reads.isEmpty {
             let found = SessionLoader(table: table).copy(group.id, result)
             for read in group.takeReads() { read.act(found, .none) }
         }

@@ -14,6 +14,7 @@ package final class SessionTable {
     var absent: AbsentSessions
     var operations = PendingOperations()
     var reopenings = SourceReopenings()
+    var losses = HistoryLosses()
     let eviction = Eviction()
     let subscribers = SubscriberTally()
     /// The large state that was read last.
@@ -49,6 +50,7 @@ package final class SessionTable {
         reads = journal.ownership.map(SessionReads.init)
         background = BackgroundQueue { _ = hop { $0.background.run() } }
         relays = StreamRelays(hop: hop)
+        journal.watchHistory { _ in _ = hop { LostHistory(table: $0).forget() } }
     }
 
     /// Milliseconds since 1970 (UTC).
@@ -180,7 +182,9 @@ package final class SessionTable {
     /// - Parameter mayExist: Whether the journal may have the session all the same.
     func remove(_ session: Session, mayExist: Bool = false) {
         guard sessions.remove(session) else { return }
-        if !mayExist, let owner = session.owner { services.owners?.remove(owner) }
+        if let owner = session.owner, let owners = services.owners {
+            if mayExist { owners.keep(owner) } else { owners.remove(owner) }
+        }
         eviction.countEvicted()
         if session.hasEnded { rememberEnded(session.id) }
     }
@@ -273,6 +277,9 @@ package final class SessionTable {
         commits.whenCommitted(act)
     }
 
+    /// Calls `act` when the journal has ended everything that is submitted now, or when the process ends.
+    package func afterSubmitted(_ act: @escaping () -> Void) { commits.afterSubmitted(act) }
+
     /// The process ends: every task of every session is cancelled.
     package func stop() {
         for session in sessions.all { session.stop() }
@@ -284,6 +291,7 @@ package final class SessionTable {
         operations.removeAll()
         claims?.removeAll()
         reads?.removeAll()
+        losses.removeAll()
         background.removeAll()
         relays.removeAll()
         commits.complete()

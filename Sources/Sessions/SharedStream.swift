@@ -245,6 +245,16 @@ final class SharedStream {
         for subscriber in subscribers where !subscriber.isBlocked { subscriber.resume() }
     }
 
+    /// The session's history is void. The subscribers get the rest of an event that was partly written,
+    /// and wait for the session's next generation.
+    func strand() {
+        for subscriber in subscribers {
+            leaveBehind(subscriber, before: .max)
+            subscriber.strand()
+        }
+        removeAll()
+    }
+
     /// The first event that ends after `offset`; `marks.count` if there is none.
     private func markIndex(endingAfter offset: Int) -> Int {
         var low = 0

@@ -102,7 +102,7 @@ struct StreamOpener {
         finish(request, subscriber, opening, false, at: position, nil)
     }
 
-    private func presentStream(_ selection: Selection) -> (SharedStream, Position) {
+    func presentStream(_ selection: Selection) -> (SharedStream, Position) {
         let present = Position(session.generation, session.committedPosition(for: selection))
         guard let stream = stream(selection, covering: present) else {
             preconditionFailure("a stream always covers the present")
@@ -167,13 +167,13 @@ struct StreamOpener {
         return stream
     }
 
-    /// The opening for a subscriber whose position was trimmed: it continues at the present.
-    func reset(_ subscriber: Subscriber) -> StreamOpening {
+    /// The opening for a subscriber that cannot continue at its position: it continues at the present.
+    func reset(_ subscriber: Subscriber, _ reason: ResetReason) -> StreamOpening {
         let stream = subscriber.stream
         var opening = StreamOpening(isChunked: subscriber.isChunked)
         let position = Position(session.generation, stream.framedThrough)
-        stream.tally.countReset(.trimmed)
-        opening.block = resetBlock(.trimmed, stream.selection, position)
+        stream.tally.countReset(reason)
+        opening.block = resetBlock(reason, stream.selection, position)
         guard stream.selection.hasSnapshot else { return opening }
         opening.snapshot = stream.snapshotBlock(at: position.number) {
             snapshotBlock(

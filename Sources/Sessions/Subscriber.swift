@@ -13,6 +13,10 @@ package final class Subscriber {
         /// The stream has dropped events that the reader has not got. The journal may have the events
         /// after this position; nil: they are lost.
         case behind(after: HistoryPosition?)
+        /// The journal has lost history. The subscriber waits for the session's next generation.
+        case stranded
+        /// The session has another generation, and the subscriber needs a `reset`.
+        case displaced
         /// The session has ended. The bytes of the stream from this offset are left to write.
         case draining(Int)
         /// The subscriber writes no more.
@@ -23,7 +27,7 @@ package final class Subscriber {
     package let id: UInt64
     private weak var session: Session?
     private unowned let output: any SessionOutput
-    let stream: SharedStream
+    private(set) var stream: SharedStream
     private(set) var state: State
     /// Whether the connection did not accept all bytes: nothing is written until ``resume()``.
     package private(set) var isBlocked = false
@@ -63,7 +67,7 @@ package final class Subscriber {
         case .live(let offset), .draining(let offset):
             readers.lagBytes = max(readers.lagBytes, stream.end - offset + unsent.count)
         case .catchingUp: readers.catchingUp += 1
-        case .behind: readers.behind += 1
+        case .behind, .stranded, .displaced: readers.behind += 1
         case .ended: break
         }
     }
@@ -134,11 +138,12 @@ package final class Subscriber {
             case .live: return deliver()
             case .catchingUp(let catchUp): return catchUp.proceed()
             case .behind(let position): guard resync(after: position) else { return }
+            case .displaced: guard reset(.generation) else { return }
             case .draining(let offset):
                 state = .draining(write(from: offset))
                 if case .draining(stream.end) = state, !isBlocked { finish() }
                 return
-            case .ended: return
+            case .stranded, .ended: return
             }
         }
     }
@@ -189,36 +194,59 @@ package final class Subscriber {
         case .catchingUp(let catchUp):
             catchUp.end()
             state = .behind(after: nil)
-        case .behind, .draining, .ended: break
+        case .behind, .stranded, .displaced, .draining, .ended: break
         }
         advance()
+    }
+
+    /// The history of the session is void: nothing more of it is written but what is in `unsent`, which
+    /// ends with a whole event.
+    func strand() {
+        if case .catchingUp(let catchUp) = state { catchUp.end() }
+        state = .stranded
+    }
+
+    /// Joins a stream of the session's next generation; ``advance()`` then sends a `reset`.
+    func move(to next: SharedStream, of session: Session) {
+        stream.remove(self)
+        self.session = session
+        stream = next
+        next.add(self)
+        state = .displaced
     }
 
     /// Handles a gap: the reader reads the journal, or gets a `reset`.
     ///
     /// - Returns: whether to continue writing.
     private func resync(after position: HistoryPosition?) -> Bool {
+        guard let position, let session, session.persistence != nil, stream.ending == nil else {
+            return reset(.trimmed)
+        }
+        // The position may have the part of a record's last event. The record has no more events for
+        // this stream, so none is skipped.
+        catchUp(after: position, of: session)
+        return true
+    }
+
+    /// Sends a `reset`, and continues at the present.
+    ///
+    /// - Returns: whether to continue writing.
+    private func reset(_ reason: ResetReason) -> Bool {
         if let ending = stream.ending {
             state = .draining(ending.offset)
             var opening = StreamOpening(isChunked: isChunked)
-            stream.tally.countReset(.trimmed)
-            opening.block = EventFramer.resetBlock(.trimmed, ending.position)
+            stream.tally.countReset(reason)
+            opening.block = EventFramer.resetBlock(reason, ending.position)
             return send(opening)
         }
         guard let session else { return false }
-        if let position, session.persistence != nil {
-            // The position may have the part of a record's last event. The record has no more events
-            // for this stream, so none is skipped.
-            catchUp(after: position, of: session)
-            return true
-        }
         // Without a state in memory there is no snapshot for the reset.
         guard session.isAwake else {
             abandon()
             return false
         }
         state = .live(stream.end)
-        return send(StreamOpener(session: session).reset(self))
+        return send(StreamOpener(session: session).reset(self, reason))
     }
 
     private func finish() {

@@ -95,7 +95,8 @@ struct Reader {
         if !isOver { #expect(place == all.count, "everything is heard in the end; \(comment)") }
     }
 
-    private func checkSnapshot(_ heard: Heard, _ truth: Truth, _ comment: Comment) {
+    /// Checks that a snapshot has the state of its record.
+    func checkSnapshot(_ heard: Heard, _ truth: Truth, _ comment: Comment) {
         guard heard.name == "snapshot", let position = Position(heard.id) else { return }
         guard let version = truth.version(at: position.number) else {
             Issue.record("\(heard) is of no record; \(comment)")

@@ -32,10 +32,12 @@ final class ScriptedJournal: Journal {
         /// The verdicts so far.
         var verdicts: Set<ScriptedVerdict> = []
         var refusedKeys: Set<SessionKey> = []
+        var losses = ScriptedLosses()
 
         init(isImmediate: Bool) { self.isImmediate = isImmediate }
 
         mutating func keep(_ batch: Batch) {
+            losses.record(batch)
             kept.append(batch)
             let new = batch.records
             records += new
@@ -57,6 +59,7 @@ final class ScriptedJournal: Journal {
 
         mutating func edit(_ change: (inout Batch) -> Void) {
             change(&kept)
+            losses.replaceAll(by: kept)
             records = kept.records
             ends = ScriptedEnds()
             for record in records { ends.advance(by: record) }

@@ -62,7 +62,9 @@ extension WholeLife {
         let records = rig.journal.all.filter { $0.session == id }
         guard let key = records.last?.key, let truth = truth(of: key) else { return }
         // A reader of several generations got a reset; the model has one generation.
-        guard Set(records.map(\.generation)).count == 1 else { return }
+        guard Set(everything.filter { $0.session == id }.map(\.generation)).count == 1 else {
+            return checkGenerations(reader, of: id)
+        }
         let isOver = joint.connections.contains { connection in
             connection.blocks.contains { $0.name == "\(id)/end" }
         }
@@ -76,7 +78,7 @@ extension WholeLife {
     /// A session is deleted only if its end was committed.
     private func checkEnd(_ block: JointBlock) {
         guard let session = block.session, block.data == #"{"reason":"deleted"}"# else { return }
-        let isDeleted = rig.journal.all.contains { $0.kind == .deleted && $0.session == session }
+        let isDeleted = everything.contains { $0.kind == .deleted && $0.session == session }
         if !isDeleted { blame("\(block) of a session that lives") }
     }
 }

@@ -17,6 +17,7 @@ extension WholeLife {
                 continue
             }
             positions[request.id, default: []].append(answer.content.position.text)
+            checkEra(answer.content)
             if case .gone = answer.content.kind { checkEnded(answer.token) }
         }
         answersSeen = rig.output.answers.count
@@ -25,7 +26,7 @@ extension WholeLife {
     /// A session is gone only if its end was requested, and no reply said that the end failed.
     func checkEnded(_ token: UInt64) {
         guard let request = requests[token] else { return }
-        if rig.journal.all.contains(where: { $0.kind == .deleted && $0.session == request.id }) {
+        if everything.contains(where: { $0.kind == .deleted && $0.session == request.id }) {
             return
         }
         let answered = Set(rig.output.answers.prefix(answersSeen).map(\.token))
@@ -62,6 +63,8 @@ extension WholeLife {
         guard session.registration.name == "ledger" else { return }
         let key = SessionKey(session: snapshot.session, generation: snapshot.generation)
         guard let truth = truth(of: key), Int(snapshot.version) < truth.states.count else {
+            // History was lost, and the message is on its way.
+            if rig.journal.losses.void.contains(key), !void.contains(key) { return }
             return blame("an export of a version that is not committed")
         }
         let state = String(decoding: snapshot.state, as: UTF8.self)
@@ -69,7 +72,7 @@ extension WholeLife {
     }
 
     func truth(of life: SessionKey) -> Truth? {
-        try? Truth(rig.journal.all, of: life, from: origins[life])
+        try? Truth(everything, of: life, from: origins[life])
     }
 
     // MARK: In the end
@@ -78,6 +81,14 @@ extension WholeLife {
     func finish() async throws {
         rig.journal.setLate(false)
         desk.open()
+        if scope.losesHistory {
+            await settle()
+            checkNobodyIsStranded()
+        }
+        while recounts > 0 {
+            countOwnersAgain()
+            rig.settleAll()
+        }
         for index in readers.indices { reconnect(index) }
         for joint in joints { connect(joint) }
         await settle()
@@ -107,6 +118,7 @@ extension WholeLife {
         checkLives()
         checkJoints()
         checkStates()
+        checkAllGenerations()
     }
 
     /// Continues with a deployment that can rebuild everything, and has room for it.
@@ -156,7 +168,7 @@ extension WholeLife {
     private func checkMarks() {
         // By generation: a session that was created again has no keys of the previous one.
         var counts: [Int: [SessionKey: Int]] = [:]
-        for record in rig.journal.kept {
+        for record in everything where record.kind != .note {
             for event in record.events where event.name == "a" || event.name == "mark" {
                 guard let mark = Int(String(decoding: event.data, as: UTF8.self)),
                     mark > 1_000_000
@@ -198,7 +210,7 @@ extension WholeLife {
     /// A part of a trace ends once, and a commit that has not failed is in the journal.
     private func checkTraces() {
         var marks: Set<Int> = []
-        for record in rig.journal.kept {
+        for record in everything where record.kind != .note {
             for event in record.events where event.name == "a" || event.name == "mark" {
                 marks.formUnion(Int(String(decoding: event.data, as: UTF8.self)).map { [$0] } ?? [])
             }
@@ -221,7 +233,7 @@ extension WholeLife {
                 blame("no page: \(String(decoding: body, as: UTF8.self))")
                 continue
             }
-            let all = rig.journal.all.filter {
+            let all = everything.filter {
                 $0.session == session.id.text && $0.generation == session.generation.text
                     && $0.kind != .created && $0.kind != .deleted
             }.map { Position(session.generation, $0.position).text }
@@ -268,7 +280,9 @@ extension WholeLife {
                 if records.last?.kind == .deleted { blame("\(id) lives, and was deleted") }
             }
             // A reader of several generations got a reset; the model has one generation.
-            guard Set(records.map(\.generation)).count == 1 else { continue }
+            guard Set(everything.filter { $0.session == id }.map(\.generation)).count == 1 else {
+                continue
+            }
             let isOver = records.contains { $0.kind == .deleted }
             for (_, reader) in readers.filter({ $0.session == id }) {
                 reader.check(rig, against: truth, "seed \(seed), \(id)", isOver: isOver)

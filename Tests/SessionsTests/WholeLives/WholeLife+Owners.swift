@@ -16,7 +16,7 @@ extension WholeLife {
         SessionOwners(limit: limit, counts: owned(in: journal))
     }
 
-    private static func owned(in journal: ScriptedJournal) -> [String: Int] {
+    static func owned(in journal: ScriptedJournal) -> [String: Int] {
         var living: [SessionKey: String] = [:]
         for entry in journal.all {
             switch entry.kind {
@@ -33,6 +33,7 @@ extension WholeLife {
     /// - Parameter isOver: whether nothing is under way: then the count is exact, unless the outcome
     ///   of a commit of this process is unknown.
     func checkOwners(isOver: Bool = false) {
+        guard recounts == 0 else { return }
         for session in rig.table.sessions.all where session.owner != Self.owner(of: session.id.text)
         {
             blame("\(session.id.text) belongs to \(session.owner ?? "nobody")")

@@ -150,6 +150,10 @@ extension WholeLife {
         }
         owners = Self.owners(in: rig.journal, limit: bounds.owned)
         mayOwnMore = false
+        recounts = 0
+        countedOwners = nil
+        lookAtAnswers()
+        void = rig.journal.losses.void
         rig = Rig(
             after: rig, registrations: registrations, retention: retention, remembered: 2,
             owners: owners, bounds)

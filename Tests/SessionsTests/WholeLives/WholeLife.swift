@@ -17,6 +17,8 @@ final class WholeLife {
         var hasTasks = false
         /// Whether the journal can be read; otherwise sessions live in memory only.
         var hasArchive = true
+        /// Whether standbys without the newest commits are promoted.
+        var losesHistory = false
         /// The rules of the journal.
         var rules = ScriptedEnds.Rules.all
     }
@@ -110,6 +112,12 @@ final class WholeLife {
     var answersSeen = 0
     var publications: [Task<Void, Never>] = []
     var done: Set<Operation> = []
+    /// Generations of which the sessions know that their history is lost.
+    var void: Set<SessionKey> = []
+    /// Losses after which the sessions of owners are not counted again yet.
+    var recounts = 0
+    /// The count that is to be set, and the losses after which it was made.
+    var countedOwners: (owned: [String: Int], losses: Int, isBeingSet: Bool)?
     /// The faults that the oracle has found; empty at the end.
     var faults: [String] = []
 
@@ -158,6 +166,8 @@ final class WholeLife {
     }
 
     private func step() async throws {
+        if scope.losesHistory, chance(1, in: 60) { loseHistory() }
+        countOwnersAgain()
         switch Int.random(in: 0..<46, using: &generator) {
         case 0..<17: request(anyOperation(), anyID())
         case 17..<22: rig.endRound()

@@ -30,6 +30,23 @@ struct WholeLifeTests {
         #expect(life.faults == [])
     }
 
+    @Test(arguments: seeds(200))
+    func `a life in which history is lost keeps every other promise`(seed: UInt64) async throws {
+        let life = try WholeLife(seed: seed, scope: WholeLife.Scope(losesHistory: true))
+        try await life.live(steps: 200)
+        #expect(life.faults == [])
+    }
+
+    @Test(arguments: seeds(100))
+    func `a life with effects in which history is lost keeps every other promise`(
+        seed: UInt64
+    ) async throws {
+        let scope = WholeLife.Scope(hasTasks: true, losesHistory: true)
+        let life = try WholeLife(seed: seed, scope: scope)
+        try await life.live(steps: 200)
+        #expect(life.faults == [])
+    }
+
     @Test(arguments: seeds(150))
     func `a life in memory alone keeps every promise`(seed: UInt64) async throws {
         let life = try WholeLife(seed: seed, scope: WholeLife.Scope(hasArchive: false))

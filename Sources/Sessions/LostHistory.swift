@@ -1,0 +1,115 @@
+internal import DequeModule
+internal import Storage
+
+/// Forgets what a loop has in memory, because the journal has lost history (ADR-0047, rule 3): records
+/// that were acknowledged may be gone, and others may have their numbers.
+///
+/// Design: every session leaves memory, and requests that wait for it get `outcome_unknown`. Its
+/// subscribers keep their connections. Sessions that have subscribers or were at work are loaded again
+/// at once; the next generation takes the subscribers over, and begins with a `reset`.
+struct LostHistory {
+    let table: SessionTable
+
+    private static let failure = JournalFailure(
+        reason: .outcomeUnknown,
+        detail: "the journal has lost history: what was acknowledged before may be lost")
+
+    /// Forgets everything, and begins to load what is needed.
+    func forget() {
+        table.losses.count += 1
+        table.absent.removeAll()
+        table.shown = nil
+        for session in Array(table.sessions.all) { forget(session) }
+        table.commits.abandonDeletions(in: table, Self.failure)
+        loadSome()
+    }
+
+    private func forget(_ session: Session) {
+        let works = session.isAwake && !(session.tasks.isIdle && session.machine?.isQuiet ?? true)
+        if session.isAwake {
+            FailedCommit(session: session, failure: Self.failure, isHistoryLost: true).forget()
+        }
+        // A session whose creation was under way is here no more.
+        guard table.sessions.contains(session) else { return }
+        if works || !session.streams.isEmpty { table.losses.append(session.id) }
+        guard !session.streams.isEmpty else { return table.forget(session) }
+        session.persistence?.isVoid = true
+        for stream in session.streams.all { stream.strand() }
+    }
+
+    // MARK: Loading again
+
+    private func loadSome() {
+        while let id = table.losses.beginNext() {
+            // A request may have loaded the session meanwhile.
+            guard case .notInMemory = table.find(id) else {
+                table.losses.endOne()
+                continue
+            }
+            SessionLoader(table: table).load(id) { loaded in
+                loadEnded(id, loaded)
+                table.losses.endOne()
+                loadSome()
+            }
+        }
+    }
+
+    private func loadEnded(_ id: SessionID, _ loaded: SessionLookup) {
+        switch loaded {
+        case .session, .ended, .nothing, .notInMemory, .elsewhere: return
+        case .unreadable, .noRoom: table.reopenings.addForNextTick(id)
+        case .quarantined: break
+        }
+        // The subscribers reconnect with their last ids, and get the reason or a `reset` then.
+        if let session = table.asleep(id), session.isVoid { session.abandonReaders() }
+    }
+}
+
+/// The losses of history that a loop has met, and the sessions that it loads again after them.
+struct HistoryLosses {
+    /// The number of losses. What was asked before the last one gets no answer.
+    var count: UInt64 = 0
+    private var waiting: Deque<SessionID> = []
+    private var underWay = 0
+
+    /// Loads at a time: requests for other sessions wait for no more than these.
+    private static let limit = 16
+
+    mutating func append(_ id: SessionID) { waiting.append(id) }
+
+    /// - Returns: a session to load; nil if there is none, or if enough are being loaded.
+    mutating func beginNext() -> SessionID? {
+        guard underWay < Self.limit, let next = waiting.popFirst() else { return nil }
+        underWay += 1
+        return next
+    }
+
+    mutating func endOne() { underWay -= 1 }
+
+    mutating func removeAll() { waiting = [] }
+}
+
+extension Session {
+    /// Whether the journal has lost history of this generation, of which only the subscribers are left.
+    var isVoid: Bool { persistence?.isVoid ?? false }
+
+    /// Takes over the subscribers of the generation before, if they may read this one: each gets a
+    /// `reset`. Otherwise they have to connect again.
+    func takeReaders(of earlier: Session) {
+        guard earlier.registration.name == registration.name, earlier.owner == owner else {
+            return earlier.abandonReaders()
+        }
+        var moved: [Subscriber] = []
+        for stream in earlier.streams.all {
+            if stream.selection.log { keepNotes() }
+            let (next, _) = StreamOpener(session: self).presentStream(stream.selection)
+            for subscriber in stream.subscribers {
+                subscriber.move(to: next, of: self)
+                moved.append(subscriber)
+            }
+        }
+        earlier.streams = SessionStreams()
+        // Once all have moved: a stream without subscribers is removed.
+        for subscriber in moved where !subscriber.isBlocked { subscriber.advance() }
+    }
+}
