@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Dispatch
 internal import Logging
 internal import Sessions
 internal import Sockets
@@ -249,6 +250,55 @@ struct RunningServer {
             }
         }
         service.watch.start()
+        // The last watcher: the loops have got the message when it is called.
+        journal.watchHistory { [self] _ in Task { await historyWasLost() } }
+        if let losses = journal.figures?.historyLosses, losses > 0 { logLostHistory() }
+    }
+
+    private func logLostHistory() {
+        configuration.logger.critical(
+            """
+            the database has lost history: acknowledged requests may be lost. Every session has \
+            another generation, and streams get a reset
+            """)
+    }
+
+    /// Logs it, and counts the sessions of each owner again.
+    private func historyWasLost() async {
+        logLostHistory()
+        guard let owners = service.owners else { return }
+        // A loop that has not forgotten its sessions yet may still count for them.
+        await visitLoops { _, done in done() }
+        let counts = await countedOwners()
+        await visitLoops { $0.sessions.afterSubmitted($1) }
+        owners.endRecount(counts)
+    }
+
+    /// Carries out `act` on each loop, and waits until it has called back.
+    private func visitLoops(
+        _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void
+    ) async {
+        for loop in loops {
+            await withCheckedContinuation { continuation in
+                let isRunning = loop.enqueue { act($0) { continuation.resume() } }
+                if !isRunning { continuation.resume() }
+            }
+        }
+    }
+
+    /// Nil if the journal cannot be read for a minute.
+    private func countedOwners() async -> [String: Int]? {
+        let journal = service.journal
+        for _ in 0..<60 {
+            let counts = await withCheckedContinuation { continuation in
+                DispatchQueue.global(qos: .utility).async {
+                    continuation.resume(returning: try? journal.ownedSessions())
+                }
+            }
+            if let counts { return counts }
+            try? await Task.sleep(for: .seconds(1))
+        }
+        return nil
     }
 
     private var allLoops: [EventLoop<ServerLoop>] { loops + (operations.map { [$0] } ?? []) }

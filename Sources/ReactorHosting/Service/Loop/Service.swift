@@ -71,6 +71,7 @@ final class Service: Sendable {
         self.owners =
             ownedLimit == 0
             ? nil : SessionOwners(limit: ownedLimit, counts: try journal.ownedSessions())
+        if let owners { journal.watchHistory { _ in owners.beginRecount() } }
         self.gate = ConnectionGate(
             maximumPerNetwork: configuration.addressConnectionLimit, exempt: exempt)
         self.watch = LoopWatch(limit: configuration.stuckLimit, logger: configuration.logger)
