@@ -22,16 +22,41 @@ package final class PostgresServer: Sendable {
         package init(description: String) { self.description = description }
     }
 
-    package init() throws {
-        folder = "/tmp/reactor-postgres-\(UUID().uuidString.prefix(8))"
+    package convenience init() throws {
+        try self.init(in: Self.newFolder()) {
+            try $0.run(
+                "initdb", ["-D", "\($0.folder)/data", "-A", "trust", "-U", "postgres", "-N"])
+        }
+    }
+
+    /// A standby with a copy of another server's data, which it follows. No commit waits for it.
+    ///
+    /// - Parameter folder: From ``newFolder()``: clients may have its name before there is a server.
+    package convenience init(standbyOf primary: PostgresServer, in folder: String) throws {
+        try self.init(in: folder) {
+            try $0.run(
+                "pg_basebackup",
+                [
+                    "-h", primary.folder, "-U", "postgres", "-D", "\($0.folder)/data", "-R", "-c",
+                    "fast", "-X", "stream",
+                ])
+        }
+    }
+
+    private init(in folder: String, fill: (PostgresServer) throws -> Void) throws {
+        self.folder = folder
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true)
         if geteuid() == 0 { try Self.run(["chown", "postgres", folder]) }
-        try run("initdb", ["-D", "\(folder)/data", "-A", "trust", "-U", "postgres", "-N"])
-        let folder = folder
+        try fill(self)
         Self.started.withLock { $0.append(folder) }
         _ = Self.stopsAtExit
         try start()
+    }
+
+    /// A folder that no other server has.
+    package static func newFolder() -> String {
+        "/tmp/reactor-postgres-\(UUID().uuidString.prefix(8))"
     }
 
     private static let started = Mutex<[String]>([])
@@ -60,6 +85,11 @@ package final class PostgresServer: Sendable {
     /// Ends the server: `smart`, `fast` or `immediate`, which is a crash.
     package func stop(_ mode: String) throws {
         try run("pg_ctl", ["-D", "\(folder)/data", "-w", "-t", "600", "stop", "-m", mode])
+    }
+
+    /// Makes a standby the primary, with the history that it has.
+    package func promote() throws {
+        try run("pg_ctl", ["-D", "\(folder)/data", "-w", "-t", "600", "promote"])
     }
 
     /// - Parameter folder: The folder of the socket; default: the server's own.
