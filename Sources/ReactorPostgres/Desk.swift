@@ -22,10 +22,11 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
     /// callers; they are refused.
     private static var waitingLimit: Int { 200_000 }
     /// How long somebody else's lock is waited for.
-    private static var lockLimit: Duration { .seconds(2) }
+    private let lockLimit: Duration
 
-    init(_ line: Line, _ act: @escaping Act) {
+    init(_ line: Line, lockLimit: Duration, _ act: @escaping Act) {
         self.line = line
+        self.lockLimit = lockLimit
         self.act = act
     }
 
@@ -75,7 +76,7 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
                 }
             } catch {
                 let isWaiting = ["55P03", "40001", "40P01"].contains(error.state)
-                guard isWaiting, ContinuousClock.now - start < Self.lockLimit else { throw error }
+                guard isWaiting, ContinuousClock.now - start < lockLimit else { throw error }
             }
         }
     }

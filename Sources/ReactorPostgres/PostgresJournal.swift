@@ -21,7 +21,7 @@ package final class PostgresJournal: Journal {
     /// How long a group waits for the database, and a statement without an answer for certainty.
     package static let commitLimit = Duration.seconds(10)
 
-    /// How long a part waits for a row that somebody else has locked.
+    /// How long a part or a claim waits for a row that somebody else has locked.
     package static let lockLimit = Duration.seconds(2)
 
     /// How long a node is a member after its last beat.
@@ -54,7 +54,9 @@ package final class PostgresJournal: Journal {
             CommitQueue(
                 $0, connector, sweeper, commitLimit: commitLimit, lockLimit: lockLimit)
         }
-        owners = member.map { PostgresOwnership(connector, reader, $0, lease: lease) }
+        owners = member.map {
+            PostgresOwnership(connector, reader, $0, lease: lease, lockLimit: lockLimit)
+        }
         do throws(PostgresFault) {
             try Self.prepare(address)
             if owners == nil { try queues[0].read(Self.refuseMembers) }

@@ -15,25 +15,34 @@ final class PostgresOwnership: Ownership {
     private let releases: Desk<[OwnedSession], Void>
     private let confirmations: Desk<[Confirmation], [String: Change]>
 
-    /// How long a claim waits for a row that somebody else holds, and how often it tries.
-    private static let (waitLimit, pause) = (Duration.seconds(2), Duration.milliseconds(10))
+    /// How long a claim waits for a row that somebody else holds.
+    private let lockLimit: Duration
+    /// How often it tries.
+    private static let pause = Duration.milliseconds(10)
 
-    init(_ connector: Connector, _ archive: PostgresArchive, _ own: Member, lease: Duration) {
+    init(
+        _ connector: Connector, _ archive: PostgresArchive, _ own: Member, lease: Duration,
+        lockLimit: Duration
+    ) {
         let (node, rules) = (own.node, connector.rules)
         let membership = Membership(connector, own, lease: lease)
         (self.node, self.rules, self.membership, self.archive) = (node, rules, membership, archive)
+        self.lockLimit = lockLimit
         claimLine = Line(connector, "claims")
         confirmLine = Line(connector, "confirmations")
-        claims = Desk(claimLine) { requests, connection throws(PostgresFault) in
+        claims = Desk(claimLine, lockLimit: lockLimit) {
+            requests, connection throws(PostgresFault) in
             try Claims(node: node, members: membership.members, rules: rules)
                 .claim(requests, connection)
         }
-        releases = Desk(claimLine) { lists, connection throws(PostgresFault) in
+        releases = Desk(claimLine, lockLimit: lockLimit) {
+            lists, connection throws(PostgresFault) in
             try Claims(node: node, members: membership.members, rules: rules)
                 .release(lists.flatMap(\.self), connection)
             return lists.map { _ in }
         }
-        confirmations = Desk(confirmLine) { lists, connection throws(PostgresFault) in
+        confirmations = Desk(confirmLine, lockLimit: lockLimit) {
+            lists, connection throws(PostgresFault) in
             try Confirmations(node: node).look(at: lists, connection)
         }
     }
@@ -74,7 +83,7 @@ final class PostgresOwnership: Ownership {
         if let refusal = refusal(of: session, members) {
             return claimLine.async { answer(refusal) }
         }
-        let end = ContinuousClock.now + Self.waitLimit
+        let end = ContinuousClock.now + lockLimit
         let request = Claims.Request(session: session, deposed: deposed)
         guard rules.contains(.loadsBehindClaim) else { return loadAndClaim(request, answer) }
         claim(request, until: end, answer)

@@ -75,8 +75,13 @@ final class CatchUp {
         read(through: session.history.committed.number + (isLog ? 1 : 0))
     }
 
-    /// False after the table has stopped, too: without a machine a state would be shown as no bytes.
-    private var mayContinue: Bool { !isOver && session.isAwake }
+    /// Whether a result of the journal is still for this reader. After the table has stopped its
+    /// connection ends: without a machine a state would be shown as no bytes.
+    private func mayContinue() -> Bool {
+        guard !isOver else { return false }
+        if !session.isAwake { abandon() }
+        return !isOver
+    }
 
     private var selection: Selection { framer.selection }
     private var isLog: Bool { selection.log }
@@ -157,7 +162,7 @@ final class CatchUp {
 
     private func receive(_ slice: CatchUpCache.Slice) {
         isReading = false
-        guard mayContinue else { return }
+        guard mayContinue() else { return }
         reached = slice.reached
         isAtStart = false
         send(slice.framed)
@@ -214,7 +219,7 @@ final class CatchUp {
     /// the client reconnects with its last event id.
     private func receive<Value>(_ result: Result<Value, JournalFailure>) -> Value? {
         isReading = false
-        guard mayContinue else { return nil }
+        guard mayContinue() else { return nil }
         switch result {
         case .success(let value): return value
         case .failure(let failure):

@@ -24,7 +24,7 @@ struct ClusterNode {
             node: node, address: "10.0.0.\(number):7080", loops: 2, reactors: reactors)
         journal = try PostgresJournal(
             PostgresAddress(server, schema, by: relay?.folder), member: member, lease: lease,
-            commitLimit: .seconds(600), rules: rules, looksEvery: nil)
+            commitLimit: .seconds(600), lockLimit: .seconds(600), rules: rules, looksEvery: nil)
     }
 
     var members: Members {
