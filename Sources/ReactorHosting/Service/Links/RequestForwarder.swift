@@ -106,7 +106,10 @@ enum RequestForwarder {
             if case .elsewhere(let member, _) = found {
                 return redirect(forward, to: member, on: connection)
             }
-            if deposed != nil { way.suspicion.took(forward.session.text, at: .now) }
+            // Nothing is taken if the journal has no such session, or could not say.
+            if deposed != nil, case .session = found {
+                way.suspicion.took(forward.session.text, at: .now)
+            }
             serveHere(forward, found, on: connection)
         }
     }
