@@ -29,11 +29,38 @@ struct LocalNodeTests {
     }
 
     @Test func `others dial the address that is set for them`() throws {
+        let file = try SecretFile(Self.secret)
+        defer { file.remove() }
         var configuration = Configuration()
+        configuration.clusterSecretPath = file.path
         configuration.linkAddress = LinkAddress(host: "node.example", port: 7)
         let node = try LocalNode(
             configuration, boundTo: .tcp(host: "0.0.0.0", port: 9), isLoopback: true, [])
         #expect(node.member.address == "node.example:7")
+    }
+
+    /// A program that reaches a link without a secret may say that a request has any grants.
+    @Test func `on loopback, too, tokens or an address for others need a secret`() throws {
+        var withTokens = Configuration()
+        withTokens.authentication = .jwt
+        var behindTunnel = Configuration()
+        behindTunnel.linkAddress = LinkAddress(host: "127.0.0.1", port: 7)
+        let file = try SecretFile(Self.secret)
+        defer { file.remove() }
+        for (var configuration, reason) in [
+            (withTokens, "--auth jwt"), (behindTunnel, "127.0.0.1:7"),
+        ] {
+            func node() throws -> LocalNode {
+                try LocalNode(
+                    configuration, boundTo: .tcp(host: "127.0.0.1", port: 9), isLoopback: true, [])
+            }
+            let failure = #expect(throws: ConfigurationFailure.self) { try node() }
+            #expect(failure?.sentences.count == 1)
+            #expect(failure?.sentences.first?.contains(reason) == true)
+            #expect(failure?.sentences.first?.hasSuffix("by --cluster-secret-file") == true)
+            configuration.clusterSecretPath = file.path
+            #expect(try node().secret == Array(Self.secret.utf8))
+        }
     }
 
     @Test(arguments: [

@@ -5,7 +5,8 @@ internal import Sockets
 /// This process as a node of a cluster, as `--link` describes it.
 struct LocalNode: Sendable {
     let member: Member
-    /// Empty without a file: the links are on a loopback address then.
+    /// Empty without a file. Then only programs of this machine reach the links, and they gain nothing
+    /// by them: the node asks nobody for tokens.
     let secret: [UInt8]
 
     /// A secret is at least as long as the hash of its codes (RFC 2104 §3).
@@ -21,8 +22,10 @@ struct LocalNode: Sendable {
         _ registrations: [Registration]
     ) throws(ConfigurationFailure) {
         var sentences: [String] = []
-        if configuration.clusterSecretPath == nil, !isLoopback {
-            sentences.append(Self.secretRefusal(address))
+        if configuration.clusterSecretPath == nil,
+            let reason = Self.needOfSecret(configuration, address, isLoopback: isLoopback)
+        {
+            sentences.append(Self.secretRefusal(reason))
         }
         let reached = configuration.linkAddress?.listenAddress ?? address
         if let refusal = Self.refusal(reached) { sentences.append(refusal) }
@@ -63,10 +66,27 @@ struct LocalNode: Sendable {
         return bytes
     }
 
-    private static func secretRefusal(_ address: ListenAddress) -> String {
+    /// Why peers have to prove that they are nodes; nil if they need not.
+    ///
+    /// A peer is believed: it may say that a request has any grants.
+    private static func needOfSecret(
+        _ configuration: Configuration, _ address: ListenAddress, isLoopback: Bool
+    ) -> String? {
+        guard isLoopback else { return "other machines can reach \(address)" }
+        if let dialled = configuration.linkAddress {
+            return "other nodes reach this one at \(dialled.listenAddress)"
+        }
+        guard configuration.authentication != .none else { return nil }
+        return """
+            clients need tokens (--auth \(configuration.authentication.rawValue)), which requests over \
+            links need not
+            """
+    }
+
+    private static func secretRefusal(_ reason: String) -> String {
         """
-        other machines can reach \(address), and nothing proves that they are nodes: name a file \
-        with the secret of the cluster by --cluster-secret-file, or set --link to 127.0.0.1
+        \(reason), and nothing proves that a peer is a node: name a file with the secret of the \
+        cluster by --cluster-secret-file
         """
     }
 
