@@ -145,8 +145,11 @@ extension HistoryPosition {
         (Int64(clamping: number), part == 0 ? Schema.recordPart : Int64(part))
     }
 
+    /// Values that no append writes become the nearest position that there can be, so that a damaged row
+    /// ends no process. Its history is found damaged where it is read.
     init(column number: Int64, _ part: Int64) {
-        self.init(
-            UInt64(max(0, number)), part: part == Schema.recordPart ? 0 : UInt32(clamping: part))
+        let number = min(UInt64(max(0, number)), Self.limit - 1)
+        let isRecord = part == Schema.recordPart || number == 0
+        self.init(number, part: isRecord ? 0 : min(UInt32(clamping: part), .max - 1))
     }
 }

@@ -135,6 +135,8 @@ struct FailedCommit {
         }
         table.claims?.release(session)
         session.leaveMemory()
+        // Another node may continue the session, and this one would not hear of its events.
+        if table.claims != nil { session.abandonReaders() }
         guard !session.streams.isEmpty || listens else { return table.forget(session) }
         guard listens else { return }
         // The present values of its sources may be those that could not be committed: a session that

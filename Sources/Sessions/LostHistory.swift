@@ -25,7 +25,7 @@ struct LostHistory {
     }
 
     private func forget(_ session: Session) {
-        let works = session.isAwake && !(session.tasks.isIdle && session.machine?.isQuiet ?? true)
+        let works = session.isWorking
         if session.isAwake {
             FailedCommit(session: session, failure: Self.failure, isHistoryLost: true).forget()
         }

@@ -107,6 +107,11 @@ extension Session {
             && (table.claims == nil ? streams.isAtRest : streams.isEmpty)
     }
 
+    /// Whether the session acts without a request: it runs effects, or listens to sources.
+    var isWorking: Bool {
+        isAwake && !(tasks.isIdle && machine?.isQuiet ?? true)
+    }
+
     /// Whether the newest snapshot is of the newest record.
     var isSaved: Bool { persistence?.snapshotNumber == history.newest.number }
 

@@ -70,6 +70,8 @@ struct SessionLoader {
         case .success(.nothing): return insert(id, .success(nil))
         case .success(.ended): return insertEnded(id)
         case .success(.elsewhere(let node, let traits)):
+            // Its events come from there. The subscribers reconnect, at any node.
+            table.asleep(id)?.abandonReaders()
             return .elsewhere(claims.member(node), traits)
         case .success(.owned(let saved)):
             // The lease may have ended since the claim.

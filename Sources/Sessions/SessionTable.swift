@@ -239,7 +239,12 @@ package final class SessionTable {
     /// Handles the news of a beat: sessions of this node have another owner, or may have one.
     package func ownershipChanged(_ change: OwnershipChange) {
         guard change.members.isHeard else {
-            for session in Array(sessions.all) { depose(session) }
+            for session in Array(sessions.all) {
+                let works = session.isWorking
+                depose(session)
+                // The rows still name this node, so nobody else may continue the work.
+                if works { reopenings.addForNextTick(session.id) }
+            }
             return
         }
         for owned in change.deposed {

@@ -14,7 +14,7 @@ package struct HistoryPosition: Sendable, Hashable {
 
     /// Numbers, versions and actions are below this limit: a signed column can hold them in order,
     /// with room for more than any client can post. A larger value in a file is damage.
-    static let limit: UInt64 = 1 << 62
+    package static let limit: UInt64 = 1 << 62
 
     /// A position from outside: from a file or from text. Nil if no journal stores it: no note
     /// precedes the creation, and the greatest part stands for a record in the file's columns.

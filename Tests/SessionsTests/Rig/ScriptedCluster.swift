@@ -61,6 +61,11 @@ final class ScriptedCluster: Sendable {
         }
     }
 
+    /// Another owner is in the session's row, as after a promotion of a standby that lacks a claim.
+    func setOwner(_ node: Node, of session: String) {
+        book.withLock { $0.owners[session]?.owner = node }
+    }
+
     func owner(of session: String) -> Node? { book.withLock { $0.owners[session]?.owner } }
 
     var claims: Int { book.withLock { $0.claims } }

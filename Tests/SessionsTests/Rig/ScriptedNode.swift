@@ -126,6 +126,10 @@ final class ScriptedNode: Journal {
 
     // MARK: Journal
 
+    func watchHistory(_ lost: @escaping @Sendable (UInt64) -> Void) {
+        cluster.journal.watchHistory(lost)
+    }
+
     func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit {
         send(
             .commit,
