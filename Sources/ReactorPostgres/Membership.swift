@@ -72,6 +72,16 @@ final class Membership: @unchecked Sendable {
         }
     }
 
+    /// Beats at once if the last beat has not shown a node that owns a session: it has just started.
+    /// Calls `act` afterwards in any case.
+    func meet(_ node: Node, then act: @escaping @Sendable () -> Void) {
+        guard members[node] == nil else { return act() }
+        line.async { [self] in
+            if members[node] == nil { try? beatNow() }
+            act()
+        }
+    }
+
     /// Says with a beat that this node is about to end.
     func leave() {
         book.withLock { $0.own.isLeaving = true }

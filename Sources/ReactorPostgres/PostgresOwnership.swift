@@ -113,7 +113,7 @@ final class PostgresOwnership: Ownership {
                 case .nothing: answer(.success(.nothing))
                 case .ended: answer(.success(.ended))
                 case .elsewhere(let owner, let traits):
-                    answer(.success(.elsewhere(owner, traits)))
+                    membership.meet(owner) { answer(.success(.elsewhere(owner, traits))) }
                 case .won(let generation, let epoch):
                     load(request, generation, epoch, until: end, answer)
                 case .locked: claimLater(request, until: end, answer)

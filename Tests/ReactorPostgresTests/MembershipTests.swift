@@ -51,6 +51,22 @@ struct MembershipTests {
         await a.close()
     }
 
+    // Without the rule: a client gets 503 until the next beat.
+    @Test func `an owner that has just started is known as soon as its session is asked for`()
+        async throws
+    {
+        let (server, schema) = try rig()
+        let a = try ClusterNode(1, server, schema)
+        let b = try ClusterNode(2, server, schema)
+        try await b.create("s", 1)
+        #expect(try a.members.isAlone)
+        #expect(try await a.claim("s") == .elsewhere(b.node, .alerts))
+        let met = try a.members[b.node]
+        #expect(met?.address == "10.0.0.2:7080")
+        await a.close()
+        await b.close()
+    }
+
     /// The database's clock decides, and its own lease for each.
     @Test func `a node that is paused is no member until it beats again`() async throws {
         let (server, schema) = try rig()
