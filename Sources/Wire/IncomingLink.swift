@@ -10,6 +10,8 @@ package struct IncomingLink: Sendable {
         case request(stream: UInt32, LinkRequest)
         /// Nobody waits for the answer. A request that has begun takes effect.
         case gone(stream: UInt32)
+        /// The answer is due without waiting for effects.
+        case hurry(stream: UInt32)
         case ping(LinkPing)
     }
 
@@ -20,6 +22,9 @@ package struct IncomingLink: Sendable {
     package private(set) var output = LinkOutput()
     /// The streams of requests without an answer.
     package private(set) var underWay: Set<UInt32> = []
+    private var isFinishing = false
+    /// Whether the last frame is in ``output``.
+    package private(set) var hasFinished = false
 
     /// - Parameters:
     ///   - node: This node.
@@ -38,15 +43,30 @@ package struct IncomingLink: Sendable {
     package mutating func answer(_ stream: UInt32, _ answer: LinkAnswer) {
         guard underWay.remove(stream) != nil else { return }
         output.append { answer.append(stream: stream, to: &$0) }
+        finishIfIdle()
     }
 
     package mutating func answer(_ stream: UInt32, _ moved: LinkMoved) {
         guard underWay.remove(stream) != nil else { return }
         output.append { moved.append(stream: stream, to: &$0) }
+        finishIfIdle()
+    }
+
+    /// Ignores the requests that arrive from now on. When those under way are answered, the other node
+    /// hears that the ignored ones had no effect, and nothing follows.
+    package mutating func finish() {
+        isFinishing = true
+        finishIfIdle()
+    }
+
+    private mutating func finishIfIdle() {
+        guard isFinishing, isOpen, underWay.isEmpty, !hasFinished else { return }
+        hasFinished = true
+        output.append { LinkFrame(.last).append(to: &$0) }
     }
 
     package mutating func send(_ ping: LinkPing) {
-        guard isOpen, !output.isFull else { return }
+        guard isOpen, !hasFinished, !output.isFull else { return }
         output.append { ping.append(to: &$0) }
     }
 
@@ -65,6 +85,7 @@ package struct IncomingLink: Sendable {
     private mutating func receive(_ frame: LinkFrame) throws(LinkFault) -> Event? {
         guard handshake == nil else { return try shakeHands(frame) }
         switch frame.kind {
+        case .request where isFinishing: return nil
         case .request:
             let request = try LinkRequest(frame)
             guard frame.stream != 0, underWay.insert(frame.stream).inserted else {
@@ -77,9 +98,14 @@ package struct IncomingLink: Sendable {
         case .gone:
             guard frame.payload.isEmpty else { throw .malformed(.gone) }
             // The answer may be on its way.
-            return underWay.remove(frame.stream).map { Event.gone(stream: $0) }
+            let gone = underWay.remove(frame.stream)
+            finishIfIdle()
+            return gone.map { Event.gone(stream: $0) }
+        case .hurry:
+            guard frame.payload.isEmpty else { throw .malformed(.hurry) }
+            return underWay.contains(frame.stream) ? .hurry(stream: frame.stream) : nil
         case .ping: return .ping(try LinkPing(frame))
-        case .hello, .challenge, .proof, .answer, .moved: throw .unexpected(frame.kind)
+        case .hello, .challenge, .proof, .answer, .moved, .last: throw .unexpected(frame.kind)
         }
     }
 

@@ -22,6 +22,12 @@ package struct LinkFrame: Equatable, Sendable {
         case gone = 7
         /// ``LinkPing``, in both directions: the node is there.
         case ping = 8
+        /// From the node that answers, at its end: no request without an answer has had an effect, or will
+        /// have one. Nothing follows.
+        case last = 9
+        /// To the node that answers: the client's node ends, so the answer is due without waiting for
+        /// effects.
+        case hurry = 10
     }
 
     static let headBytes = 9

@@ -11,6 +11,8 @@ package struct OutgoingLink: Sendable {
         /// The request had no effect.
         case moved(stream: UInt32, LinkMoved)
         case ping(LinkPing)
+        /// The other node ends. The requests without an answer had no effect, and nothing follows.
+        case last
     }
 
     /// Requests without an answer; as many as the other node has guests at most.
@@ -68,6 +70,12 @@ package struct OutgoingLink: Sendable {
         output.append { LinkFrame(.gone, stream: stream).append(to: &$0) }
     }
 
+    /// Asks for the answer at once, without waiting for effects.
+    package mutating func hurry(_ stream: UInt32) {
+        guard underWay.contains(stream) else { return }
+        output.append { LinkFrame(.hurry, stream: stream).append(to: &$0) }
+    }
+
     package mutating func send(_ ping: LinkPing) {
         guard isOpen, !output.isFull else { return }
         output.append { ping.append(to: &$0) }
@@ -95,7 +103,10 @@ package struct OutgoingLink: Sendable {
             let moved = try LinkMoved(frame)
             return underWay.remove(frame.stream).map { Event.moved(stream: $0, moved) }
         case .ping: return .ping(try LinkPing(frame))
-        case .hello, .challenge, .proof, .request, .gone: throw .unexpected(frame.kind)
+        case .last:
+            guard frame.payload.isEmpty else { throw .malformed(.last) }
+            return .last
+        case .hello, .challenge, .proof, .request, .gone, .hurry: throw .unexpected(frame.kind)
         }
     }
 

@@ -77,6 +77,45 @@ struct LinkEndsTests {
         #expect(ends.outgoingEvents == [.ping(LinkPing(era: 3, view: 4))])
     }
 
+    @Test func `an end that finishes answers what is under way, and serves nothing else`() throws {
+        var ends = try Ends.opened()
+        let begun = try ends.send(request)
+        try ends.deliver()
+        ends.incoming.finish()
+        #expect(!ends.incoming.hasFinished)
+        let late = try ends.send(request)
+        try ends.deliver()
+        #expect(ends.incomingEvents == [.request(stream: begun, request)])
+        ends.incoming.answer(begun, answer)
+        #expect(ends.incoming.hasFinished)
+        ends.incoming.send(LinkPing(era: 1, view: 1))
+        try ends.deliver()
+        #expect(ends.outgoingEvents == [.answer(stream: begun, answer), .last])
+        #expect(ends.outgoing.underWay == [late])
+    }
+
+    @Test func `an end finishes once nobody waits for what is under way`() throws {
+        var ends = try Ends.opened()
+        let stream = try ends.send(request)
+        try ends.deliver()
+        ends.incoming.finish()
+        ends.outgoing.abandon(stream)
+        try ends.deliver()
+        #expect(ends.outgoingEvents == [.last])
+    }
+
+    @Test func `an answer can be hurried while it is due`() throws {
+        var ends = try Ends.opened()
+        let stream = try ends.send(request)
+        ends.outgoing.hurry(stream)
+        try ends.deliver()
+        #expect(ends.incomingEvents.last == .hurry(stream: stream))
+        ends.incoming.answer(stream, answer)
+        ends.outgoing.hurry(stream)
+        try ends.deliver()
+        #expect(ends.incomingEvents.count == 2)
+    }
+
     @Test func `requests under way are bounded`() throws {
         var ends = try Ends.opened()
         for _ in 0..<OutgoingLink.streamLimit { _ = try ends.send(request) }
@@ -122,7 +161,7 @@ struct LinkEndsTests {
     }
 
     @Test func `each end refuses the frames that are not for it`() throws {
-        for kind in [LinkFrame.Kind.hello, .challenge, .proof, .request, .gone, .answer, .moved] {
+        for kind in LinkFrame.Kind.allCases where kind != .ping {
             var bytes: [UInt8] = []
             LinkFrame(kind, stream: 1, payload: [1]).append(to: &bytes)
             var ends = try Ends.opened()

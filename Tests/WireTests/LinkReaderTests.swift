@@ -51,7 +51,7 @@ struct LinkReaderTests {
             ([0xff, 0xff, 0xff, 0xff], .frameTooLarge(limit: 1_000)),
             // The first bytes of an HTTP request.
             (Array("GET / HTTP/1.1\r\n".utf8), .frameTooLarge(limit: 1_000)),
-            ([0, 0, 0, 0, 0], .unknownKind(0)), ([0, 0, 0, 0, 9], .unknownKind(9)),
+            ([0, 0, 0, 0, 0], .unknownKind(0)), ([0, 0, 0, 0, 11], .unknownKind(11)),
             ([0, 0, 0, 0, 16], .unknownKind(16)), ([0, 0, 0, 0, 255], .unknownKind(255)),
         ] as [([UInt8], LinkFault)])
     func `a malformed head is refused at the byte that shows it`(

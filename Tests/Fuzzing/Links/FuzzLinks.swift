@@ -48,7 +48,7 @@ private func rewritten(_ frame: LinkFrame) -> LinkFrame? {
         return readFrames(bytes).frames.first.map {
             LinkFrame($0.kind, stream: frame.stream, payload: $0.payload)
         }
-    case .hello, .challenge, .proof, .gone: return nil
+    case .hello, .challenge, .proof, .gone, .last, .hurry: return nil
     }
     return readFrames(bytes, payloadLimit: 100_000).frames.first
 }

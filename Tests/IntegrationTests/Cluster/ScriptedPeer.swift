@@ -105,7 +105,7 @@ private final class PeerEnd: LoopHandler {
                     return
                 }
             case .gone: note("gone")
-            case .opened, .ping: break
+            case .hurry, .opened, .ping: break
             }
         }
         links[id] = link

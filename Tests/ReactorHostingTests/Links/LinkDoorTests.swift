@@ -141,7 +141,7 @@ private final class LinkEnd: LoopHandler {
                 switch event {
                 case .opened: note("opened")
                 case .ping(let ping): note("ping \(ping.era)")
-                case .answer, .moved: note("\(event)")
+                case .answer, .moved, .last: note("\(event)")
                 }
             }
         } catch {

@@ -61,8 +61,9 @@ enum PostActions: SessionEndpoint {
         }
         let loop = connection.loop
         // A server that drains has ended the waits of all earlier requests already.
-        let deadline = loop.service.isDraining ? loop.now : loop.now + timeout
         connection.setOptions { options in
+            let isDue = options.isHurried || loop.service.isDraining
+            let deadline = isDue ? loop.now : loop.now + timeout
             options.waitDeadline = deadline
             options.waitingIn = session
         }

@@ -18,6 +18,7 @@ extension HTTPConnection {
         loop.openCount += 1
         let options = RequestOptions()
         options.link = .guest(origin)
+        options.isHurried = request.waitMilliseconds == 0
         state = .waiting(RequestContext(malformedSince: loop.now), options)
         respondLater { () throws(Problem) in
             try RequestDispatcher.serve(guest: request, on: self)

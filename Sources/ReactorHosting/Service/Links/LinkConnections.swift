@@ -32,6 +32,9 @@ final class IncomingConnection {
     /// The other node reads too slowly: no further request of it is read.
     var isPaused = false
 
+    /// Whether nothing is to be sent any more.
+    var hasSentLast: Bool { machine.hasFinished && machine.output.unsent.isEmpty }
+
     init(
         _ socket: ConnectionID, _ machine: IncomingLink, from peer: LinkHandshake.Peer,
         at now: LoopInstant

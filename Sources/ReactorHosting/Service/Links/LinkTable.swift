@@ -39,6 +39,8 @@ final class LinkTable {
         case silent
         case fault(LinkFault)
         case closed
+        /// The other node has served all that it will.
+        case finished
         case failure(SystemFailure)
     }
 
@@ -62,6 +64,9 @@ final class LinkTable {
     private var lastNumber: UInt64 = 0
     private var tickedAt: LoopInstant?
     private var isClosed = false
+    /// Called when every link of other nodes has ended; nil unless this node ends.
+    private var finished: (() -> Void)?
+    private var isFinishing = false
 
     init(_ node: LocalNode, _ way: ClusterWay, _ table: ConnectionTable, dial: @escaping Dial) {
         self.way = way
@@ -118,6 +123,15 @@ final class LinkTable {
         forward.place = .here
     }
 
+    /// Asks for the response at once: it waits for effects no longer.
+    func hurry(_ forward: ForwardedRequest) {
+        guard case .sent(let far, let stream) = forward.place, let link = outgoing[far],
+            link.underWay[stream] === forward
+        else { return }
+        link.machine.hurry(stream)
+        markUnsent(link.socket)
+    }
+
     private func open(_ far: FarEnd, _ address: LinkAddress) -> Outgoing {
         let machine = OutgoingLink(
             to: LinkHandshake.Peer(node: far.node.number, loop: UInt32(far.loop)),
@@ -156,6 +170,7 @@ final class LinkTable {
         guard !isClosed else { return table.close(socket, .reset) }
         let link = Incoming(socket, machine, from: peer, at: table.now)
         bySocket[socket] = .incoming(link)
+        if isFinishing { link.machine.finish() }
         markUnsent(socket)
         setTimer()
     }
@@ -228,6 +243,7 @@ final class LinkTable {
                 let owner = moved.node > 0 ? Node(number: moved.node) : nil
                 delegate?.forwarded(forward, .moved(owner))
             case .ping: break
+            case .last: end(link, .finished)
             }
         }
         if let fault { end(link, .fault(fault)) }
@@ -257,6 +273,10 @@ final class LinkTable {
                 delegate?.guestArrived(request, from: GuestOrigin(link.socket, stream))
             case .gone(let stream):
                 delegate?.guestLeft(GuestOrigin(link.socket, stream))
+                // The last frame may be due.
+                markUnsent(link.socket)
+            case .hurry(let stream):
+                delegate?.guestHurried(GuestOrigin(link.socket, stream))
             case .opened, .ping: break
             }
         }
@@ -290,6 +310,11 @@ final class LinkTable {
                 guard let count = send(link.machine.output, on: socket) else { continue }
                 link.machine.sent(count)
                 link.pulse.sent(at: table.now.nanoseconds)
+                guard !link.hasSentLast else {
+                    table.close(socket, .lingering)
+                    end(link)
+                    continue
+                }
                 guard link.isPaused, !link.machine.isBlocked else { continue }
                 link.isPaused = false
                 table.resumeReading(socket)
@@ -356,6 +381,8 @@ final class LinkTable {
             table.close(socket, .reset)
         }
         judge(link, why)
+        var ending = Forwarding.Ending.lost
+        if case .finished = why { ending = .notSent }
         let (waiting, underWay) = (link.waiting, link.underWay)
         (link.waiting, link.underWay) = ([], [:])
         for forward in waiting {
@@ -364,7 +391,7 @@ final class LinkTable {
         }
         for forward in underWay.values {
             forward.place = .here
-            delegate?.forwarded(forward, .lost)
+            delegate?.forwarded(forward, ending)
         }
     }
 
@@ -378,7 +405,7 @@ final class LinkTable {
             way.suspicion.refused(by: node)
         case .closed where link.machine.awaitsProof:
             way.report("no link: \(LinkFault.otherSecret)", about: node.number, at: table.now)
-        case .closed: break
+        case .closed, .finished: break
         case .fault(let fault): way.report("no link: \(fault)", about: node.number, at: table.now)
         case .failure(let failure):
             way.report("no link: \(failure)", about: node.number, at: table.now)
@@ -390,6 +417,30 @@ final class LinkTable {
         for stream in link.machine.underWay {
             delegate?.guestLeft(GuestOrigin(link.socket, stream))
         }
+        reportIfFinished()
+    }
+
+    /// Serves no further request of other nodes, and ends each of their links when the requests under way
+    /// are answered. Those nodes hear that no other one had an effect.
+    ///
+    /// - Parameter act: Called when all have ended, or with ``close()``.
+    func finish(then act: @escaping () -> Void) {
+        guard !isClosed else { return act() }
+        isFinishing = true
+        finished = act
+        for case .incoming(let link) in bySocket.values {
+            link.machine.finish()
+            markUnsent(link.socket)
+        }
+        flush()
+        reportIfFinished()
+    }
+
+    private func reportIfFinished() {
+        guard let act = finished else { return }
+        for case .incoming in bySocket.values { return }
+        finished = nil
+        act()
     }
 
     /// Closes every link, because the server ends. Nothing is passed to the delegate.
@@ -397,5 +448,6 @@ final class LinkTable {
         isClosed = true
         for socket in bySocket.keys { table.close(socket, .reset) }
         (outgoing, bySocket, unsent) = ([:], [:], [])
+        reportIfFinished()
     }
 }

@@ -11,4 +11,6 @@ protocol LinkTableDelegate: AnyObject {
     func guestArrived(_ request: LinkRequest, from origin: GuestOrigin)
     /// Nobody waits for the answer.
     func guestLeft(_ origin: GuestOrigin)
+    /// The answer is due without waiting for effects.
+    func guestHurried(_ origin: GuestOrigin)
 }

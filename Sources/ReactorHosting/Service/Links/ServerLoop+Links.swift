@@ -26,8 +26,10 @@ extension ServerLoop: LinkTableDelegate {
         guard let connection = connection(forward.connection),
             let parked = connection.buffers?.parked
         else { return nil }
+        let mayWait = !resources.service.isDraining
         return LinkRequest(
-            waitMilliseconds: .max, access: parked.access.map { LinkAccess($0) }, parked.head,
+            waitMilliseconds: mayWait ? .max : 0, access: parked.access.map { LinkAccess($0) },
+            parked.head,
             body: parked.body, traceparent: connection.span?.traceparent)
     }
 
@@ -62,6 +64,12 @@ extension ServerLoop: LinkTableDelegate {
     func guestLeft(_ origin: GuestOrigin) {
         guard let id = resources.guests.id(of: origin) else { return }
         connection(id)?.abandonGuest(origin)
+    }
+
+    func guestHurried(_ origin: GuestOrigin) {
+        guard let id = resources.guests.id(of: origin), let guest = connection(id) else { return }
+        guest.setOptions { $0.isHurried = true }
+        guest.expireWait()
     }
 
     /// Serves the time of links, and of guests that wait until effects have settled.

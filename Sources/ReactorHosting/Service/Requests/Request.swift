@@ -92,6 +92,8 @@ final class RequestOptions {
     /// The end of `?wait=settled`, and its session; or the end of a query to all loops.
     var waitDeadline: LoopInstant?
     var waitingIn: SessionID?
+    /// The node that the client has reached ends: `?wait=settled` waits for nothing.
+    var isHurried = false
     /// Responds without the loops that have not replied to the query.
     var endQuery: ((HTTPConnection) -> Void)?
     /// `If-None-Match`: the states that the client has.

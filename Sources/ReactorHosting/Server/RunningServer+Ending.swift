@@ -1,0 +1,114 @@
+internal import Sessions
+internal import Sockets
+internal import Storage
+
+// The orderly end of a server.
+extension RunningServer {
+    /// Drains, saves and closes.
+    ///
+    /// - Parameters:
+    ///   - grace: The time for requests in flight and streams to end.
+    ///   - limit: The time for the whole shutdown. After it nothing is waited for: sessions and
+    ///     loops end as soon as they can, and the journal is closed when its disk responds.
+    func end(
+        _ listeners: Listeners?, grace: Duration = .zero, within limit: Duration
+    ) async throws(StopFailure) {
+        let (outcomes, outcome) = AsyncStream<Bool>.makeStream()
+        // Separate tasks: the caller's is cancelled, and a wait for a disk cannot be cancelled.
+        Task {
+            let start = ContinuousClock.now
+            if let listeners { await drain(listeners.main, grace) }
+            let left = grace - (ContinuousClock.now - start)
+            await closeLinks(listeners?.links, within: max(left, Self.linkGrace))
+            await stop()
+            await stopOperations(listeners?.operations)
+            outcome.yield(true)
+        }
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            outcome.yield(false)
+        }
+        // A separate task: in the caller's, which is cancelled, the stream would end at once.
+        let hasEnded = await Task { await outcomes.first { _ in true } ?? false }.value
+        timer.cancel()
+        if hasEnded { return }
+        for loop in loops { loop.enqueue { $0.sessions.stop() } }
+        throw StopFailure(
+            description: """
+                the server did not end within \(limit): the journal's disk does not answer, or a \
+                reactor does not return; ended without closing the journal
+                """)
+    }
+
+    /// Stops accepting, then waits until the last connection has ended, at most the grace time.
+    private func drain(_ listener: Listener<ServerLoop>, _ grace: Duration) async {
+        service.beginDraining()
+        service.journal.ownership?.leave()
+        await close(listener, loops, service.drain, grace)
+    }
+
+    private func close(
+        _ listener: Listener<ServerLoop>, _ loops: [EventLoop<ServerLoop>], _ drain: Drain,
+        _ grace: Duration
+    ) async {
+        listener.close()
+        await listener.untilClosed()
+        for loop in loops { loop.enqueue { $0.beginDraining() } }
+        let timer = Task {
+            try await Task.sleep(for: grace)
+            drain.cut()
+        }
+        await drain.wait()
+        timer.cancel()
+    }
+
+    /// Ends the traffic with other nodes, after the clients of this one: each request of theirs that was
+    /// begun is answered first.
+    private func closeLinks(
+        _ listener: Listener<LinkDoor>?, within limit: Duration
+    ) async {
+        guard let entrance else { return }
+        await entrance.close(listener)
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            for loop in loops { loop.enqueue { $0.resources.links?.close() } }
+        }
+        await visitLoops { loop, done in
+            guard let links = loop.resources.links else { return done() }
+            links.finish(then: done)
+        }
+        timer.cancel()
+        for loop in loops { loop.enqueue { $0.resources.links?.close() } }
+    }
+
+    /// Saves the states that a restart would otherwise have to reduce again, then ends.
+    private func stop() async {
+        for loop in loops {
+            await withCheckedContinuation { continuation in
+                let isRunning = loop.enqueue { $0.sessions.save { continuation.resume() } }
+                if !isRunning { continuation.resume() }
+            }
+        }
+        for loop in loops { loop.enqueue { $0.sessions.stop() } }
+        for loop in loops { await loop.stop() }
+        service.watch.stop()
+        await service.journal.close()
+    }
+
+    /// Ends the operations address, after everything that it reports.
+    ///
+    /// - Parameter listener: Nil if the server does not listen.
+    private func stopOperations(_ listener: Listener<ServerLoop>?) async {
+        guard let operations else { return }
+        if let listener {
+            await close(listener, [operations], service.operationsDrain, Self.operationsGrace)
+        }
+        operations.enqueue { $0.sessions.stop() }
+        await operations.stop()
+    }
+
+    /// The time for the answers to other nodes, if clients have used up the grace time.
+    private static let linkGrace = Duration.seconds(1)
+    /// The time for a last response at the operations address.
+    private static let operationsGrace = Duration.seconds(1)
+}
