@@ -27,6 +27,9 @@ extension HTTPConnection {
             if let failure = forward.forwarding.failure(inPlaceOf: response.status) {
                 response = .problem(Problem(failure, of: forward.session.text))
             }
+        case .local(let local)? where response.code == Problem.movedCode:
+            if RequestForwarder.sendOn(local, on: self) { return }
+        case .local?: break
         case nil: break
         }
         guard output.isInTurn else { return respondLater { () throws(Problem) in response } }
@@ -80,7 +83,7 @@ extension HTTPConnection {
     /// Responds to posted actions after their commit. This is the hot path.
     private func sendReceipt(_ content: Reply.Content) {
         guard case .waiting(let request, let options) = state else { return }
-        guard options?.traceparent == nil, options?.link == nil else {
+        guard options?.traceparent == nil, options?.link?.isLocal ?? true else {
             return respond(Response(content, options, loop.heads.durability))
         }
         let turn = id

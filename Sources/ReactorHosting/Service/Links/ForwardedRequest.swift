@@ -39,11 +39,15 @@ enum LinkPart {
     case guest(GuestOrigin)
     /// It goes to another node, or went and is served here after all.
     case forwarded(ForwardedRequest)
+    /// It is served here, and goes to another node if the commit shows that that one owns the session.
+    case local(LocalRequest)
+
+    var isLocal: Bool { if case .local = self { true } else { false } }
 
     /// The request has ended without a response.
     func abandon(on loop: LoopResources) {
         switch self {
-        case .guest: break
+        case .guest, .local: break
         case .forwarded(let forward): loop.links?.abandon(forward)
         }
     }

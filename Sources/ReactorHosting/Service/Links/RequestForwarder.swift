@@ -36,8 +36,29 @@ enum RequestForwarder {
             _ = connection.buffers?.removeParked(loop)
             connection.answerGuest(movedTo: member.node)
         case .forwarded(let forward)?: redirect(forward, to: member, on: connection)
-        case nil:
+        case .local?, nil:
             redirect(makeForward(endpoint, session, on: connection), to: member, on: connection)
+        }
+        return true
+    }
+
+    /// Sends a request on that was not applied here, because another node owns its session by now.
+    ///
+    /// - Returns: False if there is no room to keep it.
+    static func sendOn(_ local: LocalRequest, on connection: HTTPConnection) -> Bool {
+        var request = local.request
+        guard
+            connection.makeBuffers().park(&request, charging: connection.loop.service.bodies)
+        else { return false }
+        let forward = makeForward(local.endpoint, local.session, on: connection)
+        forward.forwarding.beginTry()
+        // In a later job: the session's steps are still being undone.
+        let (loop, id) = (connection.loop, connection.id)
+        loop.peers.enqueue(on: loop.index) { loop in
+            guard let connection = loop.connection(id),
+                case .forwarded(let forward)? = connection.linkPart
+            else { return }
+            tryEnded(forward, .moved(nil), on: connection)
         }
         return true
     }

@@ -135,6 +135,7 @@ enum RequestDispatcher {
             }
             return try park(&request, endpoint, session, connection)
         }
+        connection.keep(request, of: endpoint, for: session)
         let target = SessionTarget(id: session, found: found, access: request.access)
         if let response = try endpoint.respond(to: request, for: target, on: connection) {
             connection.respond(response)
@@ -162,6 +163,7 @@ enum RequestDispatcher {
             }
             connection.respondLater { () throws(Problem) in
                 if let seconds = age.seconds { connection.setOptions { $0.age = seconds } }
+                connection.keep(request, of: endpoint, for: session)
                 return try endpoint.respond(
                     to: request,
                     for: SessionTarget(id: session, found: found, access: request.access),
