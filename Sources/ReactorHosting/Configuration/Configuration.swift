@@ -37,8 +37,8 @@ public struct Configuration: Sendable, Equatable {
 
     /// An address of its own for the links of other nodes, which makes this server a node of a cluster:
     /// several servers with one journal in PostgreSQL, any of which takes any request (ADR-0050). Other
-    /// machines may reach it only if there is a ``clusterSecretPath``. Default none: no other server
-    /// uses the journal.
+    /// machines may reach it, and clients may need tokens, only if there is a ``clusterSecretPath``.
+    /// Default none: no other server uses the journal.
     public var link: LinkAddress? = Setting.linkAddress(
         "link", "own address for other nodes of a cluster")
 
@@ -49,7 +49,8 @@ public struct Configuration: Sendable, Equatable {
         "link-address", "address at which other nodes reach that of --link, if it differs")
 
     /// The path of a file with the secret that all nodes of a cluster have, 32 bytes at least; a line
-    /// break at its end does not count. Default none: then ``link`` is on a loopback address.
+    /// break at its end does not count. Default none: then ``link`` is on a loopback address
+    /// without a ``linkAddress``, and ``authentication`` is ``AuthenticationChoice/none``.
     public var clusterSecretPath: String? = Setting.optionalText(
         "cluster-secret-file", "path", "file with the secret of a cluster, 32 bytes or more")
 
