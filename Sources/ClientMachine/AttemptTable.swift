@@ -22,8 +22,27 @@ struct AttemptTable: Sendable {
         var backoff = Backoff()
         /// The credential that the server has refused, so that an equal one is not sent again.
         var refused: String?
+        /// The moment from which a sign of life ends the wait after a failure: until then the server
+        /// has asked to wait. Nil without such a wait.
+        var notBefore: Duration?
+        /// A sign of life has ended a wait since the last success. Once is enough: a purpose that
+        /// fails although the server works would be attempted at the rate of the others' successes.
+        var isHurried = false
         /// Gives records an order that does not depend on hashes.
         let serial: UInt64
+
+        func canHurry(at now: Duration) -> Bool {
+            guard !isHurried, let notBefore, case .waiting(let until, _) = phase else {
+                return false
+            }
+            return until > max(now, notBefore)
+        }
+
+        mutating func hurry(at now: Duration) {
+            guard let notBefore, case .waiting(_, let why) = phase else { return }
+            phase = .waiting(until: max(now, notBefore), why: why)
+            isHurried = true
+        }
     }
 
     private let asksForCredentials: Bool
@@ -107,7 +126,19 @@ struct AttemptTable: Sendable {
         let bounded = min(minimum, limits.longestWait)
         let wait = record.backoff.fail(atLeast: bounded, using: &generator)
         record.phase = .waiting(until: now + wait, why: why)
+        record.notBefore = now + bounded
         records[purpose] = record
+    }
+
+    /// The server works, as another attempt has shown: waits after a failure end, each once until
+    /// its purpose succeeds, and none before the server's `Retry-After`.
+    ///
+    /// - Returns: the purposes whose waits are now shorter.
+    mutating func hurry(at now: Duration) -> [Purpose] {
+        let hurried = records.filter { $0.key.isHurriedBySuccess && $0.value.canHurry(at: now) }
+            .map(\.key)
+        for purpose in hurried { records[purpose]?.hurry(at: now) }
+        return hurried
     }
 
     /// Waits without a failure.
@@ -133,6 +164,7 @@ struct AttemptTable: Sendable {
     mutating func succeed(_ purpose: Purpose) {
         records[purpose]?.backoff.reset()
         records[purpose]?.refused = nil
+        records[purpose]?.isHurried = false
         if phase(of: purpose) == .idle { records[purpose] = nil }
     }
 
@@ -156,6 +188,7 @@ struct AttemptTable: Sendable {
     mutating func wake(at now: Duration) {
         for (purpose, record) in records {
             records[purpose]?.backoff.reset()
+            records[purpose]?.isHurried = false
             guard case .waiting(_, let why) = record.phase else { continue }
             records[purpose]?.phase = .waiting(until: now, why: why)
         }
@@ -208,6 +241,7 @@ struct AttemptTable: Sendable {
     private mutating func set(_ purpose: Purpose, _ phase: Phase) {
         var record = records[purpose] ?? newRecord()
         record.phase = phase
+        record.notBefore = nil
         records[purpose] = record
     }
 

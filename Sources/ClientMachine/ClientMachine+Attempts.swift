@@ -79,6 +79,7 @@ extension ClientMachine {
         let mayHelp = response.status == 401 && attempts.refuseCredential(of: id)
         guard let purpose = attempts.end(id) else { return }
         touch(purpose)
+        if response.showsWorkingServer { hurry(at: now) }
         if mayHelp { return begin(purpose, at: now) }
         if response.status == 401 { return refuseCredential(purpose, response.problem, at: now) }
         switch purpose {
@@ -102,6 +103,11 @@ extension ClientMachine {
         touch(purpose)
         if case .stream(let stream) = purpose { streams[stream]?.close() }
         attempts.retry(purpose, why: why, atLeast: minimum, at: now.uptime, using: &generator)
+    }
+
+    /// C3: the server works, so what waits after a failure of it waits no longer.
+    mutating func hurry(at now: ClientInstant) {
+        for purpose in attempts.hurry(at: now.uptime) { touch(purpose) }
     }
 
     /// The server has refused two credentials in a row (C5, C6), or one of a program that has no

@@ -70,6 +70,7 @@ extension ClientMachine {
         touched.formUnion(streams[stream]?.sessions ?? [])
         guard streams[stream]?.phase == .open else { return }
         attempts.extend(id, to: now.uptime + limits.silence)
+        hurry(at: now)
         retireStreams()
     }
 

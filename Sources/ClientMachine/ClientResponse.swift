@@ -22,6 +22,14 @@ package struct ClientResponse: Equatable, Sendable {
         return .seconds(Int64(seconds))
     }
 
+    /// Whether only a server that works answers so. Other refusals may come from a proxy without one.
+    var showsWorkingServer: Bool {
+        switch status {
+        case 200..<300, 409, 410, 412, 422: true
+        default: false
+        }
+    }
+
     package var problem: ProblemDetails { ProblemDetails(status: status, body: body) }
 
     /// The position in `ETag`, of a session whose position was not the expected one.

@@ -7,6 +7,12 @@ enum Purpose: Hashable, Sendable {
     /// To read the state that the stream has not confirmed.
     case readBack(SessionName)
     case stream(StreamID)
+
+    /// Whether the success of another purpose is a reason to attempt this one now. Not to read back:
+    /// that waits for an event, not for the server.
+    var isHurriedBySuccess: Bool {
+        if case .readBack = self { false } else { true }
+    }
 }
 
 /// Identifies a stream over all of its connections.
