@@ -5,6 +5,10 @@
         private(set) var clients: TortureDriver
         /// By node; nil for a node that is down.
         var targets: [ServerTarget?]
+        /// The node that stands still: how long its answers take is the length of the pause.
+        var pausedNode: Int?
+        /// The node at which each place connected last.
+        private var nodes: [Int?]
         /// When a place connects or sends its next request.
         private var dueAt: [UInt64]
         /// The nodes that posters use at the end, by place; nil: any.
@@ -14,7 +18,8 @@
         private let pace: UInt64
         /// When posters have sent their oldest requests without an answer.
         private var sentAt: [UInt64?]
-        /// The longest time that a post or a read took, in nanoseconds, since it was last asked for.
+        /// The longest time that a post or a read took at a node that was not paused, in nanoseconds,
+        /// since it was last asked for.
         private var slowest: UInt64 = 0
         /// The number of posters' answers by status.
         private(set) var statuses: [Int: Int] = [:]
@@ -30,6 +35,7 @@
             targets = [ServerTarget?](repeating: nil, count: nodes)
             dueAt = [UInt64](repeating: 0, count: clients.places)
             sentAt = [UInt64?](repeating: nil, count: clients.places)
+            self.nodes = [Int?](repeating: nil, count: clients.places)
             finalNodes = [Int?](repeating: nil, count: clients.places)
             random = SeededNumbers(seed: seed)
         }
@@ -67,6 +73,7 @@
             }
             // A paused node accepts connections and says nothing: the request shows it.
             wait(place, 1_000_000_000)
+            nodes[place] = node
             try pool.open(place, to: target)
         }
 
@@ -111,6 +118,7 @@
             dueAt += [UInt64](repeating: 0, count: more)
             sentAt += [UInt64?](repeating: nil, count: more)
             finalNodes += [Int?](repeating: nil, count: more)
+            nodes += [Int?](repeating: nil, count: more)
         }
 
         mutating func close() {
@@ -140,7 +148,9 @@
         }
 
         mutating func answered(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
-            if let since = sentAt[place] { slowest = max(slowest, Clock.now() - since) }
+            if let since = sentAt[place], pausedNode == nil || nodes[place] != pausedNode {
+                slowest = max(slowest, Clock.now() - since)
+            }
             sentAt[place] = nil
             if place < clients.posters.count {
                 statuses[pool.connections[place].status, default: 0] += 1

@@ -58,6 +58,7 @@
                 faults[fault, default: 0] += 1
                 try inflict(fault)
                 try play(until: Clock.now() + 1_500_000_000)
+                driver.pausedNode = nil
                 slowest[fault] = max(slowest[fault] ?? 0, driver.takeSlowest())
             }
             try restoreNodes()
@@ -103,6 +104,7 @@
                 try start(node)
             case .pause:
                 node.pause()
+                driver.pausedNode = node.number
                 let time = UInt64.random(in: 500_000_000...8_000_000_000, using: &random)
                 try play(until: Clock.now() + time)
                 node.resume()
