@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,9 +16,12 @@ _Static_assert(sizeof(struct crash_slot) == 256, "a slot is 256 bytes, in the fi
 
 #define RECORDS 4096
 #define PATH_LENGTH 4096
+#define NEW ".new"
 
 struct crash_record {
     char path[PATH_LENGTH];
+    /// Where the file is written before it gets its name.
+    char fresh[PATH_LENGTH];
     int slots;
     int is_written;
     /// `count` of each slot at the last look.
@@ -30,10 +34,14 @@ struct crash_record {
 static struct crash_record *records[RECORDS];
 
 struct crash_record *crash_open(const char *path, int slots) {
-    if (slots < 1 || strlen(path) >= PATH_LENGTH) return NULL;
+    if (slots < 1 || strlen(path) + sizeof NEW > PATH_LENGTH) return NULL;
     struct crash_record *record = calloc(1, sizeof *record);
     if (!record) return NULL;
     strcpy(record->path, path);
+    strcpy(record->fresh, path);
+    strcat(record->fresh, NEW);
+    // A process that was killed while it wrote may have left one.
+    unlink(record->fresh);
     record->slots = slots;
     record->seen = calloc((size_t)slots, sizeof *record->seen);
     record->slot = calloc((size_t)slots, sizeof *record->slot);
@@ -131,9 +139,10 @@ int crash_read(const struct crash_slot *slot, struct crash_slot *copy) {
 
 // MARK: Writing
 
-/// Async-signal-safe.
+/// Async-signal-safe. The file gets its name when it is complete: a process may be killed at any
+/// moment, and a file that is written in place would be empty then.
 static int write_out(struct crash_record *record) {
-    int file = open(record->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int file = open(record->fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file < 0) return 0;
     const char *from = (const char *)record->slot;
     size_t left = (size_t)record->slots * sizeof *record->slot;
@@ -145,7 +154,9 @@ static int write_out(struct crash_record *record) {
         left -= (size_t)count;
     }
     close(file);
-    return 1;
+    if (left == 0 && rename(record->fresh, record->path) == 0) return 1;
+    unlink(record->fresh);
+    return 0;
 }
 
 void crash_look(struct crash_record *record) {
@@ -157,7 +168,8 @@ void crash_look(struct crash_record *record) {
         record->seen[i] = count;
     }
     if (is_stuck) {
-        record->is_written = write_out(record);
+        // One that could not be replaced stays.
+        record->is_written |= write_out(record);
     } else if (record->is_written) {
         unlink(record->path);
         record->is_written = 0;

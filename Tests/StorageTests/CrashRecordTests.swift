@@ -71,6 +71,29 @@ struct CrashRecordTests {
         withExtendedLifetime(slots) {}
     }
 
+    // A process that is killed while the file is renewed would leave an empty one.
+    @Test func `each look replaces the file, and never writes into it`() throws {
+        let slot = rig.journal.takeCrashSlot()
+        slot.name("s", "alerts", owner: 1)
+        slot.begin(.action, action: 3)
+        rig.journal.lookForStuckLoops()
+        rig.journal.lookForStuckLoops()
+        let first = try fileNumber()
+        rig.journal.lookForStuckLoops()
+        #expect(try fileNumber() != first)
+        #expect(try left() == [work("s", "alerts", 3, .action)])
+        #expect(!FileManager.default.fileExists(atPath: file + ".new"))
+    }
+
+    @Test func `what an end in the middle of a look leaves is removed by the next start`() throws {
+        let directory = JournalRig.makeDirectory()
+        let fresh = directory + "/journal.sqlite.running.new"
+        try Data([1]).write(to: URL(filePath: fresh))
+        let rig = try JournalRig(in: directory)
+        #expect(rig.journal.interrupted == [])
+        #expect(!FileManager.default.fileExists(atPath: fresh))
+    }
+
     @Test func `the longest possible names are complete`() throws {
         let slot = rig.journal.takeCrashSlot()
         let session = String(repeating: "s", count: 128)
@@ -108,6 +131,10 @@ struct CrashRecordTests {
 
     private func contents() throws -> [UInt8] {
         Array(try Data(contentsOf: URL(filePath: file)))
+    }
+
+    private func fileNumber() throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: file)[.systemFileNumber] as? Int
     }
 
     private func left() throws -> [InterruptedWork] {

@@ -30,7 +30,7 @@ internal import Synchronization
     /// - Precondition: The journal's lock is held.
     init(beside path: String) {
         let path = JournalLock.file(path) + ".running"
-        found = Self.left(at: path)
+        found = Self.traces(at: path)
         _ = unsafe unlink(path)
         unsafe record = crash_open(path, Int32(Self.slots))
     }
@@ -71,7 +71,7 @@ internal import Synchronization
 
     // MARK: Traces of the previous process
 
-    private static func left(at path: String) -> [InterruptedWork] {
+    static func traces(at path: String) -> [InterruptedWork] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return [] }
         defer { _ = close(descriptor) }
