@@ -37,7 +37,16 @@ final class ScriptedPeer: Sendable {
         }
         let listener = try Listener(
             .tcp(host: "127.0.0.1", port: 0), loops: [loop], maximumConnections: 100)
-        loop.enqueue { $0.ended = { listener.close() } }
+        loop.enqueue { peer in
+            // The link breaks when nobody listens any more: it would be dialled again before.
+            peer.ended = { [weak loop] in
+                listener.close()
+                Task {
+                    await listener.untilClosed()
+                    loop?.enqueue { $0.breakLinks() }
+                }
+            }
+        }
         (self.node, self.events, self.loop, self.listener) = (node, events, loop, listener)
     }
 
@@ -100,8 +109,7 @@ private final class PeerEnd: LoopHandler {
             case .request(let stream, let request):
                 note(String(decoding: request.head.prefix { $0 != 0x0d }, as: UTF8.self))
                 guard serve(stream, on: &link) else {
-                    table.close(id, .reset)
-                    links[id] = nil
+                    breakLink(id)
                     return
                 }
             case .gone: note("gone")
@@ -118,12 +126,19 @@ private final class PeerEnd: LoopHandler {
         case .answer(let answer): link.answer(stream, answer)
         case .moved(let node): link.answer(stream, LinkMoved(node: node.number))
         case .nothing: break
-        case .end:
-            ended()
-            return false
+        case .end: ended()
         case .close: return false
         }
         return true
+    }
+
+    func breakLinks() {
+        for id in links.keys { breakLink(id) }
+    }
+
+    private func breakLink(_ id: ConnectionID) {
+        table.close(id, .reset)
+        links[id] = nil
     }
 
     private func send(_ id: ConnectionID) {
