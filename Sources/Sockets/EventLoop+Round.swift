@@ -7,6 +7,10 @@ extension EventLoop {
     /// The maximum number of polls in a pass. If more connections than one poll reports are sending
     /// all the time, a pass without a limit would never end and nothing would be flushed.
     private static var pollLimit: Int { 4 }
+    /// The maximum number of connections in a pass whose deadlines are handled. Thousands of streams that
+    /// were opened together have their heartbeats together: without a limit, requests would wait for all
+    /// of them.
+    private static var deadlineLimit: Int { 16 }
 
     /// Runs a round: passes, until one finds no work or the handler yields.
     func round() {
@@ -29,15 +33,18 @@ extension EventLoop {
             guard passes < Self.passLimit, !table.isRoundYielded else { break }
         }
         table.isInRound = false
-        // Remaining events cause a wake-up; connections that continue do not.
-        if !table.ready.isEmpty { scheduleRound() }
+        // Remaining events cause a wake-up; what this loop has put off does not.
+        if hasLeftWork { scheduleRound() }
         armTimer()
         self.passes.end()
     }
 
+    /// Whether connections continue, or deadlines are due, that the last pass had no room for.
+    private var hasLeftWork: Bool { !table.ready.isEmpty || table.deadlines.hasDueSlots }
+
     /// Lets the handler flush, if it was called. Returns true if there may be more work.
     private func closeRound(_ handler: Handler) -> Bool {
-        guard isRoundOpen else { return !table.ready.isEmpty }
+        guard isRoundOpen else { return hasLeftWork }
         isRoundOpen = false
         handler.roundEnded()
         return true
@@ -109,7 +116,7 @@ extension EventLoop {
     }
 
     private func fireDeadlines(_ handler: Handler) {
-        for slot in table.deadlines.dueSlots(at: table.now)
+        for slot in table.deadlines.takeDueSlots(Self.deadlineLimit, at: table.now)
         where table.deadlines.claim(slot: slot, at: table.now) {
             if table.slots[slot].flags.contains(.lingering) {
                 table.closeNow(slot)

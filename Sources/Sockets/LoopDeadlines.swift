@@ -10,7 +10,10 @@ struct LoopDeadlines {
     private var keys: [UInt64: Int] = [:]
     private var tokens: [UInt64] = []
     private var freeKeys: [Int] = []
-    private var due: [Int] = []
+    /// The slots that were due and are not handed out. Invariant: a slot is in it once for each time that
+    /// the wheel has reported it, so it is bounded by the slots and by their new deadlines.
+    private var dueSlots: [Int] = []
+    private var dueKeys: [Int] = []
 
     init(at now: LoopInstant) {
         let tick = Self.tick(now)
@@ -32,12 +35,17 @@ struct LoopDeadlines {
         timers.set(key(of: token), to: Self.tickAfter(instant))
     }
 
-    /// Slots that are due at `now`; each must be confirmed by `claim(slot:)` before it is handled.
-    mutating func dueSlots(at now: LoopInstant) -> [Int] {
-        due.removeAll(keepingCapacity: true)
-        connections.advance(to: Self.tick(now), collecting: &due)
-        return due
+    /// Takes at most `limit` slots that are due at `now`, those that have waited longest first; the others
+    /// wait for the next call. Each must be confirmed by `claim(slot:)` before it is handled.
+    mutating func takeDueSlots(_ limit: Int, at now: LoopInstant) -> [Int] {
+        connections.advance(to: Self.tick(now), collecting: &dueSlots)
+        let taken = Array(dueSlots.prefix(limit))
+        dueSlots.removeFirst(taken.count)
+        return taken
     }
+
+    /// Whether slots wait that were due at the last call.
+    var hasDueSlots: Bool { !dueSlots.isEmpty }
 
     /// Clears the slot's deadline if it is still due; returns whether it was.
     mutating func claim(slot: Int, at now: LoopInstant) -> Bool {
@@ -47,9 +55,9 @@ struct LoopDeadlines {
     /// Tokens that are due at `now`; each must be confirmed by `claim(token:)` before it is
     /// handled.
     mutating func dueTokens(at now: LoopInstant) -> [UInt64] {
-        due.removeAll(keepingCapacity: true)
-        timers.advance(to: Self.tick(now), collecting: &due)
-        return due.map { tokens[$0] }
+        dueKeys.removeAll(keepingCapacity: true)
+        timers.advance(to: Self.tick(now), collecting: &dueKeys)
+        return dueKeys.map { tokens[$0] }
     }
 
     /// Clears the timer if it is still due; returns whether it was.

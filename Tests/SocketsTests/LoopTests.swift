@@ -223,6 +223,34 @@ extension Loops {
             await host.end()
         }
 
+        // Without the limit one pass handles all of them, and requests wait for it.
+        @Test(arguments: PollerKind.allCases)
+        func `deadlines that are due together are spread over passes, and none is lost`(
+            _ poller: PollerKind
+        ) async throws {
+            let host = try Host(
+                poller,
+                Scripted.Script(
+                    deadline: { handler, _ in
+                        let count = handler.tally["now", default: 0] + 1
+                        handler.tally["now"] = count
+                        handler.tally["most"] = max(handler.tally["most", default: 0], count)
+                    }, roundEnded: { $0.tally["now"] = 0 }))
+            let clients = try (0..<100).map { _ in try host.connect() }
+            var ids: Set<ConnectionID> = []
+            for _ in clients { ids.insert(try await host.opened()) }
+            _ = await host.on { [ids] handler in
+                for id in ids { handler.table.setDeadline(id, handler.table.now) }
+            }
+            for _ in clients {
+                guard case .deadline(let id) = await host.next() else { break }
+                ids.remove(id)
+            }
+            #expect(ids.isEmpty)
+            #expect(await host.on { $0.tally["most"] } == 16)
+            await host.end()
+        }
+
         @Test(arguments: PollerKind.allCases)
         func `timers fire in order, and are moved and cleared like deadlines`(
             _ poller: PollerKind
