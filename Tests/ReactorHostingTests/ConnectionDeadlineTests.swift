@@ -16,9 +16,23 @@ struct ConnectionDeadlineTests {
         configuration: Configuration = Configuration()
     ) -> ConnectionDeadlines {
         ConnectionDeadlines(
-            configuration: configuration, activity: activity, lastProgress: at(last),
+            configuration: configuration, heartbeat: configuration.heartbeat,
+            activity: activity, lastProgress: at(last),
             requestBegan: began.map(at), newBodyBytes: bodyBytes, hasUnsent: hasUnsent,
             hasPending: hasPending)
+    }
+
+    // All at once would be 10 000 heartbeats in one moment, every 15 s.
+    @Test func `heartbeats of streams that were opened together are spread over 3 s`() {
+        let times = (0..<10_000 as Range<UInt32>).map {
+            ConnectionDeadlines.heartbeat(.seconds(15), of: $0)
+        }
+        var counts = [Int](repeating: 0, count: 30)
+        for time in times {
+            #expect(time > .seconds(12) && time <= .seconds(15))
+            counts[min(29, Int((.seconds(15) - time) / .milliseconds(100)))] += 1
+        }
+        #expect((counts.min() ?? 0) > 300 && (counts.max() ?? 0) < 400)
     }
 
     @Test func `a connection is idle after 75 s without a request`() {

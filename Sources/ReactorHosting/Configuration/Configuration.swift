@@ -278,9 +278,10 @@ public struct Configuration: Sendable, Equatable {
         "session-idle", default: .seconds(300), "unused time before a session leaves memory",
         reloads: true)
 
-    /// The silence on a stream after which a heartbeat is sent. Default 15 s.
+    /// The silence on a stream after which a heartbeat is sent at the latest; each stream has a time of its
+    /// own, between four fifths of it and all of it. Default 15 s.
     public var heartbeat: Duration = Setting.time(
-        "heartbeat", default: .seconds(15), "silence after which a heartbeat is written",
+        "heartbeat", default: .seconds(15), "longest silence of a stream: a heartbeat ends it",
         reloads: true)
 
     /// The lifetime of a stream, ± 20 %; it is then closed cleanly, to be resumed. Default 10 min.

@@ -40,6 +40,8 @@ struct ConnectionDeadlines {
     }
 
     let configuration: Configuration
+    /// The silence after which this stream has a heartbeat.
+    let heartbeat: Duration
     let activity: Activity
     let lastProgress: LoopInstant
     let requestBegan: LoopInstant?
@@ -63,7 +65,7 @@ struct ConnectionDeadlines {
         case .streaming(let endsAt, let isBlocked):
             if now >= endsAt { return .streamEnd }
             if isBlocked { return isStalled ? .stall : .nothing }
-            return now >= lastProgress + configuration.heartbeat ? .heartbeat : .nothing
+            return now >= lastProgress + heartbeat ? .heartbeat : .nothing
         }
     }
 
@@ -98,7 +100,7 @@ struct ConnectionDeadlines {
             next = now + configuration.idleTimeout
             if let until { next = min(next, until) }
         case .streaming(let endsAt, let isBlocked):
-            next = min(endsAt, isBlocked ? stall : lastProgress + configuration.heartbeat)
+            next = min(endsAt, isBlocked ? stall : lastProgress + heartbeat)
         case .closing: next = stall
         }
         return hasUnsent ? min(next, stall) : next
@@ -106,6 +108,15 @@ struct ConnectionDeadlines {
 }
 
 extension ConnectionDeadlines {
+    /// Between four fifths of the longest silence and all of it, another time for each slot. Streams that
+    /// were opened together would else have their heartbeats together for as long as they live, and
+    /// requests would wait for those.
+    static func heartbeat(_ longest: Duration, of slot: UInt32) -> Duration {
+        // Knuth's multiplicative hash: neighbours are far from each other.
+        let part = (slot &* 2_654_435_769) >> 22
+        return longest - longest / 5 * part / 1_024
+    }
+
     /// Nil for a vacant slot.
     fileprivate init?(_ connection: HTTPConnection) {
         switch connection.state {
@@ -117,6 +128,7 @@ extension ConnectionDeadlines {
         case .closing: activity = .closing
         }
         configuration = connection.loop.configuration
+        heartbeat = Self.heartbeat(configuration.heartbeat, of: connection.id.slot)
         lastProgress = connection.lastProgress
         requestBegan = connection.requestBegan
         newBodyBytes = connection.reader.isReadingHead ? nil : connection.buffers?.newBodyBytes
