@@ -66,19 +66,21 @@ struct AttemptTable: Sendable {
     func purpose(of id: AttemptID) -> Purpose? { running[id] }
 
     /// Begins an attempt now; nil if one is under way already.
-    mutating func begin(_ purpose: Purpose, at now: Duration) -> Step? {
+    ///
+    /// - Parameter wait: the time after which it fails unless something arrives.
+    mutating func begin(_ purpose: Purpose, within wait: Duration, at now: Duration) -> Step? {
         switch phase(of: purpose) {
         case .asking, .underWay: return nil
         case .idle, .waiting: break
         }
         let id = AttemptID(number())
         running[id] = purpose
-        guard asksForCredentials else { return launch(purpose, id, nil, at: now) }
+        guard asksForCredentials else { return launch(purpose, id, nil, until: now + wait) }
         let refused = records[purpose]?.refused
         if let credential = remembered, credential.authorization != refused,
             lives(credential, at: now)
         {
-            return launch(purpose, id, credential, at: now)
+            return launch(purpose, id, credential, until: now + wait)
         }
         set(purpose, .asking(id, deadline: now + limits.answer))
         return .ask(id, refused: refused)
@@ -86,10 +88,12 @@ struct AttemptTable: Sendable {
 
     /// Continues an attempt with its credential (C6). Nil if the attempt does not wait for one, and
     /// if the server has refused the same credential before: ``isRefused(_:for:)`` distinguishes them.
-    mutating func receive(_ credential: Credential, for id: AttemptID, at now: Duration) -> Step? {
+    mutating func receive(
+        _ credential: Credential, for id: AttemptID, within wait: Duration, at now: Duration
+    ) -> Step? {
         guard let purpose = asking(id), !isRefused(credential, for: id) else { return nil }
         remembered = lives(credential, at: now) ? credential : nil
-        return launch(purpose, id, credential, at: now)
+        return launch(purpose, id, credential, until: now + wait)
     }
 
     /// The purpose of an attempt that waits for its credential.
@@ -135,8 +139,9 @@ struct AttemptTable: Sendable {
     ///
     /// - Returns: the purposes whose waits are now shorter.
     mutating func hurry(at now: Duration) -> [Purpose] {
-        let hurried = records.filter { $0.key.isHurriedBySuccess && $0.value.canHurry(at: now) }
-            .map(\.key)
+        let hurried = Array(
+            records.lazy.filter { $0.key.isHurriedBySuccess && $0.value.canHurry(at: now) }
+                .map(\.key))
         for purpose in hurried { records[purpose]?.hurry(at: now) }
         return hurried
     }
@@ -162,10 +167,14 @@ struct AttemptTable: Sendable {
 
     /// The purpose is achieved, or the server is known to work: waits begin at their shortest again.
     mutating func succeed(_ purpose: Purpose) {
-        records[purpose]?.backoff.reset()
-        records[purpose]?.refused = nil
-        records[purpose]?.isHurried = false
-        if phase(of: purpose) == .idle { records[purpose] = nil }
+        guard let index = records.index(forKey: purpose) else { return }
+        if records.values[index].phase == .idle {
+            records.remove(at: index)
+            return
+        }
+        records.values[index].backoff.reset()
+        records.values[index].refused = nil
+        records.values[index].isHurried = false
     }
 
     /// Removes a purpose.
@@ -201,7 +210,7 @@ struct AttemptTable: Sendable {
 
     /// The attempts in which nothing has arrived for too long.
     func expired(at now: Duration) -> [AttemptID] {
-        running.keys.filter { (deadline(of: $0) ?? now + .seconds(1)) <= now }.sorted()
+        running.keys.lazy.filter { (deadline(of: $0) ?? now + .seconds(1)) <= now }.sorted()
     }
 
     /// The moment at which something is due.
@@ -228,9 +237,9 @@ struct AttemptTable: Sendable {
     }
 
     private mutating func launch(
-        _ purpose: Purpose, _ id: AttemptID, _ credential: Credential?, at now: Duration
+        _ purpose: Purpose, _ id: AttemptID, _ credential: Credential?, until deadline: Duration
     ) -> Step {
-        set(purpose, .underWay(id, deadline: now + limits.answer, credential))
+        set(purpose, .underWay(id, deadline: deadline, credential))
         return .launch(id, credential)
     }
 
@@ -239,10 +248,14 @@ struct AttemptTable: Sendable {
     }
 
     private mutating func set(_ purpose: Purpose, _ phase: Phase) {
-        var record = records[purpose] ?? newRecord()
-        record.phase = phase
-        record.notBefore = nil
-        records[purpose] = record
+        guard let index = records.index(forKey: purpose) else {
+            var record = newRecord()
+            record.phase = phase
+            records[purpose] = record
+            return
+        }
+        records.values[index].phase = phase
+        records.values[index].notBefore = nil
     }
 
     private mutating func newRecord() -> Record { Record(serial: number()) }

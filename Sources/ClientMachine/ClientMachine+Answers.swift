@@ -72,26 +72,21 @@ extension ClientMachine {
         }
     }
 
-    /// Reads the state beside the stream if an answer is not confirmed: a record without an event
-    /// on this stream never is. Also if the stream has resumed and no state is known.
-    mutating func scheduleReadBack(_ session: SessionName, at now: ClientInstant) {
-        guard let link = links[session] else { return }
+    /// Reads the state beside the stream, if that is needed.
+    mutating func schedule(
+        _ need: SessionLink.ReadBack, _ session: SessionName, at now: ClientInstant
+    ) {
         let purpose = Purpose.readBack(session)
-        let isIdle = attempts.phase(of: purpose) == .idle
-        let isLive = streams.carrier(of: session)?.phase == .open
-        let lacksState = link.reader.confirmed == nil || link.reader.isStale
-        let hasNoState = lacksState && link.reader.seen != nil && isLive
-        // A snapshot is about to come: an answer that it does not contain is read later.
-        guard link.demand.states, link.end == nil, !link.reader.awaitsSnapshot,
-            link.overlay.awaitsConfirmation || hasNoState
-        else {
+        switch need {
+        case .none:
             if let id = attempts.remove(purpose) { outputs.append(.cancelRequest(id)) }
-            return
+        case .now:
+            if attempts.phase(of: purpose) == .idle { begin(purpose, at: now) }
+        case .later:
+            guard attempts.phase(of: purpose) == .idle else { return }
+            attempts.schedule(
+                purpose, after: limits.readBack, why: "the answer is not confirmed", at: now.uptime)
         }
-        guard isIdle else { return }
-        if hasNoState { return begin(purpose, at: now) }
-        attempts.schedule(
-            purpose, after: limits.readBack, why: "the answer is not confirmed", at: now.uptime)
     }
 
     mutating func readBack(
@@ -126,15 +121,19 @@ extension ClientMachine {
         Array(body.prefix((body.lastIndex { $0 > 0x20 } ?? -1) + 1))
     }
 
-    func linkStatus(_ session: SessionName) -> LinkStatus {
-        guard let link = links[session] else { return .idle }
-        if let end = link.end { return .ended(end) }
-        if let failure = link.failure { return .failed(failure) }
-        if let pause = link.pause { return .paused(pause) }
-        if link.creation == .due { return status(of: .create(session)) }
-        guard link.wantsStream else { return .idle }
-        guard let stream = streams.carrier(of: session) else { return .connecting(attempt: 1) }
-        return stream.phase == .open ? .live : status(of: .stream(stream.id))
+    func linkStatus(
+        _ standing: SessionLink.Standing, _ carrier: StreamTable.Carrier?
+    ) -> LinkStatus {
+        switch standing {
+        case .idle: return .idle
+        case .ended(let reason): return .ended(reason)
+        case .failed(let problem): return .failed(problem)
+        case .paused(let problem): return .paused(problem)
+        case .creating(let session): return status(of: .create(session))
+        case .followed:
+            guard let carrier else { return .connecting(attempt: 1) }
+            return carrier.isOpen ? .live : status(of: .stream(carrier.id))
+        }
     }
 
     private func status(of purpose: Purpose) -> LinkStatus {

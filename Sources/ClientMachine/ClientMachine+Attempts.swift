@@ -1,7 +1,19 @@
 extension ClientMachine {
     mutating func begin(_ purpose: Purpose, at now: ClientInstant) {
-        guard let step = attempts.begin(purpose, at: now.uptime) else { return }
+        let step = attempts.begin(purpose, within: timeLimit(of: purpose), at: now.uptime)
+        guard let step else { return }
         perform(step, purpose, at: now)
+    }
+
+    /// The time that an attempt has until something arrives.
+    private func timeLimit(of purpose: Purpose) -> Duration {
+        switch purpose {
+        case .post(let session):
+            let settled = outbox[session].sent?.options.settledMilliseconds ?? 0
+            return limits.answer + .milliseconds(settled)
+        case .create, .readBack: return limits.answer
+        case .stream: return limits.opening
+        }
     }
 
     private mutating func perform(
@@ -17,19 +29,15 @@ extension ClientMachine {
     private mutating func launch(
         _ purpose: Purpose, _ id: AttemptID, _ credential: Credential?, at now: ClientInstant
     ) {
-        var wait = limits.answer
         let request: ClientRequest?
         switch purpose {
         case .post(let session):
             request = outbox[session].sent.map { .post($0, of: session) }
-            let settled = outbox[session].sent?.options.settledMilliseconds ?? 0
-            wait += .milliseconds(settled)
         case .create(let session):
             request = reactor(of: session).map { .create(session, of: $0) }
         case .readBack(let session): request = .read(session)
         case .stream(let stream):
             request = openRequest(stream)
-            wait = limits.opening
         }
         guard let request = request?.authorized(credential) else {
             _ = attempts.remove(purpose)
@@ -41,7 +49,6 @@ extension ClientMachine {
             }
             return
         }
-        attempts.extend(id, to: now.uptime + wait)
         if case .stream = purpose {
             outputs.append(.openStream(id, request))
         } else {
@@ -71,7 +78,9 @@ extension ClientMachine {
                     status: 401, code: "", detail: "the server has refused this credential"),
                 at: now)
         }
-        guard let step = attempts.receive(credential, for: id, at: now.uptime) else { return }
+        let step = attempts.receive(
+            credential, for: id, within: timeLimit(of: purpose), at: now.uptime)
+        guard let step else { return }
         perform(step, purpose, at: now)
     }
 
@@ -129,17 +138,21 @@ extension ClientMachine {
 
     /// Does what time alone has made due.
     mutating func performDue(at now: ClientInstant) {
+        if let earliest = attempts.earliest, earliest <= now.uptime { performDueAttempts(at: now) }
+        if let time = streams.planTime, time <= now.uptime { makePlan(at: now) }
+        for session in holding {
+            if let end = links[session]?.overlay.heldUntil, end <= now.uptime {
+                touched.insert(session)
+            }
+        }
+    }
+
+    private mutating func performDueAttempts(at now: ClientInstant) {
         for id in attempts.expired(at: now.uptime) { expire(id, at: now) }
         for purpose in attempts.due(at: now.uptime) {
             switch purpose {
             case .post(let session): post(session, at: now)
             case .create, .readBack, .stream: begin(purpose, at: now)
-            }
-        }
-        if let time = streams.planTime, time <= now.uptime { makePlan(at: now) }
-        for session in holding {
-            if let end = links[session]?.overlay.heldUntil, end <= now.uptime {
-                touched.insert(session)
             }
         }
     }

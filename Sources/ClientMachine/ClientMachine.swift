@@ -55,7 +55,9 @@ package struct ClientMachine: Sendable {
     package func position(_ session: SessionName) -> StreamPosition? { links[session]?.reader.seen }
 
     package func status(_ session: SessionName) -> SessionStatus {
-        SessionStatus(link: linkStatus(session), pending: outbox[session].actionCount)
+        SessionStatus(
+            link: linkStatus(links[session]?.standing ?? .idle, streams.carrier(of: session)),
+            pending: outbox[session].actionCount)
     }
 
     /// Decides what follows from an input.
@@ -173,33 +175,27 @@ package struct ClientMachine: Sendable {
     // MARK: The end of an input
 
     private mutating func settle(_ session: SessionName, at now: ClientInstant) {
-        guard var link = links[session] else { return }
-        link.leave(link.overlay.cover(upTo: link.reader.confirmed, at: now.uptime))
-        let isLive = streams.carrier(of: session)?.phase == .open
-        let reports = link.overlay.takeReports(
-            isConfirming: link.demand.states && isLive, keepsUncovered: link.demand.states)
-        let change = link.takeChange()
-        let kept = keepsStates ? link.takeKept() : nil
-        links[session] = link
-        if link.overlay.heldUntil == nil {
-            holding.remove(session)
-        } else {
+        let (carrier, keepsStates) = (streams.carrier(of: session), keepsStates)
+        let isLive = carrier?.isOpen ?? false
+        // In place: a link is large, and this is done for each input.
+        let settled = links[session]?.settle(
+            isLive: isLive, keepsStates: keepsStates, at: now.uptime)
+        guard let settled else { return }
+        if settled.isHeld {
             holding.insert(session)
+        } else if !holding.isEmpty {
+            holding.remove(session)
         }
-        if let change { deliver(.shown(change), to: session) }
-        if let kept { outputs.append(.keepState(session, kept)) }
-        for report in reports {
+        if let change = settled.change { deliver(.shown(change), to: session) }
+        if let kept = settled.kept { outputs.append(.keepState(session, kept)) }
+        for report in settled.reports {
             deliver(.outcome(report.ticket, .applied(report.receipt)), to: session)
         }
-        scheduleReadBack(session, at: now)
-        let status = status(session)
-        if status != link.deliveredStatus {
-            links[session]?.deliveredStatus = status
-            deliver(.status(status), to: session)
-        }
-        if link.following == nil, outbox[session].isEmpty, link.overlay.requests.isEmpty {
-            links[session] = nil
-        }
+        schedule(settled.readBack, session, at: now)
+        let status = SessionStatus(
+            link: linkStatus(settled.standing, carrier), pending: outbox[session].actionCount)
+        if links[session]?.changeStatus(status) == true { deliver(.status(status), to: session) }
+        if settled.isUnused, outbox[session].isEmpty { links[session] = nil }
     }
 
     private mutating func reportTime() {

@@ -16,14 +16,19 @@ enum PostAnswer: Equatable {
     case again(why: String, Duration)
 
     init(_ response: ClientResponse) {
-        let problem = response.problem
+        guard response.status == 200 || response.status == 202 else {
+            self.init(response, response.problem)
+            return
+        }
+        if let receipt = Receipt(body: response.body) {
+            self = .applied(receipt)
+        } else {
+            self = .again(why: "the answer is no receipt", .zero)
+        }
+    }
+
+    private init(_ response: ClientResponse, _ problem: ProblemDetails) {
         switch response.status {
-        case 200, 202:
-            if let receipt = Receipt(body: response.body) {
-                self = .applied(receipt)
-            } else {
-                self = .again(why: "the answer is no receipt", .zero)
-            }
         case 401: self = .unauthorized(problem)
         case 404 where problem.code == "unknown_session": self = .unknownSession(problem)
         case 409 where problem.code == "request_running": self = .running(response.retryAfter)

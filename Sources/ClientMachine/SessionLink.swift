@@ -7,6 +7,39 @@ struct SessionLink: Sendable {
         case due
     }
 
+    /// How it is followed, as far as its stream does not decide.
+    enum Standing {
+        case idle
+        case ended(EndReason)
+        case failed(ProblemDetails)
+        case paused(ProblemDetails)
+        case creating(SessionName)
+        case followed
+    }
+
+    /// Whether the state has to be read beside the stream.
+    enum ReadBack {
+        case none
+        /// An answer is not confirmed: a record without an event on this stream never is.
+        case later
+        /// The stream has resumed, and no state is known.
+        case now
+    }
+
+    /// The result of the end of an input.
+    struct Settled {
+        var change: ShownChange?
+        /// The position of a state to save.
+        var kept: StreamPosition?
+        var reports: [(ticket: Ticket, receipt: Receipt)]
+        var readBack: ReadBack
+        var standing: Standing
+        /// Whether the shown state is held.
+        var isHeld: Bool
+        /// Whether only the outbox needs it.
+        var isUnused: Bool
+    }
+
     let name: SessionName
     /// Nil while its events are not followed.
     var following: Following?
@@ -26,7 +59,7 @@ struct SessionLink: Sendable {
     var pause: ProblemDetails?
     /// The change of the shown state that is not delivered.
     private(set) var change = ShownChange()
-    var deliveredStatus: SessionStatus?
+    private var deliveredStatus: SessionStatus?
     /// The position of the newest state to save.
     private(set) var kept: StreamPosition?
 
@@ -63,12 +96,92 @@ struct SessionLink: Sendable {
     }
 
     /// The position of a state that can be saved and is not.
-    mutating func takeKept() -> StreamPosition? {
+    private mutating func takeKept() -> StreamPosition? {
         guard demand.states, let position = reader.settled, position != kept,
             !overlay.isUncertain
         else { return nil }
         kept = position
         return position
+    }
+
+    /// The meaning of a block, and what the reader knew before it.
+    struct Read {
+        var reading: SessionReader.Reading
+        /// Whether events before it are lost.
+        var isBehindGap: Bool
+        /// Whether anything was seen before.
+        var isContinued: Bool
+        /// Whether no state was known before, or one that the stream does not continue.
+        var isUnknown: Bool
+    }
+
+    mutating func read(_ block: StreamBlock, _ context: StreamConnection.Context) -> Read {
+        let (before, isContinued) = (reader.confirmed, reader.seen != nil)
+        var isBehindGap = false
+        if context.isFirst, !["snapshot", "reset"].contains(block.name),
+            let position = block.position
+        {
+            isBehindGap = reader.skips(to: position)
+        }
+        // Behind that: the block itself may follow the events that are lost.
+        let isUnknown = before == nil || reader.isStale
+        let reading = reader.receive(block, demand: context.demand)
+        if reader.confirmed != before { advanceBase() }
+        return Read(
+            reading: reading, isBehindGap: isBehindGap, isContinued: isContinued,
+            isUnknown: isUnknown)
+    }
+
+    /// An event has advanced the confirmed state.
+    ///
+    /// - Parameter isFirst: as ``Read/isUnknown``.
+    mutating func observe(
+        _ block: StreamBlock, _ position: StreamPosition, _ context: StreamConnection.Context,
+        isFirst: Bool, at now: Duration, holdUntil end: Duration
+    ) {
+        for entry in overlay.beginLife(position.generation) { join(entry) }
+        // Live events have their causes. A snapshot never has one, and a replay need not (R10).
+        let isSnapshot = block.name == "snapshot"
+        overlay.observe(
+            position, cause: block.cause, isWhole: isSnapshot, isFirst: isFirst,
+            opened: isSnapshot ? now : context.openedAt, holdUntil: end)
+    }
+
+    /// Decides what follows at the end of an input.
+    ///
+    /// - Parameter isLive: whether its stream is open.
+    mutating func settle(isLive: Bool, keepsStates: Bool, at now: Duration) -> Settled {
+        leave(overlay.cover(upTo: reader.confirmed, at: now))
+        let reports = overlay.takeReports(
+            isConfirming: demand.states && isLive, keepsUncovered: demand.states)
+        return Settled(
+            change: takeChange(), kept: keepsStates ? takeKept() : nil, reports: reports,
+            readBack: readBack(isLive: isLive), standing: standing,
+            isHeld: overlay.heldUntil != nil,
+            isUnused: following == nil && overlay.requests.isEmpty)
+    }
+
+    var standing: Standing {
+        if let end { return .ended(end) }
+        if let failure { return .failed(failure) }
+        if let pause { return .paused(pause) }
+        if creation == .due { return .creating(name) }
+        return wantsStream ? .followed : .idle
+    }
+
+    private func readBack(isLive: Bool) -> ReadBack {
+        // A snapshot is about to come: an answer that it does not contain is read later.
+        guard demand.states, end == nil, !reader.awaitsSnapshot else { return .none }
+        let lacksState = reader.confirmed == nil || reader.isStale
+        if lacksState && reader.seen != nil && isLive { return .now }
+        return overlay.awaitsConfirmation ? .later : .none
+    }
+
+    /// - Returns: whether the status is another one than before.
+    mutating func changeStatus(_ status: SessionStatus) -> Bool {
+        guard status != deliveredStatus else { return false }
+        deliveredStatus = status
+        return true
     }
 
     mutating func join(_ entry: OutboxEntry) {
@@ -89,7 +202,7 @@ struct SessionLink: Sendable {
     mutating func advanceBase() { change.advancesBase = true }
 
     /// The change of the shown state to deliver now, if there is one (R3).
-    mutating func takeChange() -> ShownChange? {
+    private mutating func takeChange() -> ShownChange? {
         guard reader.confirmed != nil, !change.isEmpty else { return nil }
         if predicts, overlay.heldUntil != nil {
             // The state below is held. The program's own further actions show at once.

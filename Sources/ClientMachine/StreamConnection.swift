@@ -23,6 +23,7 @@ struct StreamConnection: Sendable {
     let shape: StreamShape
     /// The reader for whom the stream is that of an action log; nil for a stream of events.
     var log: LogReader?
+    private let members: Set<SessionName>
     /// Whether it is part of the plan; else it ends as soon as others have begun (C1).
     var isWanted = true
     /// Sessions of which the server has said that nothing more comes.
@@ -46,6 +47,7 @@ struct StreamConnection: Sendable {
         self.id = id
         self.shape = shape
         self.log = log
+        members = Set(shape.sessions)
         decoder = Self.makeDecoder(limits)
     }
 
@@ -54,6 +56,11 @@ struct StreamConnection: Sendable {
 
     /// The sessions of which events can come.
     var live: [SessionName] { sessions.filter { !over.contains($0) } }
+
+    /// Whether events of the session can come.
+    func isLive(_ session: SessionName) -> Bool {
+        members.contains(session) && !over.contains(session)
+    }
 
     private var isShared: Bool { sessions.count > 1 }
 
@@ -122,8 +129,20 @@ struct StreamConnection: Sendable {
         return redirect != nil
     }
 
-    /// Whether this is the first of the session on a connection that begins with it.
-    mutating func beginEvents(of session: SessionName) -> Bool { fresh.remove(session) != nil }
+    /// The facts on which the meaning of an event depends.
+    struct Context {
+        let demand: Demand
+        let openedAt: Duration
+        /// Whether it is the first of its session on a connection that begins with it.
+        let isFirst: Bool
+    }
+
+    /// Nil if no events of the session can come.
+    mutating func beginEvent(of session: SessionName) -> Context? {
+        guard isLive(session) else { return nil }
+        let isFirst = !fresh.isEmpty && fresh.remove(session) != nil
+        return Context(demand: demand, openedAt: openedAt, isFirst: isFirst)
+    }
 
     mutating func close() { phase = .closed }
 
@@ -161,7 +180,7 @@ struct StreamConnection: Sendable {
         }
         let id = Self.split(event.lastEventID)
         let name = event.name.isEmpty ? id : Self.split(event.name)
-        guard let name, let session = SessionName(name.session), sessions.contains(session) else {
+        guard let name, let session = SessionName(name.session), members.contains(session) else {
             return nil
         }
         block.name = event.name.isEmpty ? "" : name.rest

@@ -11,7 +11,8 @@ struct StreamTable: Sendable {
 
     subscript(id: StreamID) -> StreamConnection? {
         get { streams[id] }
-        set { streams[id] = newValue }
+        // Why not `set`: it would copy the decoder's buffers.
+        _modify { yield &streams[id] }
     }
 
     /// In the order in which they were made.
@@ -19,14 +20,24 @@ struct StreamTable: Sendable {
     /// The streams of events that are part of the plan.
     var wanted: [StreamConnection] { all.filter { $0.isWanted && $0.log == nil } }
 
+    /// The facts on which the status of a session depends.
+    struct Carrier {
+        let id: StreamID
+        let isOpen: Bool
+        let lastByteAt: Duration
+    }
+
     /// The stream of events that says how a session is followed: the newest that is open, else the
     /// newest.
-    func carrier(of session: SessionName) -> StreamConnection? {
-        var newest: StreamConnection?
-        for stream in streams.values where stream.log == nil && stream.live.contains(session) {
-            guard let other = newest else { newest = stream; continue }
-            let (isOpen, otherIsOpen) = (stream.phase == .open, other.phase == .open)
-            if isOpen != otherIsOpen ? isOpen : stream.id > other.id { newest = stream }
+    func carrier(of session: SessionName) -> Carrier? {
+        var newest: Carrier?
+        for stream in streams.values where stream.log == nil && stream.isLive(session) {
+            let carrier = Carrier(
+                id: stream.id, isOpen: stream.phase == .open, lastByteAt: stream.lastByteAt)
+            guard let other = newest else { newest = carrier; continue }
+            if carrier.isOpen != other.isOpen ? carrier.isOpen : carrier.id > other.id {
+                newest = carrier
+            }
         }
         return newest
     }

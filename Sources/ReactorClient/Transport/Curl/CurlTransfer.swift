@@ -38,7 +38,7 @@
             self.receiver = receiver
             self.round = round
             head = ResponseHeadReader(limitBytes: settings.headLimitBytes)
-            setConnection(settings)
+            setConnection(settings, isStream: request.isStream)
             setRequest(request)
             setFields(request)
             setCallbacks()
@@ -127,7 +127,7 @@
             _ = unsafe ccurl_set_text(easy, option, text)
         }
 
-        private func setConnection(_ settings: CurlSettings) {
+        private func setConnection(_ settings: CurlSettings, isStream: Bool) {
             set(CURLOPT_NOSIGNAL, 1)
             set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             // Not CURLOPT_PIPEWAIT: with it libcurl 7.88.1 leaves requests to a server without HTTP/2
@@ -135,7 +135,8 @@
             set(CURLOPT_TCP_KEEPALIVE, 1)
             set(CURLOPT_TCP_KEEPIDLE, 30)
             set(CURLOPT_TCP_KEEPINTVL, 15)
-            set(CURLOPT_BUFFERSIZE, 65_536)
+            // libcurl allocates it anew for each handle, and an answer is small: its default for those.
+            if isStream { set(CURLOPT_BUFFERSIZE, 65_536) }
             set(CURLOPT_SSL_VERIFYPEER, 1)
             set(CURLOPT_SSL_VERIFYHOST, 2)
             if let file = settings.trustedCertificates { set(CURLOPT_CAINFO, file) }
