@@ -24,8 +24,8 @@ final class Connection {
     private var deadline = ContinuousClock.now
     /// The end of the time for all statements; nil: each has its own.
     var lastDeadline: ContinuousClock.Instant?
-    /// The era of the database when the connection was compared with it; see ``Connector``.
-    var era: Int64 = 0
+    /// The history that it shows, found when it was made; see ``Connector``.
+    var origin = Connector.Origin()
 
     /// Connects.
     ///

@@ -7,6 +7,19 @@ internal import Synchronization
 /// believed before: after a crash a primary shows commits that no standby has. Then it is compared with
 /// the database of the earlier connections.
 final class Connector: Sendable {
+    /// The history that a connection shows. A server that was promoted has another timeline than the former
+    /// primary, even if nothing was lost and no era has begun.
+    struct Origin: Equatable {
+        var system = ""
+        var timeline = ""
+        var era: Int64 = 0
+
+        /// Whether a standby of this server was promoted since.
+        func isBefore(_ other: Origin) -> Bool {
+            system == other.system && timeline < other.timeline
+        }
+    }
+
     /// The database, as the last connection has found it.
     struct Database: Equatable {
         var identity: String
@@ -18,6 +31,8 @@ final class Connector: Sendable {
         var hasPooler: Bool
         /// The end of the log that is flushed, in bytes.
         var flushed: Int64 = 0
+
+        var origin: Origin { Origin(system: system, timeline: timeline, era: era) }
 
         /// Whether this is the same server with less in its log: an older copy of its files. A crash
         /// loses nothing that was flushed.
@@ -71,15 +86,18 @@ final class Connector: Sendable {
     /// The watchers refer to the loops, and those to the journal.
     func removeWatchers() { book.withLock { $0.watchers = [] } }
 
-    /// Whether what the connection has shown is of the present era.
+    /// Whether what the connection has shown is of the present era, and of the server that is the primary
+    /// now: a former one keeps its connections, and may neither show nor accept anything.
     func isPresent(_ connection: Connection) -> Bool {
-        book.withLock { !$0.isChanging && $0.database?.era == connection.era }
+        book.withLock { !$0.isChanging && $0.database?.origin == connection.origin }
     }
 
     /// Records how far the log is flushed; see ``Database/lacks(_:)``.
     func recordFlushed(_ end: Int64, over connection: Connection) {
         book.withLock { book in
-            guard var database = book.database, database.era == connection.era else { return }
+            guard var database = book.database, database.origin == connection.origin else {
+                return
+            }
             database.flushed = max(end, database.flushed)
             book.database = database
         }
@@ -183,7 +201,7 @@ final class Connector: Sendable {
     ) throws(PostgresFault) {
         let last = database
         guard rules.contains(.comparesDatabases) || last == nil else {
-            connection.era = last?.era ?? 0
+            connection.origin = last?.origin ?? Origin()
             return
         }
         if let last, last.identity != found.identity {
@@ -192,15 +210,13 @@ final class Connector: Sendable {
                 message: "the schema \(address.schema) has another journal than before; "
                     + "a server that is started anew takes it", isBroken: false)
         }
-        if let last, last.system == found.system, found.timeline < last.timeline {
-            throw Self.formerPrimary
-        }
+        if let last, found.origin.isBefore(last.origin) { throw Self.formerPrimary }
         var (found, begins) = (found, false)
         found.era = try Era(address, connection).bringUpToDate(with: found, after: last) {
             begins = true
             book.withLock { $0.isChanging = true }
         }
-        connection.era = found.era
+        connection.origin = found.origin
         try announce(found, begins: begins)
     }
 
@@ -215,9 +231,10 @@ final class Connector: Sendable {
     ///   has nobody to notify, and counts.
     private func announce(_ found: Database, begins: Bool) throws(PostgresFault) {
         let isFormer = book.withLock { book in
-            let era = book.database?.era ?? found.era
-            // Another connection has found a newer era meanwhile.
-            guard found.era >= era else { return true }
+            let present = book.database?.origin ?? found.origin
+            let era = present.era
+            // Another connection has found a newer era, or a newer primary, meanwhile.
+            guard found.era >= era, !found.origin.isBefore(present) else { return true }
             book.isChanging = false
             defer { book.database = found }
             guard found.era > era || begins && book.database == nil else { return false }

@@ -44,7 +44,8 @@ final class Lane: @unchecked Sendable {
     /// Connects if there is no connection; ends what the last one may have under way.
     func connect() throws(PostgresFault) -> Connection {
         if let present {
-            // Of an earlier era: what it still has under way is decided over another one.
+            // Of an earlier era, or to a former primary: what it still has under way is decided over
+            // another one.
             guard !connector.isPresent(present.connection) else { return present.connection }
             drop()
         }
@@ -149,6 +150,8 @@ final class Lane: @unchecked Sendable {
         }
     }
 
+    private static let notPresent = PostgresFault(
+        message: "history is lost, or another server was promoted", isBroken: true)
     private static let tooLate = PostgresFault(message: "no answer in time", isBroken: true)
 
     private func mayGoOn(until deadline: ContinuousClock.Instant) -> Bool {
@@ -175,7 +178,7 @@ final class Lane: @unchecked Sendable {
         // A part that was sent in an earlier era has another generation now, if it is there. One that
         // was not sent yet is decided by its generation: it may be of this era.
         for part in parts where part.outcome == .open && part.mayBeWritten {
-            guard let era = part.sentEra, era != connection.era else { continue }
+            guard let era = part.sentEra, era != connection.origin.era else { continue }
             part.outcome = .refused(Self.unknown("another era"))
         }
         let left = deadline - ContinuousClock.now
@@ -191,13 +194,13 @@ final class Lane: @unchecked Sendable {
             guard connector.isPresent(connection) else {
                 // A former primary has let them in.
                 for part in open { part.outcome = .open }
-                throw PostgresFault(message: "history is lost", isBroken: true)
+                throw Self.notPresent
             }
         } catch {
             if error.isBroken {
                 for part in open {
                     part.mayBeWritten = true
-                    part.sentEra = part.sentEra ?? connection.era
+                    part.sentEra = part.sentEra ?? connection.origin.era
                 }
             }
             throw error
@@ -216,6 +219,7 @@ final class Lane: @unchecked Sendable {
     /// Decides parts that may be in the database, or that another's row has come before meanwhile.
     private func decideByRow(_ parts: [Part], _ append: Append) throws(PostgresFault) {
         let found = try append.look(for: parts)
+        guard connector.isPresent(append.connection) else { throw Self.notPresent }
         for (part, (row, seen)) in zip(parts, found) {
             if row == .own {
                 part.outcome = .committed

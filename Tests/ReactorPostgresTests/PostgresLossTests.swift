@@ -87,6 +87,29 @@ struct PostgresLossTests {
         await journal.close()
     }
 
+    /// The promotion is safe, so no era begins, and the former primary answers over the old connections.
+    @Test func `a former primary is left, even if nothing was lost`() async throws {
+        let primary = try PostgresServer()
+        let relay = try PostgresRelay(to: primary)
+        let schema = primary.newSchema()
+        let journal = try PostgresJournal(
+            PostgresAddress(primary.address(schema, by: relay.folder) + "&failover=safe"),
+            commitLimit: .seconds(600), looksEvery: nil)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        // Each of the readers has its connection.
+        for _ in 0..<2 { #expect(try await journal.head("s")?.end.number == 0) }
+        let standby = try PostgresServer(standbyOf: primary, in: PostgresServer.newFolder())
+        try standby.promote()
+        relay.lead(to: standby)
+        _ = try primary.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                + "WHERE application_name = '\(schema)/writer'")
+        #expect(await journal.verdict(on: .mutation("s", 1)) == .committed)
+        for _ in 0..<2 { #expect(try await journal.head("s")?.end.number == 1) }
+        #expect(journal.figures?.historyLosses == 0)
+        await journal.close()
+    }
+
     /// Each lane has a part under way when the connections break, and one of them meets the new era first.
     @Test func `a part that was sent in an earlier era stays unknown, on each lane`() async throws {
         let server = try PostgresServer.shared.get()

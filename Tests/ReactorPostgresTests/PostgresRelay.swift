@@ -18,6 +18,8 @@ final class PostgresRelay: Sendable {
         var pairs: [Pair] = []
         var swallowed = 0
         var listener: Int32
+        /// The folder of the server to which new connections go.
+        var target: String
     }
 
     private struct Pair {
@@ -29,14 +31,12 @@ final class PostgresRelay: Sendable {
 
     /// The folder of the relay's socket.
     let folder: String
-    private let target: String
     private let state: Mutex<State>
 
     init(to server: PostgresServer) throws {
         folder = "/tmp/reactor-relay-\(UUID().uuidString.prefix(8))"
-        target = server.folder
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        state = Mutex(State(listener: -1))
+        state = Mutex(State(listener: -1, target: server.folder))
         try listen()
     }
 
@@ -53,6 +53,9 @@ final class PostgresRelay: Sendable {
     func untilSwallowed() async {
         while state.withLock({ $0.swallowed }) == 0 { await Task.yield() }
     }
+
+    /// New connections go to another server; the present ones stay.
+    func lead(to server: PostgresServer) { state.withLock { $0.target = server.folder } }
 
     /// Breaks all connections; new ones can be made.
     func cut() {
@@ -125,7 +128,7 @@ final class PostgresRelay: Sendable {
     }
 
     private func serve(_ client: Int32) {
-        let path = "\(target)/.s.PGSQL.5432"
+        let path = "\(state.withLock { $0.target })/.s.PGSQL.5432"
         guard let server = try? unsafe Self.socket(path, { unsafe connect($0, $1, $2) }) else {
             _ = Glibc.close(client)
             return
