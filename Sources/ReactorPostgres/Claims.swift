@@ -159,4 +159,21 @@ struct Claims {
         UPDATE sessions s SET node = NULL, epoch = s.epoch + 1 FROM l
         WHERE s.session = l.session
         """
+
+    /// Gives up those of the sessions whose rows name this node, in any epoch.
+    func leave(_ sessions: [String], _ connection: Connection) throws(PostgresFault) {
+        var parameters = Parameters()
+        parameters.add(node.number)
+        parameters.add(sessions.map { $0 as String? })
+        _ = try connection.run(Self.leaving, parameters, within: Self.limit)
+    }
+
+    static let leaving = """
+        WITH l AS MATERIALIZED (
+            SELECT s.session FROM unnest($2::text[]) t(id)
+            JOIN sessions s ON s.id = t.id AND s.node = $1
+            ORDER BY s.session FOR UPDATE OF s)
+        UPDATE sessions s SET node = NULL, epoch = s.epoch + 1 FROM l
+        WHERE s.session = l.session
+        """
 }

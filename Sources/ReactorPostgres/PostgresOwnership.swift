@@ -13,6 +13,8 @@ final class PostgresOwnership: Ownership {
     private let confirmLine: Line
     private let claims: Desk<Claims.Request, Claims.Result>
     private let releases: Desk<[OwnedSession], Void>
+    /// Of sessions by their ids, while this node leaves.
+    private let departures: Desk<String, Void>
     private let confirmations: Desk<[Confirmation], [String: Change]>
 
     /// How long a claim waits for a row that somebody else holds.
@@ -40,6 +42,12 @@ final class PostgresOwnership: Ownership {
             try Claims(node: node, members: membership.members, rules: rules)
                 .release(lists.flatMap(\.self), connection)
             return lists.map { _ in }
+        }
+        departures = Desk(claimLine, lockLimit: lockLimit) {
+            sessions, connection throws(PostgresFault) in
+            try Claims(node: node, members: membership.members, rules: rules)
+                .leave(sessions, connection)
+            return sessions.map { _ in }
         }
         confirmations = Desk(confirmLine, lockLimit: lockLimit) {
             lists, connection throws(PostgresFault) in
@@ -80,8 +88,11 @@ final class PostgresOwnership: Ownership {
         _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>
     ) {
         let members = members
-        if let refusal = refusal(of: session, members) {
-            return claimLine.async { answer(refusal) }
+        guard members.isHeard else {
+            return claimLine.async { answer(.failure(Self.failure(Self.unheard))) }
+        }
+        if members.own.isLeaving, let home = members.home(of: session) {
+            return leave(session, to: home, answer)
         }
         let end = ContinuousClock.now + lockLimit
         let request = Claims.Request(session: session, deposed: deposed)
@@ -89,12 +100,12 @@ final class PostgresOwnership: Ownership {
         claim(request, until: end, answer)
     }
 
-    private func refusal(of session: String, _ members: Members) -> Result<Claim, JournalFailure>? {
-        guard members.isHeard else {
-            return .failure(Self.failure(Self.unheard))
-        }
-        guard members.own.isLeaving, let home = members.home(of: session) else { return nil }
-        return .success(.elsewhere(home, nil))
+    /// Names the home of a session that is not in memory, and gives the session up before: while its row
+    /// names this node, the home refers each request back.
+    private func leave(
+        _ session: String, to home: Node, _ answer: @escaping ArchiveAnswer<Claim>
+    ) {
+        departures.ask(session) { result in answer(result.map { _ in .elsewhere(home, nil) }) }
     }
 
     private static let unheard = "this node has not reached the database for a lease"
@@ -163,6 +174,9 @@ final class PostgresOwnership: Ownership {
                 }
                 answer(.success(.owned(saved)))
             } catch {
+                // The claim is void, and another node may be able to load the session.
+                let key = SessionKey(session: request.session, generation: generation)
+                release([OwnedSession(key, epoch: epoch)]) { _ in }
                 answer(.failure(error))
             }
         }

@@ -14,8 +14,11 @@ package protocol Ownership: Sendable {
 
     /// Makes this node the owner of a session, and loads the session behind the claim.
     ///
-    /// A session that another member owns is left to it, unless `deposed` names that owner.
+    /// A session that another member owns is left to it, unless `deposed` names that owner. A node that
+    /// leaves gives up a session whose owner it is, and refers to the session's home.
     ///
+    /// - Precondition: This node does not have the session in memory, and nothing of it is on its way to the
+    ///   journal.
     /// - Parameter deposed: An owner that is known to be gone or silent; nil: claim only what has no
     ///   owner, or an owner that is no member.
     func claim(

@@ -58,6 +58,7 @@ struct PostgresPlanTests {
             (Claims.claim, [integer, texts, integers, integers, texts, integers]),
             (Claims.looking, [texts, integers]),
             (Claims.release, [integer, texts, texts, integers]),
+            (Claims.leaving, [integer, texts]),
             (
                 Confirmations.statement,
                 [integer, integers, texts, texts, integers, integers, integers]
