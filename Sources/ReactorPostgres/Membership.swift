@@ -32,6 +32,8 @@ final class Membership: @unchecked Sendable {
 
     /// A beat that is not answered in time is given up: its connection may be half open.
     private static let limit = Duration.seconds(2)
+    private static let anotherEra = PostgresFault(
+        message: "another node has begun another era", isBroken: true)
     /// The depositions of one beat.
     private static let depositionLimit = 1_000
 
@@ -125,6 +127,11 @@ final class Membership: @unchecked Sendable {
         let found = try line.run { [self] connection throws(PostgresFault) in
             let sent = ContinuousClock.now
             let found = try connection.run(Self.beat, beat(of: own), within: Self.limit)
+            // The next connection finds it out like any other, and all loops are notified.
+            let isPresent =
+                !line.connector.rules.contains(.comparesDatabases)
+                || found.integer(0, 0) == connection.origin.era
+            guard isPresent else { throw Self.anotherEra }
             book.withLock { $0.lease.renew(sentAt: sent) }
             deposed = try readDepositions(of: own.node, connection)
             beats += 1

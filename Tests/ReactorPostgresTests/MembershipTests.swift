@@ -67,6 +67,24 @@ struct MembershipTests {
         await b.close()
     }
 
+    /// The others' connections are fine, so nothing else makes a node look.
+    @Test func `an era that another node has begun is noticed with the next beat`() async throws {
+        let (server, schema) = try rig()
+        let a = try ClusterNode(1, server, schema)
+        try await a.create("s", 1)
+        #expect(a.journal.figures?.historyLosses == 0)
+        try server.execute(
+            "UPDATE \(schema).cluster SET era = 2; UPDATE \(schema).sessions SET generation = 'g2'")
+        try await a.journal.beat()
+        #expect(a.journal.figures?.historyLosses == 1)
+        #expect(try a.members.era == 2)
+        // It happens once.
+        try await a.journal.beat()
+        #expect(try await a.journal.head("s")?.key == .of("s", "g2"))
+        #expect(a.journal.figures?.historyLosses == 1)
+        await a.close()
+    }
+
     /// The database's clock decides, and its own lease for each.
     @Test func `a node that is paused is no member until it beats again`() async throws {
         let (server, schema) = try rig()
