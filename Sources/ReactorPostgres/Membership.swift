@@ -25,7 +25,7 @@ final class Membership: @unchecked Sendable {
     /// Calls the watcher.
     private let watching = DispatchQueue(label: "journal.postgres.members")
     private let book: Mutex<Book>
-    /// Depositions that the last beat has read. On the line's queue.
+    /// Depositions that were reported, and are removed with the next beat. On the line's queue.
     private var read: [Int64] = []
     /// On the line's queue.
     private var beats = 0
@@ -123,8 +123,9 @@ final class Membership: @unchecked Sendable {
 
     private func beatNow() throws(PostgresFault) {
         let own = book.withLock { $0.own }
-        var deposed: [OwnedSession] = []
-        let found = try line.run { [self] connection throws(PostgresFault) in
+        // Only the last attempt counts: the one before may have reached a former primary.
+        let (found, taken, sent) = try line.run {
+            [self] connection throws(PostgresFault) -> (Rows, Rows, Lease.Time) in
             let sent = ContinuousClock.now
             let found = try connection.run(Self.beat, beat(of: own), within: Self.limit)
             // The next connection finds it out like any other, and all loops are notified.
@@ -132,20 +133,27 @@ final class Membership: @unchecked Sendable {
                 !line.connector.rules.contains(.comparesDatabases)
                 || found.integer(0, 0) == connection.origin.era
             guard isPresent else { throw Self.anotherEra }
-            book.withLock { $0.lease.renew(sentAt: sent) }
-            deposed = try readDepositions(of: own.node, connection)
-            beats += 1
-            if beats % 60 == 1 {
-                try connection.execute(Self.forgetting, within: Self.limit)
-            }
-            return found
+            return (found, try depositions(of: own.node, connection), sent)
         }
         book.withLock { book in
+            book.lease.renew(sentAt: sent)
             book.era = found.integer(0, 0)
             book.others = Self.members(found)
         }
-        report(deposed)
+        report(Self.deposed(taken))
+        read = (0..<taken.count).map { taken.integer($0, 0) }
         reportEndOfLease()
+        forgetOld()
+    }
+
+    /// Removes what nobody reads any more, with one beat of 60. If it fails, another node does it, or this
+    /// one later: it must not fail the beat.
+    private func forgetOld() {
+        beats += 1
+        guard beats % 60 == 1 else { return }
+        try? line.run { connection throws(PostgresFault) in
+            try connection.execute(Self.forgetting, within: Self.limit)
+        }
     }
 
     private func beat(of own: Member) -> Parameters {
@@ -180,14 +188,16 @@ final class Membership: @unchecked Sendable {
         return members
     }
 
-    private func readDepositions(
+    private func depositions(
         of node: Node, _ connection: Connection
-    ) throws(PostgresFault) -> [OwnedSession] {
+    ) throws(PostgresFault) -> Rows {
         var parameters = Parameters()
         parameters.add(node.number)
-        let found = try connection.run(Self.depositions, parameters, within: Self.limit)
-        read = (0..<found.count).map { found.integer($0, 0) }
-        return (0..<found.count).map { row in
+        return try connection.run(Self.depositions, parameters, within: Self.limit)
+    }
+
+    private static func deposed(_ found: Rows) -> [OwnedSession] {
+        (0..<found.count).map { row in
             OwnedSession(
                 SessionKey(session: found.text(row, 1), generation: found.text(row, 2)),
                 epoch: found.integer(row, 3))
@@ -214,7 +224,6 @@ final class Membership: @unchecked Sendable {
         ORDER BY number LIMIT \(depositionLimit)
         """
 
-    /// Nobody reads these any more.
     private static let forgetting = """
         DELETE FROM nodes WHERE seen < clock_timestamp() - interval '1 hour';
         DELETE FROM depositions WHERE taken < clock_timestamp() - interval '1 hour'

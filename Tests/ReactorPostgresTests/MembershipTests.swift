@@ -111,6 +111,34 @@ struct MembershipTests {
         await b.close()
     }
 
+    /// Each 60th beat removes old rows as well. Here it cannot, and the beat before had read nothing.
+    @Test func `a deposition is reported, even if old rows cannot be removed`() async throws {
+        let (server, schema) = try rig()
+        let a = try ClusterNode(1, server, schema)
+        let b = try ClusterNode(2, server, schema)
+        let changes = try Changes(of: b)
+        try await b.create("s", 1)
+        for _ in 0..<59 { try await b.journal.beat() }
+        #expect(try await a.own("s", deposing: b).epoch == 2)
+        try server.execute(
+            """
+            CREATE FUNCTION \(schema).fail() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE EXCEPTION 'not now'; END $$;
+            CREATE TRIGGER fail BEFORE DELETE ON \(schema).nodes FOR EACH STATEMENT
+                EXECUTE FUNCTION \(schema).fail()
+            """)
+        try? await b.journal.beat()
+        try server.execute("DROP TRIGGER fail ON \(schema).nodes")
+        try await b.journal.beat()
+        // The last change of all.
+        let c = try ClusterNode(3, server, schema)
+        try await b.journal.beat()
+        var all = await changes.first(1)
+        while all.last?.members.others.count != 2 { all = await changes.first(all.count + 1) }
+        #expect(all.flatMap(\.deposed) == [OwnedSession(.of("s"), epoch: 1)])
+        for node in [a, b, c] { await node.close() }
+    }
+
     /// The limit of a lease is what is tested: half a second.
     @Test func `a node without beats ends its own membership`() async throws {
         let (server, schema) = try rig()
