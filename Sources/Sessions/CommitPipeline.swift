@@ -19,13 +19,21 @@ final class CommitPipeline {
     private var uncommittedBytes = 0
     /// Called when no batch is in flight.
     private var completion: (() -> Void)?
-    private var isStopped = false
+    /// Whether the process ends: nothing is submitted any more.
+    private(set) var isStopped = false
+    /// The sessions of which a step was rolled back after it had been submitted, and that the journal has
+    /// not ended, each with the number of its last rollback. Only for a journal with owners. Invariant: it
+    /// has no more sessions than there are steps in flight.
+    private var undecided: [SessionID: UInt64] = [:]
+    private var lastRollback: UInt64 = 0
+    private let hasOwners: Bool
     /// The number of steps in each batch.
     private(set) var sizes = SizeHistogram()
 
     init(_ journal: any Journal, _ limits: SessionLimits, hop: @escaping LoopServices.Hop) {
         lane = journal.takeLane()
         keepsRecords = journal.keepsRecords
+        hasOwners = journal.ownership != nil
         self.limits = limits
         self.hop = hop
     }
@@ -70,9 +78,27 @@ final class CommitPipeline {
     func withdraw(_ step: Step) {
         step.isRolledBack = true
         release(step)
-        guard step.isGathering else { return }
+        guard step.isGathering else { return addUndecided(step.session.id) }
         gathering.removeAll { $0 === step }
     }
+
+    /// Whether the journal may still let in what was submitted of the session and rolled back. Who reads
+    /// the session in the journal before that is not over may miss it.
+    func isUndecided(_ id: SessionID) -> Bool { undecided[id] != nil }
+
+    private func addUndecided(_ id: SessionID) {
+        guard hasOwners else { return }
+        lastRollback += 1
+        let rollback = lastRollback
+        undecided[id] = rollback
+        afterSubmitted { [unowned self] in
+            if undecided[id] == rollback { undecided[id] = nil }
+        }
+    }
+
+    /// The journal has lost history: nothing that was submitted before is let in any more, because it names
+    /// another generation.
+    func forgetUndecided() { undecided = [:] }
 
     /// Uncounts the replies and the bytes of a step.
     private func release(_ step: Step) {
@@ -240,11 +266,11 @@ final class CommitPipeline {
 
     /// Abandons all uncommitted steps because the process ends.
     func abandonSteps() {
+        isStopped = true
         for step in inFlight.flatMap(\.steps) + gathering { step.abandon() }
         for case .barrier(let act) in inFlight { act() }
         gathering = []
         inFlight = []
-        isStopped = true
     }
 
     /// Calls the completion: the end of an abandoned batch does not call it.

@@ -21,6 +21,7 @@ struct LostHistory {
         table.shown = nil
         for session in Array(table.sessions.all) { forget(session) }
         table.commits.abandonDeletions(in: table, Self.failure)
+        table.commits.forgetUndecided()
         loadSome()
     }
 

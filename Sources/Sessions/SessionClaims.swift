@@ -6,8 +6,10 @@ internal import Storage
 /// Design: a session is claimed when it is loaded, and given up when it leaves memory: some at a time,
 /// in one call for each round.
 ///
-/// Invariant: a session that is being given up is claimed again only after that. Otherwise the journal
-/// might carry out the claim first, and the session would run here and belong to nobody.
+/// Invariants: a session that is being given up is claimed again only after that. Otherwise the journal
+/// might carry out the claim first, and the session would run here and belong to nobody. It is claimed,
+/// and given up, only after the journal has decided everything that was submitted of it: a batch that is
+/// handed in again is let in under any owner, and a session that was loaded before would lack it.
 final class SessionClaims {
     private let ownership: any Ownership
     /// Sessions to give up with the next call.
@@ -52,6 +54,12 @@ final class SessionClaims {
             }
             return
         }
+        guard !table.commits.isUndecided(id) else {
+            return table.commits.afterSubmitted { [unowned self, unowned table] in
+                guard !table.commits.isStopped else { return }
+                claim(id, deposing: deposed, in: table, then: act)
+            }
+        }
         failed[id.text] = nil
         let (hop, bound) = (table.services.hop, LoopBound(act))
         guard isHeard else {
@@ -83,7 +91,9 @@ final class SessionClaims {
     /// Gives up a session that leaves memory, unless it was never created.
     func release(_ session: Session) {
         guard let epoch = session.persistence?.epoch, epoch > 0 else { return }
-        release(OwnedSession(session.key, epoch: epoch))
+        let (owned, commits) = (OwnedSession(session.key, epoch: epoch), session.table.commits)
+        guard commits.isUndecided(session.id) else { return release(owned) }
+        commits.afterSubmitted { [unowned self] in release(owned) }
     }
 
     func release(_ session: OwnedSession) {

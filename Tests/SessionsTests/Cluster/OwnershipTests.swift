@@ -76,6 +76,61 @@ struct OwnershipTests {
         #expect(rigs.cluster.owner(of: "s") == rigs.nodes[0].node)
     }
 
+    /// As a batch that is handed in again: it is let in under any owner.
+    @Test func `a session is claimed only behind what this node has sent of it`() throws {
+        let rigs = ClusterRig(2, [try .ledger()], hasFence: false)
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        rigs.nodes[0].setImmediate(false)
+        let sent = try rigs[0].act(Post.set(1), on: session)
+        // Another node had it for a moment.
+        let key = SessionKey(session: "s", generation: session.generation.text)
+        rigs[0].table.ownershipChanged(
+            OwnershipChange(
+                members: rigs.nodes[0].members, deposed: [OwnedSession(key, epoch: 1)]))
+        #expect(rigs[0].line(sent) == "failed outcomeUnknown v0 n0")
+        var found: SessionLookup?
+        rigs[0].table.wake(session.id) { found = $0 }
+        rigs.run()
+        #expect(rigs.nodes[0].counts[.claim] == nil, "the commit has no verdict yet")
+        rigs.settle()
+        guard case .session(let next)? = found else { throw Rig.NoSession(id: "s") }
+        #expect(next.version == 1)
+        #expect(rigs.cluster.journal.kept.count { $0.kind == .mutation } == 1)
+    }
+
+    @Test func `a session is given up only behind what this node has sent of it`() throws {
+        let rigs = try two()
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        rigs.nodes[0].setImmediate(false)
+        for number in 1...2 { try rigs[0].act(Post.set(number), on: session) }
+        rigs.nodes[0].carryOut(0, failing: .unavailable)
+        rigs.nodes[0].deliver(0)
+        rigs.run()
+        #expect(rigs[0].table.count == 0)
+        #expect(rigs.nodes[0].counts[.release] == nil, "the second commit has no verdict yet")
+        rigs.settle()
+        #expect(rigs.nodes[0].counts[.release] == 1)
+        #expect(rigs.cluster.owner(of: "s") == nil)
+    }
+
+    @Test func `a claim that waits for a commit ends with its process`() throws {
+        let rigs = try two()
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        rigs.nodes[0].setImmediate(false)
+        try rigs[0].act(Post.set(1), on: session)
+        let key = SessionKey(session: "s", generation: session.generation.text)
+        rigs[0].table.ownershipChanged(
+            OwnershipChange(
+                members: rigs.nodes[0].members, deposed: [OwnedSession(key, epoch: 1)]))
+        rigs[0].table.wake(session.id) { _ in Issue.record("nobody waits any more") }
+        rigs[0].table.stop()
+        rigs.settle()
+        #expect(rigs.nodes[0].counts[.claim] == nil)
+    }
+
     @Test func `a deposed owner's commit is refused, and the session leaves its memory`() throws {
         let rigs = try two()
         let session = try rigs[0].create("s", .ledger())
