@@ -5,8 +5,19 @@ internal import Synchronization
 ///
 /// Design: a connection begins with one synchronous commit of its own, and nothing that it shows is
 /// believed before: after a crash a primary shows commits that no standby has. Then it is compared with
-/// the database of the earlier connections.
+/// the database of the earlier connections. Connections that show members alone need no commit; see
+/// ``Purpose``.
 final class Connector: Sendable {
+    /// The use of a connection.
+    enum Purpose {
+        /// Its records and owners are shown to clients, or decided upon.
+        case history
+        /// It shows the ages of members, and sessions that this node has lost. Nothing is acknowledged because of
+        /// it, and a node that waits for a standby is alive: it does not begin with a commit while the
+        /// database is the one that the other connections have found.
+        case members
+    }
+
     /// The history that a connection shows. A server that was promoted has another timeline than the former
     /// primary, even if nothing was lost and no era has begun.
     struct Origin: Equatable {
@@ -109,17 +120,33 @@ final class Connector: Sendable {
 
     /// - Parameter name: Says in `pg_stat_activity` what the connection is for.
     func connect(
-        _ name: String
+        _ name: String, for purpose: Purpose = .history
     ) throws(PostgresFault) -> (connection: Connection, backend: Backend) {
         let connection = try Connection(address.parameters)
         try connection.execute(settings(name), within: Self.limit)
         // Ends the statements of a node whose process has ended. Not on every system.
         try? connection.execute(
             "SET client_connection_check_interval = '1s'", within: Self.limit)
+        if purpose == .members {
+            let (found, backend) = try look(at: connection)
+            if isKnown(found) {
+                connection.origin = found.origin
+                return (connection, backend)
+            }
+        }
         if rules.contains(.beginsWithCommit) { try beginWithCommit(connection) }
         let (database, backend) = try look(at: connection)
         try adopt(database, connection)
         return (connection, backend)
+    }
+
+    /// Whether a database is as the last connection has found it.
+    private func isKnown(_ found: Database) -> Bool {
+        book.withLock { book in
+            guard !book.isChanging, let known = book.database else { return false }
+            return found.identity == known.identity && found.origin == known.origin
+                && !found.lacks(known)
+        }
     }
 
     private func settings(_ name: String) -> String {

@@ -6,6 +6,7 @@ final class Line: @unchecked Sendable {
     let connector: Connector
     private let name: String
     private let settings: String?
+    private let purpose: Connector.Purpose
     private let queue: DispatchQueue
     /// On the queue.
     private var connection: Connection?
@@ -15,9 +16,13 @@ final class Line: @unchecked Sendable {
     /// - Parameters:
     ///   - name: Says in `pg_stat_activity` what the connection is for.
     ///   - settings: Statements for each new connection.
-    init(_ connector: Connector, _ name: String, settings: String? = nil) {
+    init(
+        _ connector: Connector, _ name: String, for purpose: Connector.Purpose = .history,
+        settings: String? = nil
+    ) {
         self.connector = connector
         self.name = name
+        self.purpose = purpose
         self.settings = settings
         queue = DispatchQueue(label: "journal.postgres.\(name)")
     }
@@ -68,7 +73,7 @@ final class Line: @unchecked Sendable {
         if let connection { return connection }
         if let failed, ContinuousClock.now - failed.at < .seconds(1) { throw failed.fault }
         do throws(PostgresFault) {
-            let fresh = try connector.connect(name).connection
+            let fresh = try connector.connect(name, for: purpose).connection
             if let settings { try fresh.execute(settings, within: Connector.limit) }
             failed = nil
             connection = fresh

@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// Design: each node writes a row once a second, and reads the others'. The database's clock alone says
 /// who is late, so a clock that is wrong changes nothing. A node that cannot reach the database judges
-/// itself by its own (see `Lease`). Beats wait for no flush: one that is lost is followed by another,
-/// and a standby that hangs must not end the members.
+/// itself by its own (see `Lease`). Beats wait for no flush, nor does their connection when it is made:
+/// one that is lost is followed by another, and a standby that hangs must not end the members.
 final class Membership: @unchecked Sendable {
     fileprivate struct Book {
         var own: Member
@@ -38,7 +38,8 @@ final class Membership: @unchecked Sendable {
     private static let depositionLimit = 1_000
 
     init(_ connector: Connector, _ own: Member, lease: Duration) {
-        line = Line(connector, "beat", settings: "SET synchronous_commit = off")
+        line = Line(
+            connector, "beat", for: .members, settings: "SET synchronous_commit = off")
         book = Mutex(Book(own: own, lease: Lease(lease)))
     }
 

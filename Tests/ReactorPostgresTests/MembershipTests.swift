@@ -155,6 +155,36 @@ struct MembershipTests {
         await a.close()
     }
 
+    /// Without the rule its connection begins with a commit that waits, and its lease ends.
+    @Test func `a node beats over a new connection while commits hang`() async throws {
+        // Its own, because its settings are changed.
+        let server = try PostgresServer()
+        let schema = server.newSchema()
+        let a = try ClusterNode(1, server, schema)
+        try await a.create("s")
+        try server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try server.execute("SELECT pg_reload_conf()")
+        let waiting =
+            "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' "
+            + "AND application_name = '\(schema)/writer'"
+        // The server takes a setting over later: commits before that do not wait.
+        var (number, pending) = (0 as UInt64, nil as Pending?)
+        while pending == nil || pending?.present != nil {
+            number += 1
+            pending = Pending(.of([.mutation("s", number)], epoch: 1), in: a.journal)
+            while pending?.present == nil, try server.query(waiting).count == 0 {}
+        }
+        _ = try server.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                + "WHERE application_name = '\(schema)/beat'")
+        try await a.journal.beat()
+        #expect(pending?.present == nil, "the commit still waits")
+        try server.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        try server.execute("SELECT pg_reload_conf()")
+        #expect(await pending?.value == .committed)
+        await a.close()
+    }
+
     @Test func `a process that begins again at its address replaces the one before`() async throws {
         let (server, schema) = try rig()
         let a = try ClusterNode(1, server, schema)
