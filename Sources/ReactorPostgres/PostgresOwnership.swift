@@ -155,6 +155,8 @@ final class PostgresOwnership: Ownership {
     ) {
         let home = members.home(of: request.session, needing: (traits.reactor, stateVersion))
         if let home, home != node { return answer(.success(.elsewhere(home, traits))) }
+        // It is claimed whether it can be read or not, so somebody holds the row.
+        guard !request.isLastResort else { return claimLater(request, until: end, answer) }
         var request = request
         request.isLastResort = true
         claim(request, until: end, answer)

@@ -287,6 +287,35 @@ struct OwnershipTests {
         await other.close()
     }
 
+    /// Without the rule the node asks without end, and without a pause.
+    @Test func `a session that nobody can read is waited for while it is locked`() async throws {
+        let rig = try Rig()
+        let a = try rig.node(1, reactors: ["alerts": 5])
+        try await a.create("s")
+        try await a.release(OwnedSession(.of("s"), epoch: 1))
+        await a.close()
+        let member = Member(
+            node: Node(number: 2), address: "10.0.0.2:7080", loops: 1, reactors: ["others": 1])
+        let other = try PostgresJournal(
+            PostgresAddress(rig.server, rig.schema), member: member,
+            lockLimit: .milliseconds(200), looksEvery: nil)
+        let holder = try rig.server.connection()
+        try holder.execute(
+            "BEGIN; SELECT 1 FROM \(rig.schema).sessions WHERE id = 's' FOR UPDATE",
+            within: .seconds(600))
+        let ownership = try #require(other.ownership)
+        let claim = await withCheckedContinuation { continuation in
+            ownership.claim("s", deposing: nil) { continuation.resume(returning: $0) }
+        }
+        guard case .failure(let failure) = claim else {
+            Issue.record("\(claim)")
+            return
+        }
+        #expect(failure.detail.contains("somebody holds the session's row"))
+        try holder.execute("ROLLBACK", within: .seconds(600))
+        await other.close()
+    }
+
     @Test func `a snapshot in the commit of the creation states its version`() async throws {
         let rig = try Rig()
         let a = try rig.node(1)
