@@ -23,10 +23,20 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
     private static var waitingLimit: Int { 200_000 }
     /// How long somebody else's lock is waited for.
     private let lockLimit: Duration
+    private let wait: @Sendable (Duration) -> Void
 
-    init(_ line: Line, lockLimit: Duration, _ act: @escaping Act) {
+    /// Between two attempts. Why a pause: the fault may be that of connecting, which a ``Line`` remembers for a
+    /// second, and a server whose `lock_timeout` is short must not be asked as fast as it refuses.
+    private static var pause: Duration { .milliseconds(50) }
+
+    /// - Parameter wait: Blocks the queue of the line.
+    init(
+        _ line: Line, lockLimit: Duration,
+        wait: @escaping @Sendable (Duration) -> Void = { Line.wait($0) }, _ act: @escaping Act
+    ) {
         self.line = line
         self.lockLimit = lockLimit
+        self.wait = wait
         self.act = act
     }
 
@@ -77,6 +87,7 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
             } catch {
                 let isWaiting = ["55P03", "40001", "40P01"].contains(error.state)
                 guard isWaiting, ContinuousClock.now - start < lockLimit else { throw error }
+                wait(Self.pause)
             }
         }
     }

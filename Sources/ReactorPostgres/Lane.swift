@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Storage
 internal import Synchronization
 
@@ -52,7 +51,7 @@ final class Lane: @unchecked Sendable {
         do throws(PostgresFault) {
             let fresh = try connector.connect("writer")
             if let lost {
-                Connector.end(lost, over: fresh.connection) { Self.wait(.milliseconds(20)) }
+                Connector.end(lost, over: fresh.connection) { Line.wait(.milliseconds(20)) }
             }
             lost = nil
             present = fresh
@@ -82,11 +81,6 @@ final class Lane: @unchecked Sendable {
     private func drop() {
         if let backend = present?.backend { lost = backend }
         present = nil
-    }
-
-    private static func wait(_ time: Duration) {
-        let semaphore = DispatchSemaphore(value: 0)
-        _ = semaphore.wait(timeout: .now() + time / .seconds(1))
     }
 
     // MARK: A wave
@@ -119,7 +113,7 @@ final class Lane: @unchecked Sendable {
                         return
                     }
                     waiting.append(parts)
-                    Self.wait(min(pause, deadline - ContinuousClock.now))
+                    Line.wait(min(pause, deadline - ContinuousClock.now))
                     pause = min(.seconds(1), pause * 2)
                 } else {
                     let isUndecided = parts.contains { $0.mayBeWritten }
@@ -143,7 +137,7 @@ final class Lane: @unchecked Sendable {
                         // A part alone that waits for a lock: the others go first. A server whose
                         // `lock_timeout` is short must not be asked as fast as it refuses.
                         waiting.insert(parts, at: 0)
-                        Self.wait(.milliseconds(50))
+                        Line.wait(.milliseconds(50))
                     }
                 }
             }

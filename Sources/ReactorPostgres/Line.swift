@@ -43,6 +43,12 @@ final class Line: @unchecked Sendable {
         queue.asyncAfter(deadline: .now() + pause / .seconds(1), execute: act)
     }
 
+    /// Blocks the present queue.
+    static func wait(_ time: Duration) {
+        let semaphore = DispatchSemaphore(value: 0)
+        _ = semaphore.wait(timeout: .now() + time / .seconds(1))
+    }
+
     func sync<Value>(_ act: () throws(PostgresFault) -> Value) throws(PostgresFault) -> Value {
         try queue.sync { Result { () throws(PostgresFault) in try act() } }.get()
     }
