@@ -91,7 +91,7 @@ struct Claims {
     /// Whether the row `s` is owned by a member. The database's clock says who is one.
     static let isKept = """
         EXISTS (SELECT 1 FROM nodes n
-            WHERE n.node = s.node AND n.seen > clock_timestamp() - n.lease * interval '1 ms')
+            WHERE n.node = s.node AND \(Membership.isMember))
         """
 
     /// The version of the newest stored state of the row `s`.

@@ -1,5 +1,6 @@
 internal import CPostgres
 internal import Cluster
+internal import Storage
 
 #if canImport(Glibc)
     internal import Glibc
@@ -267,7 +268,22 @@ final class Rows {
         return unsafe bytes.reduce(first) { $0 << 8 | Int64($1) }
     }
 
-    func number(_ row: Int, _ column: Int) -> UInt64 { UInt64(max(0, integer(row, column))) }
+    /// Of any integer type. A value that no program writes becomes the nearest one of the range, so that a
+    /// damaged row ends no process.
+    func integer(_ row: Int, _ column: Int, in range: ClosedRange<Int64>) -> Int64 {
+        min(max(integer(row, column), range.lowerBound), range.upperBound)
+    }
+
+    /// A number of a record, a version or an action.
+    func number(_ row: Int, _ column: Int) -> UInt64 {
+        UInt64(integer(row, column, in: 0...Int64(HistoryPosition.limit - 1)))
+    }
+
+    /// The status of a stored answer.
+    func status(_ row: Int, _ column: Int) -> Int { Int(integer(row, column, in: 200...599)) }
+
+    /// The number of times that an action was begun.
+    func begun(_ row: Int, _ column: Int) -> Int { Int(integer(row, column, in: 0...1_000)) }
 
     func text(_ row: Int, _ column: Int) -> String {
         String(decoding: bytes(row, column), as: UTF8.self)
@@ -277,10 +293,10 @@ final class Rows {
         isNull(row, column) ? nil : text(row, column)
     }
 
-    /// Nil for NULL, and for `own`.
+    /// Nil for NULL, for a number that no node has, and for `own`.
     func node(_ row: Int, _ column: Int, except own: Node? = nil) -> Node? {
-        guard !isNull(row, column) else { return nil }
         let node = Node(number: integer(row, column))
+        guard node.number > 0 else { return nil }
         return node == own ? nil : node
     }
 

@@ -217,7 +217,7 @@ final class Connector: Sendable {
         let process = found.integer(0, 5)
         let database = Database(
             identity: found.text(0, 0), system: found.text(0, 1), timeline: found.text(0, 2),
-            era: found.integer(0, 3), isSynchronous: found.bool(0, 4),
+            era: found.integer(0, 3, in: Era.range), isSynchronous: found.bool(0, 4),
             hasPooler: process != connection.processID, flushed: found.integer(0, 8))
         return (database, Backend(processID: process, started: found.text(0, 6)))
     }

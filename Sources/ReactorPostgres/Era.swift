@@ -1,6 +1,9 @@
 /// The eras of a journal: another begins when acknowledged records may have been lost, and every
 /// session then gets another generation, so that no id has two contents.
 struct Era {
+    /// Of the numbers of eras. No database reaches the end of it.
+    static let range = 0...(1 << 62) as ClosedRange<Int64>
+
     private let address: PostgresAddress
     private let connection: Connection
 
@@ -25,7 +28,7 @@ struct Era {
         let rows = try connection.run(
             "SELECT era, timeline, system, is_synchronous FROM cluster FOR UPDATE", within: limit)
         let (timeline, system) = (rows.text(0, 1), rows.text(0, 2))
-        var era = rows.integer(0, 0)
+        var era = rows.integer(0, 0, in: Self.range)
         let isNew = timeline.isEmpty
         let isSame = timeline == found.timeline && system == found.system
         let wasSynchronous = rows.bool(0, 3)

@@ -148,7 +148,7 @@ struct Life {
         return (0..<found.count).map { index in
             StoredAnswer(
                 session: key.session, generation: key.generation, key: found.text(index, 0),
-                bodyDigest: found.bytes(index, 1), status: Int(found.integer(index, 2)),
+                bodyDigest: found.bytes(index, 1), status: found.status(index, 2),
                 body: found.bytes(index, 4), time: found.integer(index, 3))
         }
     }
@@ -159,7 +159,7 @@ struct Life {
             RunningAction(
                 session: key.session, generation: key.generation, action: found.number(index, 0),
                 content: found.bytes(index, 1), subject: found.optionalText(index, 3),
-                begun: Int(clamping: found.integer(index, 2)))
+                begun: found.begun(index, 2))
         }
     }
 

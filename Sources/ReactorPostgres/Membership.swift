@@ -36,6 +36,8 @@ final class Membership: @unchecked Sendable {
         message: "another node has begun another era", isBroken: true)
     /// The depositions of one beat.
     private static let depositionLimit = 1_000
+    /// More than any machine has processors.
+    private static let loopLimit: Int64 = 65_536
 
     init(_ connector: Connector, _ own: Member, lease: Duration) {
         line = Line(
@@ -132,13 +134,13 @@ final class Membership: @unchecked Sendable {
             // The next connection finds it out like any other, and all loops are notified.
             let isPresent =
                 !line.connector.rules.contains(.comparesDatabases)
-                || found.integer(0, 0) == connection.origin.era
+                || found.integer(0, 0, in: Era.range) == connection.origin.era
             guard isPresent else { throw Self.anotherEra }
             return (found, try depositions(of: own.node, connection), sent)
         }
         book.withLock { book in
             book.lease.renew(sentAt: sent)
-            book.era = found.integer(0, 0)
+            book.era = found.integer(0, 0, in: Era.range)
             book.others = Self.members(found)
         }
         report(Self.deposed(taken))
@@ -171,7 +173,7 @@ final class Membership: @unchecked Sendable {
         return parameters
     }
 
-    /// One row for each reactor of a member, or one without.
+    /// One row for each reactor of a member, or one without. A number that no node has is skipped.
     private static func members(_ found: Rows) -> [Member] {
         var members: [Member] = []
         for row in 0..<found.count {
@@ -180,7 +182,7 @@ final class Membership: @unchecked Sendable {
                 members.append(
                     Member(
                         node: node, address: found.text(row, 2),
-                        loops: Int(clamping: found.integer(row, 3)),
+                        loops: Int(found.integer(row, 3, in: 0...loopLimit)),
                         isLeaving: found.bool(row, 4)))
             }
             guard let reactor = found.optionalText(row, 5) else { continue }
@@ -205,6 +207,11 @@ final class Membership: @unchecked Sendable {
         }
     }
 
+    /// Whether the node of the row `n` is a member. A lease of more than a day is none that a node has.
+    static let isMember = """
+        n.seen > clock_timestamp() - greatest(0, least(n.lease, 86400000)) * interval '1 ms'
+        """
+
     static let beat = """
         WITH own AS (
             INSERT INTO nodes(node, address, loops, reactors, state_versions, lease, is_leaving)
@@ -215,7 +222,7 @@ final class Membership: @unchecked Sendable {
         SELECT c.era, n.node, n.address, n.loops, n.is_leaving, r.name, r.version
         FROM cluster c
         LEFT JOIN nodes n ON n.node <> $1
-            AND n.seen > clock_timestamp() - n.lease * interval '1 ms'
+            AND \(isMember)
         LEFT JOIN LATERAL unnest(n.reactors, n.state_versions) r(name, version) ON true
         ORDER BY n.node
         """

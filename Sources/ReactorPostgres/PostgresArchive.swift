@@ -85,7 +85,7 @@ final class PostgresArchive: Archive {
             guard found.count > 0 else { return nil }
             return StoredAnswer(
                 session: session.session, generation: session.generation, key: key,
-                bodyDigest: found.bytes(0, 0), status: Int(found.integer(0, 1)),
+                bodyDigest: found.bytes(0, 0), status: found.status(0, 1),
                 body: found.bytes(0, 3), time: found.integer(0, 2))
         }
     }

@@ -128,8 +128,7 @@ package final class PostgresJournal: Journal {
     private static func refuseMembers(_ connection: Connection) throws(PostgresFault) {
         let found = try connection.run(
             """
-            SELECT address FROM nodes WHERE seen > clock_timestamp() - lease * interval '1 ms'
-            ORDER BY address LIMIT 1
+            SELECT n.address FROM nodes n WHERE \(Membership.isMember) ORDER BY n.address LIMIT 1
             """, within: Connector.limit)
         guard found.count > 0 else { return }
         throw PostgresFault(
@@ -155,7 +154,7 @@ package final class PostgresJournal: Journal {
             InterruptedWork(
                 session: found.text(row, 0), reactor: found.text(row, 1),
                 action: found.number(row, 2),
-                trace: .running(begun: Int(clamping: found.integer(row, 3))))
+                trace: .running(begun: found.begun(row, 3)))
         }
     }
 

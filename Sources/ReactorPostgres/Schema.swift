@@ -43,7 +43,7 @@ enum Schema {
         var present: Int64 = 0
         if exists {
             present = try connection.run("SELECT version FROM \(schema).cluster", within: limit)
-                .integer(0, 0)
+                .integer(0, 0, in: 0...(.max))
         }
         guard present < version else { return try connection.execute("COMMIT", within: limit) }
         for step in migrations[Int(present)...] {

@@ -83,8 +83,9 @@ struct Trim {
                 WHERE session = $1 AND after_number >= coalesce(max(s.number), -1))
             FROM snapshots s WHERE s.session = $1
             """, parameters, within: Life.limit)
-        let all = found.integer(0, 0) + found.integer(0, 2)
-        let trimmed = life.keptAfter > 0 ? found.integer(0, 1) : 0
+        func bytes(_ column: Int) -> Int64 { found.integer(0, column, in: 0...(1 << 60)) }
+        let all = bytes(0) + bytes(2)
+        let trimmed = life.keptAfter > 0 ? bytes(1) : 0
         let limit = Int64(retention.bytes)
         guard all - trimmed > limit + limit / 8 else { return nil }
         parameters.add(all - limit)

@@ -85,6 +85,35 @@ struct MembershipTests {
         await a.close()
     }
 
+    /// Without the rule, the first request for it traps at a link, or no node has a beat any more.
+    @Test func `a row that no node has written ends neither a process nor a membership`()
+        async throws
+    {
+        let (server, schema) = try rig()
+        let a = try ClusterNode(1, server, schema)
+        let b = try ClusterNode(2, server, schema)
+        try await b.create("s")
+        let (highest, lowest) = (Int64.max, Int64.min)
+        for (number, loops) in [(highest, 65_536), (lowest, 0), (-1, 0)] {
+            try server.execute(
+                """
+                UPDATE \(schema).nodes SET loops = \(number), state_versions = '{\(number)}'
+                WHERE node = 2;
+                DELETE FROM \(schema).nodes WHERE node NOT IN (1, 2);
+                INSERT INTO \(schema).nodes(node, address, loops, reactors, state_versions, lease)
+                    VALUES (-7, '', 1, '{}', '{}', 4000), (0, '', 1, '{}', '{}', 4000),
+                        (5, '', 1, '{}', '{}', \(number));
+                UPDATE \(schema).nodes SET seen = seen - interval '2 days' WHERE node = 5
+                """)
+            try await a.journal.beat()
+            #expect(try a.members.others.map(\.node) == [b.node])
+            #expect(try a.members[b.node]?.loops == loops)
+            #expect(try await a.claim("s") == .elsewhere(b.node, .alerts))
+        }
+        await a.close()
+        await b.close()
+    }
+
     /// The database's clock decides, and its own lease for each.
     @Test func `a node that is paused is no member until it beats again`() async throws {
         let (server, schema) = try rig()

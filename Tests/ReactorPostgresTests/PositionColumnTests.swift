@@ -1,3 +1,5 @@
+import EngineSuite
+import PostgresRig
 import Testing
 
 @testable import ReactorPostgres
@@ -16,6 +18,30 @@ struct PositionColumnTests {
         let end = HistoryEnd(position, version: 0)
         #expect(end.position == position)
         _ = (position.nextNumber, position.recordBefore)
+    }
+
+    @Test(arguments: [Int64.min, -1, 0, .max])
+    func `any numbers beside the records can be read`(number: Int64) async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let journal = try PostgresJournal(PostgresAddress(server, schema), looksEvery: nil)
+        var batch = Batch(records: [.created("s")])
+        batch.answers = [.of("s", "k")]
+        batch.started = [RunningAction(session: "s", generation: "g1", action: 1, content: [])]
+        #expect(await journal.verdict(on: batch) == .committed)
+        try server.execute(
+            """
+            UPDATE \(schema).answers SET status = \(number);
+            UPDATE \(schema).running SET begun = \(number), action = \(number);
+            UPDATE \(schema).sessions SET kept_version = \(number)
+            """)
+        let saved = try #require(try await journal.load("s"))
+        #expect(saved.running.allSatisfy { (0...1_000).contains($0.begun) })
+        #expect(saved.running.allSatisfy { $0.action < HistoryPosition.limit })
+        #expect(saved.keptVersion < HistoryPosition.limit)
+        let status = try #require(try await journal.answer("s", "k")).status
+        #expect((200...599).contains(status))
+        await journal.close()
     }
 
     @Test(arguments: [
