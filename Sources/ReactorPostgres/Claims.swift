@@ -10,6 +10,8 @@ struct Claims {
     let node: Node
     let members: Members
     let rules: Rules
+    /// How long a session that was taken by force is left to the node that has it.
+    let respite: Duration
 
     /// A claim of one session.
     struct Request: Sendable {
@@ -44,6 +46,7 @@ struct Claims {
         parameters.add(requests.map { $0.deposed?.number })
         parameters.add(requests.map { $0.isLastResort ? 1 : 0 as Int64 })
         addReactors(to: &parameters)
+        parameters.add(Int64(respite / .milliseconds(1)))
         let won = try connection.run(Self.claim, parameters, within: Self.limit)
         if rules.contains(.heedsWarnings) { try connection.refuseWarnings() }
         var results: [String: Result] = [:]
@@ -69,6 +72,7 @@ struct Claims {
         var parameters = Parameters()
         parameters.add(requests.map { $0.session as String? })
         parameters.add(requests.map { $0.deposed?.number })
+        parameters.add(Int64(respite / .milliseconds(1)))
         let found = try connection.run(Self.looking, parameters, within: Self.limit)
         for row in 0..<found.count {
             let traits = SessionTraits(
@@ -109,7 +113,7 @@ struct Claims {
             SELECT s.session, s.node, s.epoch FROM c JOIN sessions s ON s.id = c.id
             WHERE s.deleted IS NULL
                 AND (s.node IS NULL OR s.node = $1 OR NOT \(isKept)
-                    OR \(mayDepose))
+                    OR \(mayDepose(respite: 7)))
                 AND (c.is_last = 1 OR EXISTS (
                     SELECT 1 FROM unnest($5::text[], $6::bigint[]) r(name, version)
                     WHERE r.name = s.reactor AND r.version >= \(stateVersion)))
@@ -126,15 +130,21 @@ struct Claims {
         SELECT id, generation, epoch FROM won
         """
 
-    /// Whether the row `s` may be taken from its owner as `c` asks for.
-    private static let mayDepose = """
-        (s.node = c.deposed AND (s.taken IS NULL OR s.taken
-            < clock_timestamp() - interval '\(Int64(Suspicion.respite / .milliseconds(1))) ms'))
+    /// Whether the row `s` may be taken from its owner as `c` asks for: it was not taken a moment ago. A time in
+    /// the future is of a former primary, or of a clock that was set back.
+    ///
+    /// - Parameter respite: The number of the parameter with the respite, in milliseconds.
+    private static func mayDepose(respite: Int) -> String {
         """
+        (s.node = c.deposed AND (s.taken IS NULL OR s.taken NOT BETWEEN
+            clock_timestamp() - $\(respite)::bigint * interval '1 ms'
+            AND clock_timestamp() + $\(respite)::bigint * interval '1 ms'))
+        """
+    }
 
     static let looking = """
         SELECT s.id, s.deleted IS NOT NULL, s.node, s.reactor, \(stateVersion),
-            \(isKept) AND NOT coalesce(\(mayDepose), false), s.owner
+            \(isKept) AND NOT coalesce(\(mayDepose(respite: 3)), false), s.owner
         FROM unnest($1::text[], $2::bigint[]) c(id, deposed) JOIN sessions s ON s.id = c.id
         """
 

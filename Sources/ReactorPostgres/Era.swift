@@ -49,6 +49,7 @@ struct Era {
                 WHERE deleted IS NULL
                 """, within: .seconds(600))
         }
+        if !isSame, !isNew { try moveBeats(within: limit) }
         var parameters = Parameters()
         parameters.add(era)
         parameters.add(found.timeline)
@@ -61,6 +62,17 @@ struct Era {
         try connection.execute("COMMIT", within: limit)
         try connection.refuseWarnings()
         return era
+    }
+
+    /// The beats are of the clock of another server, which may be any time ahead or behind. The newest one was
+    /// a moment before that server was left, so all of them are moved until it is of now.
+    private func moveBeats(within limit: Duration) throws(PostgresFault) {
+        try connection.execute(
+            """
+            UPDATE nodes n SET seen = n.seen + (clock_timestamp() - newest.seen)
+            FROM (SELECT max(seen) AS seen FROM nodes WHERE isfinite(seen)) newest
+            WHERE isfinite(n.seen)
+            """, within: limit)
     }
 
     private func mayHaveLost(_ wasSynchronous: Bool, isSameSystem: Bool) -> Bool {

@@ -207,10 +207,12 @@ final class Membership: @unchecked Sendable {
         }
     }
 
-    /// Whether the node of the row `n` is a member. A lease of more than a day is none that a node has.
+    /// Whether the node of the row `n` is a member. A lease of more than a day is none that a node has, and
+    /// a beat of the future was before the clock was set back.
     static let isMember = """
-        n.seen > clock_timestamp() - greatest(0, least(n.lease, 86400000)) * interval '1 ms'
+        (n.seen BETWEEN clock_timestamp() - \(lease) AND clock_timestamp() + \(lease))
         """
+    private static let lease = "greatest(0, least(n.lease, 86400000)) * interval '1 ms'"
 
     static let beat = """
         WITH own AS (

@@ -32,6 +32,7 @@ package final class PostgresJournal: Journal {
     /// - Parameters:
     ///   - member: This process in a cluster; nil: it is the only one, and decides on all sessions.
     ///   - now: milliseconds since 1970, for retention.
+    ///   - respite: How long a session that was taken by force is left to the node that has it.
     ///   - rules: All but in tests.
     ///   - looksEvery: how often it checks for records to trim, and whether the database answers
     ///     again; nil: never.
@@ -40,7 +41,8 @@ package final class PostgresJournal: Journal {
         _ address: PostgresAddress, retention: JournalRetention = JournalRetention(),
         member: Member? = nil, lease: Duration = PostgresJournal.lease,
         commitLimit: Duration = PostgresJournal.commitLimit,
-        lockLimit: Duration = PostgresJournal.lockLimit, rules: Rules = .all,
+        lockLimit: Duration = PostgresJournal.lockLimit,
+        respite: Duration = Suspicion.respite, rules: Rules = .all,
         now: @escaping @Sendable () -> Int64 = FileJournal.systemTime,
         looksEvery pause: Duration? = .seconds(1)
     ) throws(JournalFailure) {
@@ -55,7 +57,8 @@ package final class PostgresJournal: Journal {
                 $0, connector, sweeper, commitLimit: commitLimit, lockLimit: lockLimit)
         }
         owners = member.map {
-            PostgresOwnership(connector, reader, $0, lease: lease, lockLimit: lockLimit)
+            PostgresOwnership(
+                connector, reader, $0, lease: lease, lockLimit: lockLimit, respite: respite)
         }
         do throws(PostgresFault) {
             try Self.prepare(address)

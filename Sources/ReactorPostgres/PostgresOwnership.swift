@@ -24,7 +24,7 @@ final class PostgresOwnership: Ownership {
 
     init(
         _ connector: Connector, _ archive: PostgresArchive, _ own: Member, lease: Duration,
-        lockLimit: Duration
+        lockLimit: Duration, respite: Duration
     ) {
         let (node, rules) = (own.node, connector.rules)
         let membership = Membership(connector, own, lease: lease)
@@ -32,21 +32,21 @@ final class PostgresOwnership: Ownership {
         self.lockLimit = lockLimit
         claimLine = Line(connector, "claims")
         confirmLine = Line(connector, "confirmations")
+        let present = { @Sendable in
+            Claims(node: node, members: membership.members, rules: rules, respite: respite)
+        }
         claims = Desk(claimLine, lockLimit: lockLimit) {
             requests, connection throws(PostgresFault) in
-            try Claims(node: node, members: membership.members, rules: rules)
-                .claim(requests, connection)
+            try present().claim(requests, connection)
         }
         releases = Desk(claimLine, lockLimit: lockLimit) {
             lists, connection throws(PostgresFault) in
-            try Claims(node: node, members: membership.members, rules: rules)
-                .release(lists.flatMap(\.self), connection)
+            try present().release(lists.flatMap(\.self), connection)
             return lists.map { _ in }
         }
         departures = Desk(claimLine, lockLimit: lockLimit) {
             sessions, connection throws(PostgresFault) in
-            try Claims(node: node, members: membership.members, rules: rules)
-                .leave(sessions, connection)
+            try present().leave(sessions, connection)
             return sessions.map { _ in }
         }
         confirmations = Desk(confirmLine, lockLimit: lockLimit) {

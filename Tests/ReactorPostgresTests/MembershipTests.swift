@@ -168,6 +168,34 @@ struct MembershipTests {
         for node in [a, b, c] { await node.close() }
     }
 
+    /// The clock of the server that was promoted is ten hours behind.
+    @Test func `a beat by the clock of a former primary is as old as it was there`() async throws {
+        let (server, schema) = try rig()
+        let a = try ClusterNode(1, server, schema)
+        let b = try ClusterNode(2, server, schema)
+        try server.execute(
+            """
+            UPDATE \(schema).nodes SET seen = seen + interval '10 h';
+            UPDATE \(schema).cluster SET timeline = '00000000'
+            """)
+        try server.cutConnections(to: schema)
+        #expect(try await a.journal.head("s") == nil)
+        try await a.journal.beat()
+        #expect(try a.members.others.map(\.node) == [b.node])
+        try age(b, server, schema)
+        try await a.journal.beat()
+        #expect(try a.members.isAlone, "it has had no beat for an hour")
+        // The clock is set back without a promotion.
+        try server.execute("UPDATE \(schema).nodes SET seen = seen + interval '10 h'")
+        try await a.journal.beat()
+        #expect(try a.members.isAlone)
+        try await b.journal.beat()
+        try await a.journal.beat()
+        #expect(try a.members.others.map(\.node) == [b.node])
+        await a.close()
+        await b.close()
+    }
+
     /// The limit of a lease is what is tested: half a second.
     @Test func `a node without beats ends its own membership`() async throws {
         let (server, schema) = try rig()

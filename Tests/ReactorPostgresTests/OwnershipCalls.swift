@@ -17,14 +17,15 @@ struct ClusterNode {
     init(
         _ number: Int64, _ server: PostgresServer, _ schema: String, by relay: PostgresRelay? = nil,
         reactors: [String: Int] = ["alerts": 5], lease: Duration = .seconds(3_600),
-        rules: Rules = .all
+        respite: Duration = Suspicion.respite, rules: Rules = .all
     ) throws {
         node = Node(number: number)
         let member = Member(
             node: node, address: "10.0.0.\(number):7080", loops: 2, reactors: reactors)
         journal = try PostgresJournal(
             PostgresAddress(server, schema, by: relay?.folder), member: member, lease: lease,
-            commitLimit: .seconds(600), lockLimit: .seconds(600), rules: rules, looksEvery: nil)
+            commitLimit: .seconds(600), lockLimit: .seconds(600), respite: respite, rules: rules,
+            looksEvery: nil)
     }
 
     var members: Members {

@@ -55,8 +55,8 @@ struct PostgresPlanTests {
                 [integer] + places + runs + new + others + [integer, integers]
             ),
             (Append.looking, places),
-            (Claims.claim, [integer, texts, integers, integers, texts, integers]),
-            (Claims.looking, [texts, integers]),
+            (Claims.claim, [integer, texts, integers, integers, texts, integers, integer]),
+            (Claims.looking, [texts, integers, integer]),
             (Claims.release, [integer, texts, texts, integers]),
             (Claims.leaving, [integer, texts]),
             (
