@@ -31,7 +31,8 @@ package final class PostgresJournal: Journal {
     ///
     /// - Parameters:
     ///   - member: This process in a cluster; nil: it is the only one, and decides on all sessions.
-    ///   - now: milliseconds since 1970, for retention.
+    ///   - now: The time by which retention goes, given that of the database, in milliseconds since 1970. Default:
+    ///     the same, since the clock of one of several nodes may be wrong.
     ///   - respite: How long a session that was taken by force is left to the node that has it.
     ///   - rules: All but in tests.
     ///   - looksEvery: how often it checks for records to trim, and whether the database answers
@@ -43,7 +44,7 @@ package final class PostgresJournal: Journal {
         commitLimit: Duration = PostgresJournal.commitLimit,
         lockLimit: Duration = PostgresJournal.lockLimit,
         respite: Duration = Suspicion.respite, rules: Rules = .all,
-        now: @escaping @Sendable () -> Int64 = FileJournal.systemTime,
+        now: @escaping @Sendable (_ database: Int64) -> Int64 = { $0 },
         looksEvery pause: Duration? = .seconds(1)
     ) throws(JournalFailure) {
         let connector = Connector(address, rules: rules, node: member?.node)

@@ -9,7 +9,7 @@ internal import Synchronization
 final class Sweeper: @unchecked Sendable {
     private let connector: Connector
     private let retention: JournalRetention
-    private let now: @Sendable () -> Int64
+    private let now: @Sendable (_ database: Int64) -> Int64
     private let queue = DispatchQueue(label: "journal.postgres.sweeper", qos: .utility)
     private let growth: Mutex<Growth>
 
@@ -19,6 +19,8 @@ final class Sweeper: @unchecked Sendable {
     /// Where the examination of all sessions continues.
     private var nextLook: Int64 = 0
     private var looks = 0
+    /// Of the work that is under way, in milliseconds since 1970.
+    private var time: Int64 = 0
 
     /// Deleted sessions are remembered for a while; statements that began before the deletion may still
     /// be under way, so their rows stay for a moment as well. In seconds.
@@ -26,7 +28,7 @@ final class Sweeper: @unchecked Sendable {
 
     init(
         _ connector: Connector, _ retention: JournalRetention,
-        _ now: @escaping @Sendable () -> Int64
+        _ now: @escaping @Sendable (_ database: Int64) -> Int64
     ) {
         self.connector = connector
         self.retention = retention
@@ -82,7 +84,7 @@ final class Sweeper: @unchecked Sendable {
                 return
             }
             looks += 1
-            try adoptSettings(connection)
+            try look(connection)
             // Many small transactions; what is left then is for the next second.
             var left = 100
             while left > 0, try step(connection) { left -= 1 }
@@ -91,12 +93,15 @@ final class Sweeper: @unchecked Sendable {
         }
     }
 
-    /// Commits may wait for a standby from now on, or no more: another connection finds out.
-    private func adoptSettings(_ connection: Connection) throws(PostgresFault) {
+    /// Reads the time and the end of the log. Commits may wait for a standby from now on, or no more: another
+    /// connection finds out.
+    private func look(_ connection: Connection) throws(PostgresFault) {
         let found = try connection.run(
             """
-            SELECT current_setting('synchronous_standby_names') <> '', \(Connector.flushed)
+            SELECT current_setting('synchronous_standby_names') <> '', \(Connector.flushed),
+                (extract(epoch FROM clock_timestamp()) * 1000)::bigint
             """, within: Connector.limit)
+        time = now(found.integer(0, 2))
         let isSynchronous = found.bool(0, 0)
         connector.recordFlushed(found.integer(0, 1), over: connection)
         guard isSynchronous != connector.database?.isSynchronous else { return }
@@ -124,7 +129,7 @@ final class Sweeper: @unchecked Sendable {
 
     private func removeAnswers(_ connection: Connection) throws(PostgresFault) -> Bool {
         var parameters = Parameters()
-        parameters.add(now() - retention.answers)
+        parameters.add(time - retention.answers)
         parameters.add(Int64(retention.stepRows))
         return try connection.run(
             """
@@ -137,7 +142,7 @@ final class Sweeper: @unchecked Sendable {
     /// Forgets the ids of deleted sessions, if they are too old or too many.
     private func forgetDeleted(_ connection: Connection) throws(PostgresFault) -> Bool {
         var parameters = Parameters()
-        parameters.add(now() - retention.age)
+        parameters.add(time - retention.age)
         parameters.add(Int64(retention.stepRows))
         var changed = try connection.run(
             """
@@ -227,7 +232,7 @@ final class Sweeper: @unchecked Sendable {
         return false
     }
 
-    private func trim(_ life: Life) -> Trim { Trim(life: life, retention: retention, now: now()) }
+    private func trim(_ life: Life) -> Trim { Trim(life: life, retention: retention, now: time) }
 }
 
 /// The growth of sessions since they were last trimmed.

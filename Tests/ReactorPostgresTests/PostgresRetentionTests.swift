@@ -20,7 +20,7 @@ struct PostgresRetentionTests {
             let clock = time
             journal = try PostgresJournal(
                 PostgresAddress(server, schema), retention: retention,
-                now: { clock.now.withLock { $0 } }, looksEvery: nil)
+                now: { _ in clock.now.withLock { $0 } }, looksEvery: nil)
         }
 
         func count(_ table: String) throws -> Int64 {
@@ -29,6 +29,25 @@ struct PostgresRetentionTests {
     }
 
     private final class Clock: Sendable { let now = Mutex<Int64>(2_000_000) }
+
+    /// One of several nodes may have a wrong clock, and would remove what all others still keep.
+    @Test func `the time is that of the database`() async throws {
+        let server = try PostgresServer.shared.get()
+        let read = Clock()
+        let journal = try PostgresJournal(
+            PostgresAddress(server, server.newSchema()),
+            now: { database in
+                read.now.withLock { $0 = database }
+                return database
+            }, looksEvery: nil)
+        let time = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+        let before = try server.query(time).integer(0, 0)
+        await journal.keepHouse()
+        // Rounded to the next millisecond.
+        let after = try server.query(time).integer(0, 0) + 1
+        #expect((before...after).contains(read.now.withLock { $0 }))
+        await journal.close()
+    }
 
     private static func retention(records: Int = 100_000, bytes: Int = 1 << 28) -> JournalRetention
     {
