@@ -161,7 +161,9 @@ struct FailedCommit {
         case .state(_, let version, let token):
             session.table.output.reply(StateReader(session: session).content(version), to: token)
         case .subscription(let request, _, _) where hasNoState: answer(request.token)
-        case .subscription(let request, _, _): StreamOpener(session: session).openNow(request)
+        case .subscription(var request, _, _):
+            request.isConfirmed = false
+            StreamOpener(session: session).openNow(request)
         case .log(let request) where hasNoState: answer(request.token)
         case .log(let request): LogReader(session: session).deliver(request)
         case .applied(let continuation): continuation.resume(returning: false)

@@ -258,7 +258,7 @@ package final class Session {
         guard
             let receipt = try machine.receive(
                 post.body.json, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
-        else { return answer(content(.conditionFailed), post.token) }
+        else { return refuseCondition(of: post) }
         if let step = uncommitted.last {
             table.commits.charge(post.body.bytes.count, to: step)
             if let trace = post.trace { step.traced.append(trace.beginCommit()) }

@@ -45,6 +45,9 @@ struct StreamOpener {
             switch session.resumption(text, request.selection) {
             case .success(let position): after = position
             case .failure(let reason):
+                guard request.isConfirmed || !reason.mayBeOther || !session.table.hasOwners else {
+                    return confirm(request)
+                }
                 wantsSnapshot = true
                 session.table.subscribers.countReset(reason)
                 opening.block = resetBlock(reason, request.selection, present)
@@ -64,6 +67,16 @@ struct StreamOpener {
             id: request.token, session: session, stream: stream,
             at: stream.offset(after: after.inHistory))
         finish(request, subscriber, opening, wantsSnapshot, at: after, snapshot)
+    }
+
+    /// Opens a stream whose position may be another owner's, once the journal has said that it is not: behind
+    /// the steps that are decided by then, since the position may be that of a commit on its way.
+    private func confirm(_ request: SubscriptionRequest) {
+        var request = request
+        request.isConfirmed = true
+        session.confirm(for: request.token) { [session, request] in
+            StreamOpener(session: session).subscribe(request)
+        }
     }
 
     /// The reply if the session may have no further subscriber of this selection.

@@ -31,6 +31,8 @@ package struct SubscriptionRequest {
     package var start: Start
     /// For the action log: the number of notes after the newest record at the time of the request.
     var notes: UInt32 = 0
+    /// Whether the journal has said, since the request, that no other node has continued the session.
+    var isConfirmed = false
 
     package init(token: UInt64, selection: Selection, start: Start) {
         self.token = token
@@ -49,6 +51,14 @@ package enum ResetReason: String, Error, Sendable, CaseIterable {
     case ahead
     /// The text is not a position.
     case malformed
+
+    /// Whether the position may be one that another owner of the session has reached.
+    var mayBeOther: Bool {
+        switch self {
+        case .generation, .ahead: true
+        case .trimmed, .malformed: false
+        }
+    }
 }
 
 /// `If-Match`: a condition for the session's position (RFC 9110 §13.1.1).
@@ -62,6 +72,14 @@ package enum PositionCondition: Sendable, Equatable {
         switch self {
         case .any: true
         case .oneOf(let texts): texts.contains(position.text)
+        }
+    }
+
+    /// Whether it names a position that the session has not had up to `position`.
+    func namesOther(than position: Position) -> Bool {
+        guard case .oneOf(let texts) = self else { return false }
+        return texts.compactMap { Position($0) }.contains {
+            $0.generation != position.generation || $0.number > position.number
         }
     }
 }

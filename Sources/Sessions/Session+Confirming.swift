@@ -1,0 +1,33 @@
+internal import Storage
+
+// Replies about positions that this node has not reached: another owner may have reached them.
+extension Session {
+    /// Calls `act` when the journal has said that no other node has continued the session. A request that
+    /// another node has to serve gets `moved`. Without owners `act` is called at once.
+    func confirm(for token: UInt64, then act: @escaping () -> Void) {
+        guard table.hasOwners else { return act() }
+        let asked = incarnation
+        table.read(id, .confirmed) { [self] found, _ in
+            switch found {
+            case .session(let present) where present === self && incarnation == asked && isRunning:
+                act()
+            case .unreadable(let failure): refuse(token, .unreadable(failure))
+            default: refuse(token, .failed(.moved(key)))
+            }
+        }
+    }
+
+    private func refuse(_ token: UInt64, _ kind: Reply.Kind) {
+        keys?.forget(token)
+        table.output.reply(content(kind), to: token)
+    }
+
+    /// Replies to a request whose `If-Match` does not hold.
+    func refuseCondition(of post: ActionPost) {
+        let content = content(.conditionFailed)
+        guard post.condition?.namesOther(than: content.position) ?? false else {
+            return answer(content, post.token)
+        }
+        confirm(for: post.token) { [self] in answer(content, post.token) }
+    }
+}
