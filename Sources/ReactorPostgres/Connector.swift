@@ -50,6 +50,11 @@ final class Connector: Sendable {
         func lacks(_ earlier: Database) -> Bool {
             system == earlier.system && timeline == earlier.timeline && flushed < earlier.flushed
         }
+
+        /// Whether nothing has to be adopted.
+        func isSame(as earlier: Database) -> Bool {
+            identity == earlier.identity && origin == earlier.origin && !lacks(earlier)
+        }
     }
 
     /// A server process, and the time of its start: process ids are used again.
@@ -127,26 +132,20 @@ final class Connector: Sendable {
         // Ends the statements of a node whose process has ended. Not on every system.
         try? connection.execute(
             "SET client_connection_check_interval = '1s'", within: Self.limit)
+        // Read before the look, which shows all that was flushed by then. More may be flushed, and recorded,
+        // between the look and the comparison.
+        let last = database
         if purpose == .members {
             let (found, backend) = try look(at: connection)
-            if isKnown(found) {
-                connection.origin = found.origin
+            connection.origin = found.origin
+            if let last, found.isSame(as: last), isPresent(connection) {
                 return (connection, backend)
             }
         }
         if rules.contains(.beginsWithCommit) { try beginWithCommit(connection) }
         let (database, backend) = try look(at: connection)
-        try adopt(database, connection)
+        try adopt(database, after: last, connection)
         return (connection, backend)
-    }
-
-    /// Whether a database is as the last connection has found it.
-    private func isKnown(_ found: Database) -> Bool {
-        book.withLock { book in
-            guard !book.isChanging, let known = book.database else { return false }
-            return found.identity == known.identity && found.origin == known.origin
-                && !found.lacks(known)
-        }
     }
 
     private func settings(_ name: String) -> String {
@@ -224,9 +223,8 @@ final class Connector: Sendable {
 
     /// Compares the database with that of the last connection and of the last process.
     private func adopt(
-        _ found: Database, _ connection: Connection
+        _ found: Database, after last: Database?, _ connection: Connection
     ) throws(PostgresFault) {
-        let last = database
         guard rules.contains(.comparesDatabases) || last == nil else {
             connection.origin = last?.origin ?? Origin()
             return
