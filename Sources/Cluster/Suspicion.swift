@@ -39,6 +39,10 @@ package struct Suspicion: Sendable {
         if doubts[node] == nil { doubts[node] = .unanswered(since: now) }
     }
 
+    /// A link to a node is begun. The evidence of earlier ones is of an earlier time, and the request that
+    /// waits for this link gets its own.
+    package mutating func asked(_ node: Node) { doubts[node] = nil }
+
     /// Anything came from a node.
     package mutating func heard(from node: Node) { doubts[node] = nil }
 

@@ -97,6 +97,18 @@ struct SuspicionTests {
         #expect(!suspicion.isGone(a, at: time(5_000)))
     }
 
+    // Without the rule, a lookup that is slow deposes a node that was silent once.
+    @Test func `the evidence of an earlier link is no evidence`() {
+        var suspicion = Suspicion()
+        suspicion.fellSilent(a, at: time(0))
+        suspicion.refused(by: b)
+        suspicion.asked(a)
+        #expect(!suspicion.mayDepose(a, of: "s", at: time(5_000)))
+        #expect(suspicion.mayDepose(b, of: "s", at: time(5_000)))
+        suspicion.fellSilent(a, at: time(6_000))
+        #expect(suspicion.mayDepose(a, of: "s", at: time(6_000)))
+    }
+
     // MARK: Force
 
     @Test func `a session that was taken by force is left alone for a second`() {

@@ -196,21 +196,48 @@ struct LinkOutputTests {
         #expect(output.unsent.isEmpty)
     }
 
-    @Test func `a link without a sign of life for a second is silent`() {
-        var pulse = LinkPulse(at: 10)
-        #expect(!pulse.isSilent(at: 10 + LinkPulse.silenceNanoseconds - 1))
-        #expect(pulse.isSilent(at: 10 + LinkPulse.silenceNanoseconds))
-        pulse.received(at: 500)
-        #expect(!pulse.isSilent(at: 10 + LinkPulse.silenceNanoseconds))
+    private enum Moment {
+        case dialled(Int64), received(Int64), resumed(Int64)
+    }
+
+    // Milliseconds. Without the phases, each link is silent a second after its beginning.
+    @Test(
+        arguments: [
+            ("its name is looked up", [], 1_999, .alive),
+            ("its name is looked up for long", [], 2_000, .overdue),
+            ("a lookup is never a sign of the node", [], 60_000, .overdue),
+            ("dialled after a long lookup", [.dialled(1_999)], 3_498, .alive),
+            ("a lookup that was overdue ends", [.dialled(9_000)], 9_001, .alive),
+            ("a SYN was lost, and the next one is on its way", [.dialled(0)], 1_499, .alive),
+            ("nothing has come since it was dialled", [.dialled(0)], 1_500, .silent),
+            ("open", [.dialled(0), .received(1_400)], 2_399, .alive),
+            ("open, and then nothing", [.dialled(0), .received(1_400)], 2_400, .silent),
+            ("the last bytes count", [.received(0), .received(900)], 1_899, .alive),
+            ("paused itself while open", [.received(0), .resumed(5_000)], 5_999, .alive),
+            ("silent after its own pause", [.received(0), .resumed(5_000)], 6_000, .silent),
+            ("paused itself during the lookup", [.resumed(5_000)], 6_999, .alive),
+            ("paused itself while dialling", [.dialled(0), .resumed(5_000)], 6_499, .alive),
+        ] as [(String, [Moment], Int64, LinkPulse.Sign)])
+    private func `only a node that was asked can be silent`(
+        _ name: String, _ moments: [Moment], _ now: Int64, _ sign: LinkPulse.Sign
+    ) {
+        var pulse = LinkPulse(resolvingAt: 0)
+        for moment in moments {
+            switch moment {
+            case .dialled(let time): pulse.dialled(at: time * 1_000_000)
+            case .received(let time): pulse.received(at: time * 1_000_000)
+            case .resumed(let time): pulse.resumed(at: time * 1_000_000)
+            }
+        }
+        #expect(pulse.sign(at: now * 1_000_000) == sign, "\(name)")
     }
 
     @Test func `a ping is due a quarter of a second after the last bytes`() {
-        var pulse = LinkPulse(at: 0)
-        #expect(pulse.next == LinkPulse.pingNanoseconds)
+        var pulse = LinkPulse(openAt: 0)
         #expect(!pulse.isPingDue(at: LinkPulse.pingNanoseconds - 1))
         #expect(pulse.isPingDue(at: LinkPulse.pingNanoseconds))
-        pulse.sent(at: LinkPulse.silenceNanoseconds)
-        #expect(pulse.next == LinkPulse.silenceNanoseconds)
+        pulse.sent(at: LinkPulse.pingNanoseconds)
+        #expect(!pulse.isPingDue(at: 2 * LinkPulse.pingNanoseconds - 1))
     }
 }
 

@@ -18,7 +18,7 @@ final class OutgoingConnection {
         self.far = far
         self.number = number
         self.machine = machine
-        pulse = LinkPulse(at: now)
+        pulse = LinkPulse(resolvingAt: now)
     }
 }
 
@@ -42,7 +42,7 @@ final class IncomingConnection {
         self.socket = socket
         self.machine = machine
         self.peer = peer
-        pulse = LinkPulse(at: now.nanoseconds)
+        pulse = LinkPulse(openAt: now.nanoseconds)
         receivedAt = now
     }
 }

@@ -81,7 +81,8 @@ final class LinkTable {
 
     /// Sends a request, at once or when the other node has proved itself. The delegate gets its end later.
     ///
-    /// - Returns: False if it was not sent: the node has no address, or the link no room.
+    /// - Returns: False if it was not sent: the node has no address, the lookup of its name takes long,
+    ///   or the link has no room.
     func send(_ forward: ForwardedRequest, to member: Member) -> Bool {
         guard !isClosed, member.loops > 0, let address = LinkAddress(member.address) else {
             return false
@@ -90,7 +91,9 @@ final class LinkTable {
             node: member.node, loop: forward.session.owner(of: member.loops))
         let link = outgoing[far] ?? open(far, address)
         guard link.machine.isOpen else {
-            guard link.waiting.count < OutgoingLink.streamLimit else { return false }
+            guard link.waiting.count < OutgoingLink.streamLimit,
+                link.pulse.sign(at: table.now.nanoseconds) != .overdue
+            else { return false }
             link.waiting.append(forward)
             forward.place = .waiting(far)
             return true
@@ -141,6 +144,7 @@ final class LinkTable {
         let number = lastNumber
         let link = Outgoing(to: far, number, machine, at: table.now.nanoseconds)
         outgoing[far] = link
+        way.suspicion.asked(far.node)
         setTimer()
         dial(address) { $0.dialled(far, number, $1) }
         return link
@@ -157,6 +161,7 @@ final class LinkTable {
         switch result {
         case .success(let socket):
             link.socket = socket
+            link.pulse.dialled(at: table.now.nanoseconds)
             bySocket[socket] = .outgoing(link)
             markUnsent(socket)
         case .failure(let failure): end(link, failure.isRefusal ? .refused : .failure(failure))
@@ -343,8 +348,13 @@ final class LinkTable {
         tickedAt = now
         way.tick(isLate: isLate)
         for link in outgoing.values {
-            if isLate { link.pulse.received(at: now.nanoseconds) }
-            guard !link.pulse.isSilent(at: now.nanoseconds) else {
+            if isLate { link.pulse.resumed(at: now.nanoseconds) }
+            switch link.pulse.sign(at: now.nanoseconds) {
+            case .alive: break
+            case .overdue:
+                refuseWaiting(for: link)
+                continue
+            case .silent:
                 end(link, .silent)
                 continue
             }
@@ -363,6 +373,20 @@ final class LinkTable {
             markUnsent(link.socket)
         }
         setTimer()
+    }
+
+    /// Lets nobody wait for a link whose node's name is still looked up. The link stays, so that there is
+    /// one lookup at a time.
+    private func refuseWaiting(for link: Outgoing) {
+        way.report(
+            "no link: the lookup of the node's name has taken two seconds",
+            about: link.far.node.number, at: table.now)
+        let waiting = link.waiting
+        link.waiting = []
+        for forward in waiting {
+            forward.place = .here
+            delegate?.forwarded(forward, .notSent)
+        }
     }
 
     private func setTimer() {

@@ -1,0 +1,137 @@
+import Cluster
+import Sessions
+import Sockets
+import Storage
+import Testing
+import Wire
+
+@testable import ReactorHosting
+
+@Suite("A node loses its sessions only by what it does itself", .timeLimit(.minutes(15)))
+struct LinkTableTests {
+    // Without the phases of a link: deposed after a second.
+    @Test func `a slow lookup of its name refuses requests, and deposes nobody`() async throws {
+        let rig = try LookupRig()
+        rig.send()
+        #expect(await rig.next() == "sent: true, lookups: 1")
+        #expect(await rig.next() == "notSent, may be deposed: false")
+        rig.send()
+        #expect(await rig.next() == "sent: false, lookups: 1", "nobody waits, or asks twice")
+        rig.failLookup()
+        rig.send()
+        #expect(await rig.next() == "sent: true, lookups: 2")
+        await rig.end()
+    }
+}
+
+/// The links of a loop on which names are looked up for as long as the test says.
+private final class LookupRig: Sendable {
+    private let loop: EventLoop<LookupEnd>
+    private let notes: AsyncStream<String>
+
+    init() throws {
+        let (notes, note) = AsyncStream.makeStream(of: String.self)
+        let node = try LocalNode(
+            Configuration(), boundTo: .tcp(host: "127.0.0.1", port: 9), isLoopback: true, [])
+        loop = try EventLoop<LookupEnd>(label: "links") {
+            LookupEnd($1, node) { note.yield($0) }
+        }
+        self.notes = notes
+    }
+
+    func next() async -> String? {
+        for await note in notes { return note }
+        return nil
+    }
+
+    func send() { loop.enqueue { $0.send() } }
+    func failLookup() { loop.enqueue { $0.failLookup() } }
+    func end() async { await loop.stop() }
+}
+
+private final class LookupEnd: LoopHandler, LinkTableDelegate {
+    /// The lookups that have begun.
+    private final class Lookups {
+        typealias End = @Sendable (LinkTable, Result<ConnectionID, SystemFailure>) -> Void
+        var ends: [End] = []
+    }
+
+    private let links: LinkTable
+    private let lookups: Lookups
+    private let far = Member(node: Node(number: 2), address: "node.example:7", loops: 1)
+    private let note: (String) -> Void
+
+    init(_ table: ConnectionTable, _ node: LocalNode, _ note: @escaping (String) -> Void) {
+        self.note = note
+        let lookups = Lookups()
+        self.lookups = lookups
+        var configuration = Configuration()
+        configuration.logLevel = .critical
+        let members = TwoMembers(members: Members(own: node.member, others: [far]))
+        let way = ClusterWay(node.member.node, members, configuration.logger)
+        links = LinkTable(node, way, table) { _, end in lookups.ends.append(end) }
+        links.delegate = self
+    }
+
+    func send() {
+        guard let session = SessionID("s") else { return }
+        let forward = ForwardedRequest(
+            of: ConnectionID(slot: 1, generation: 1), for: session, PostActions.self,
+            Forwarding(at: 0, isRepeatable: false))
+        let isSent = links.send(forward, to: far)
+        note("sent: \(isSent), lookups: \(lookups.ends.count)")
+    }
+
+    func failLookup() {
+        let failure = SystemFailure(
+            operation: "getaddrinfo", code: 1, detail: "node.example", message: "unknown")
+        lookups.ends.last?(links, .failure(failure))
+    }
+
+    // MARK: LinkTableDelegate
+
+    func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending) {
+        let deposed = links.way.deposable(far.node, of: forward.session)
+        note("\(ending), may be deposed: \(deposed != nil)")
+    }
+
+    func request(of forward: ForwardedRequest) -> LinkRequest? { nil }
+    func forwarded(_ forward: ForwardedRequest, _ answer: LinkAnswer) { note("answered") }
+    func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {}
+    func guestLeft(_ origin: GuestOrigin) {}
+    func guestHurried(_ origin: GuestOrigin) {}
+
+    // MARK: LoopHandler
+
+    func timerReached(_ token: UInt64) { links.timerReached() }
+    func roundEnded() { links.flush() }
+    func opened(_ connection: ConnectionID, peer: PeerAddress) {}
+    func received(_ connection: ConnectionID, _ bytes: RawSpan) {}
+    func peerFinished(_ connection: ConnectionID) {}
+    func writable(_ connection: ConnectionID) {}
+    func closed(_ connection: ConnectionID, _ why: CloseReason) {}
+    func deadlineReached(_ connection: ConnectionID) {}
+}
+
+/// The members of a cluster without sessions.
+private struct TwoMembers: Ownership {
+    let members: Members
+
+    func claim(
+        _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>
+    ) {
+        answer(.success(.nothing))
+    }
+
+    func release(_ sessions: [OwnedSession], _ answer: @escaping ArchiveAnswer<Void>) {
+        answer(.success(()))
+    }
+
+    func confirm(
+        _ expected: [Storage.Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>
+    ) {
+        answer(.success([:]))
+    }
+
+    func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {}
+}
