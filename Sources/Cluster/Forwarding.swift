@@ -20,10 +20,15 @@ package struct Forwarding: Sendable {
         case notSent
         /// The request was sent, and the link has ended or become silent.
         case lost
+        /// The node still serves an earlier try of this request, whose link has ended
+        /// (``meetsEarlierTry(_:_:)``).
+        case running(Node)
     }
 
     package enum Next: Equatable, Sendable {
         case send(Node)
+        /// The same node is asked again after a moment: with the next tick of the links.
+        case sendLater(Node)
         /// This node finds out who decides, and may claim the session itself.
         case lookUp
         case fail(Failure)
@@ -58,6 +63,12 @@ package struct Forwarding: Sendable {
             mayBeApplied = true
             guard isRepeatable else { return .fail(.outcomeUnknown) }
         }
+        if case .running(let node) = ending {
+            // It is the earlier try that counts.
+            tries -= 1
+            let isLate = now - began >= Self.timeLimitNanoseconds
+            return isLate ? .fail(failure) : .sendLater(node)
+        }
         guard tries < Self.tryLimit, now - began < Self.timeLimitNanoseconds else {
             return .fail(failure)
         }
@@ -69,11 +80,21 @@ package struct Forwarding: Sendable {
         return .lookUp
     }
 
-    /// The failure in place of a response that says that nothing was applied: 503, 507. It is true of
-    /// the try that was answered, and an earlier one may have taken effect. Nil: the response is the
-    /// client's.
-    package func failure(inPlaceOf status: Int) -> Failure? {
-        mayBeApplied && (status == 503 || status == 507) ? .outcomeUnknown : nil
+    /// Whether a response says that an earlier try of this request is still being served: 409
+    /// `request_running`. Before a try that may have taken effect, another request of the client has the
+    /// same key, and the response is the client's.
+    ///
+    /// - Parameter code: Of the problem; empty for any other response.
+    package func meetsEarlierTry(_ status: Int, _ code: String) -> Bool {
+        mayBeApplied && status == 409 && code == "request_running"
+    }
+
+    /// The failure in place of a response that is true of the try that was answered, while an earlier one
+    /// may have taken effect: that nothing was applied (503, 507), or that the request is running. Nil: the
+    /// response is the client's.
+    package func failure(inPlaceOf status: Int, _ code: String) -> Failure? {
+        let isDenial = mayBeApplied && (status == 503 || status == 507)
+        return isDenial || meetsEarlierTry(status, code) ? .outcomeUnknown : nil
     }
 
     /// The failure of a request that is given up.

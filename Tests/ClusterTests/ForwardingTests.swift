@@ -69,14 +69,41 @@ struct ForwardingTests {
 
     @Test func `a response is the client's unless it denies an earlier try`() {
         var request = begun(isRepeatable: true)
-        for status in [200, 409, 503, 507] { #expect(request.failure(inPlaceOf: status) == nil) }
+        for status in [200, 409, 503, 507] {
+            #expect(request.failure(inPlaceOf: status, "request_running") == nil)
+        }
         _ = request.next(after: .lost, at: 1, members)
         for status in [200, 201, 202, 204, 404, 409, 412, 422, 504] {
-            #expect(request.failure(inPlaceOf: status) == nil)
+            #expect(request.failure(inPlaceOf: status, "") == nil)
         }
-        for status in [503, 507] {
-            #expect(request.failure(inPlaceOf: status) == .outcomeUnknown)
+        for (status, code) in [(503, "too_busy"), (507, ""), (409, "request_running")] {
+            #expect(request.failure(inPlaceOf: status, code) == .outcomeUnknown)
         }
+    }
+
+    @Test func `only after a lost try can a request meet itself`() {
+        var request = begun(isRepeatable: true)
+        #expect(!request.meetsEarlierTry(409, "request_running"))
+        _ = request.next(after: .lost, at: 1, members)
+        #expect(request.meetsEarlierTry(409, "request_running"))
+        #expect(!request.meetsEarlierTry(409, "other_reactor"))
+        #expect(!request.meetsEarlierTry(200, ""))
+    }
+
+    // Without the rule, three tries are used up after a quarter of a second.
+    @Test func `a request that meets its own first try asks the same node for two seconds`() {
+        var request = begun(isRepeatable: true)
+        #expect(request.next(after: .lost, at: 1, members) == .lookUp)
+        let limit = Forwarding.timeLimitNanoseconds
+        for time in stride(from: 2, to: limit, by: 125_000_000) {
+            request.beginTry()
+            #expect(request.next(after: .running(owner), at: time, members) == .sendLater(owner))
+        }
+        request.beginTry()
+        // It may move meanwhile.
+        var moved = request
+        #expect(moved.next(after: .moved(other), at: limit - 1, members) == .send(other))
+        #expect(request.next(after: .running(owner), at: limit, members) == .fail(.outcomeUnknown))
     }
 
     private func begun(isRepeatable: Bool = false) -> Forwarding {

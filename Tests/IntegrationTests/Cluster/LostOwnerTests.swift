@@ -115,6 +115,38 @@ struct LostOwnerTests {
         }
     }
 
+    private static let running = LinkAnswer(status: 409, code: "request_running")
+
+    // Without the rule: 409, for the client's first post.
+    @Test func `a post that meets its own first try waits for it`() async throws {
+        let done = LinkAnswer(status: 200, body: Array("done".utf8))
+        let running = ScriptedPeer.Act.answer(Self.running)
+        try await withPeer([.close, running, running, .answer(done)]) { cluster, _, session in
+            let response = try await Self.post(session, key: "k")
+            #expect(response.status == 200)
+            #expect(response.text == "done")
+            #expect(cluster.journal.deposed == 0)
+        }
+    }
+
+    @Test func `a first try that does not end leaves the outcome open`() async throws {
+        let running = ScriptedPeer.Act.answer(Self.running)
+        try await withPeer([.close] + Array(repeating: running, count: 100)) {
+            cluster, _, session in
+            let response = try await Self.post(session, key: "k")
+            #expect(response.status == 504)
+            #expect(try response.json["code"]?.string == "outcome_unknown")
+            #expect(cluster.journal.deposed == 0)
+        }
+    }
+
+    @Test func `a post that meets another one with its key is refused`() async throws {
+        try await withPeer([.answer(Self.running)]) { _, _, session in
+            let response = try await Self.post(session, key: "k")
+            #expect(response.status == 409)
+        }
+    }
+
     @Test func `a silent owner is deposed`() async throws {
         try await withPeer([], hasPings: false) { cluster, _, session in
             let response = try await Self.post(session, key: "k")

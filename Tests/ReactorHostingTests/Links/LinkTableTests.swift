@@ -22,6 +22,15 @@ struct LinkTableTests {
         #expect(await rig.next() == "sent: true, lookups: 2")
         await rig.end()
     }
+
+    @Test func `a client that goes during a pause is not asked for again`() async throws {
+        let rig = try LookupRig()
+        rig.pause(1, 2, abandoning: 1)
+        #expect(await rig.next() == "the pause of 2 has ended")
+        rig.pause(3)
+        #expect(await rig.next() == "the pause of 3 has ended")
+        await rig.end()
+    }
 }
 
 /// The links of a loop on which names are looked up for as long as the test says.
@@ -46,6 +55,10 @@ private final class LookupRig: Sendable {
 
     func send() { loop.enqueue { $0.send() } }
     func failLookup() { loop.enqueue { $0.failLookup() } }
+    func pause(_ slots: UInt32..., abandoning abandoned: UInt32? = nil) {
+        loop.enqueue { $0.pause(slots, abandoning: abandoned) }
+    }
+
     func end() async { await loop.stop() }
 }
 
@@ -74,12 +87,24 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
     }
 
     func send() {
-        guard let session = SessionID("s") else { return }
-        let forward = ForwardedRequest(
-            of: ConnectionID(slot: 1, generation: 1), for: session, PostActions.self,
-            Forwarding(at: 0, isRepeatable: false))
+        guard let forward = request(of: 1) else { return }
         let isSent = links.send(forward, to: far)
         note("sent: \(isSent), lookups: \(lookups.ends.count)")
+    }
+
+    func pause(_ slots: [UInt32], abandoning abandoned: UInt32?) {
+        for slot in slots {
+            guard let forward = request(of: slot) else { return }
+            #expect(links.pause(forward))
+            if slot == abandoned { links.abandon(forward) }
+        }
+    }
+
+    private func request(of slot: UInt32) -> ForwardedRequest? {
+        guard let session = SessionID("s") else { return nil }
+        return ForwardedRequest(
+            of: ConnectionID(slot: slot, generation: 1), for: session, PostActions.self,
+            Forwarding(at: 0, isRepeatable: false))
     }
 
     func failLookup() {
@@ -97,6 +122,10 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
 
     func request(of forward: ForwardedRequest) -> LinkRequest? { nil }
     func forwarded(_ forward: ForwardedRequest, _ answer: LinkAnswer) { note("answered") }
+    func pauseEnded(_ forward: ForwardedRequest) {
+        note("the pause of \(forward.connection.slot) has ended")
+    }
+
     func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {}
     func guestLeft(_ origin: GuestOrigin) {}
     func guestHurried(_ origin: GuestOrigin) {}

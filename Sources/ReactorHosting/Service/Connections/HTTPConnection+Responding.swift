@@ -24,7 +24,8 @@ extension HTTPConnection {
         switch options?.link {
         case .guest(let origin)?: return answerGuest(response, at: origin)
         case .forwarded(let forward)?:
-            if let failure = forward.forwarding.failure(inPlaceOf: response.status) {
+            let forwarding = forward.forwarding
+            if let failure = forwarding.failure(inPlaceOf: response.status, response.code ?? "") {
                 response = .problem(Problem(failure, of: forward.session.text))
             }
         case .local(let local)? where response.code == Problem.movedCode:

@@ -15,6 +15,8 @@ final class ClusterWay {
     var suspicion = Suspicion()
     private(set) var counts = ForwardCounts()
     var sentBytes: UInt64 = 0
+    /// Requests of which a node still serves an earlier try, by their connections.
+    private var paused: [ConnectionID: ForwardedRequest] = [:]
     /// When something was reported about a node last.
     private var reported: [Int64: LoopInstant] = [:]
 
@@ -54,6 +56,33 @@ final class ClusterWay {
         guard let asked, suspicion.mayDepose(asked, of: session.text, at: .now) else { return nil }
         return asked
     }
+
+    // MARK: Pauses
+
+    var hasPaused: Bool { !paused.isEmpty }
+
+    /// Keeps a request until the next tick.
+    ///
+    /// - Returns: False if as many are kept as a link may have under way.
+    func pause(_ forward: ForwardedRequest) -> Bool {
+        guard paused.count < OutgoingLink.streamLimit else { return false }
+        paused[forward.connection] = forward
+        forward.place = .paused
+        return true
+    }
+
+    /// The client has gone.
+    func abandonPaused(_ forward: ForwardedRequest) { paused[forward.connection] = nil }
+
+    /// Removes all requests that pause.
+    func claimPaused() -> [ForwardedRequest] {
+        let ended = Array(paused.values)
+        paused = [:]
+        for forward in ended { forward.place = .here }
+        return ended
+    }
+
+    // MARK: Time and figures
 
     /// - Parameter isLate: Whether this process was itself paused.
     func tick(isLate: Bool) {

@@ -12,6 +12,8 @@ final class ForwardedRequest {
         /// It waits for a link.
         case waiting(LinkTable.FarEnd)
         case sent(LinkTable.FarEnd, UInt32)
+        /// It is asked again with the next tick (``ClusterWay/pause(_:)``).
+        case paused
     }
 
     let connection: ConnectionID

@@ -63,6 +63,7 @@ final class LinkTable {
     private var unsent: Set<ConnectionID> = []
     private var lastNumber: UInt64 = 0
     private var tickedAt: LoopInstant?
+    private var isTimerSet = false
     private var isClosed = false
     /// Called when every link of other nodes has ended; nil unless this node ends.
     private var finished: (() -> Void)?
@@ -115,6 +116,7 @@ final class LinkTable {
     func abandon(_ forward: ForwardedRequest) {
         switch forward.place {
         case .here: return
+        case .paused: way.abandonPaused(forward)
         case .waiting(let far):
             outgoing[far]?.waiting.removeAll { $0 === forward }
         case .sent(let far, let stream):
@@ -124,6 +126,15 @@ final class LinkTable {
             markUnsent(link.socket)
         }
         forward.place = .here
+    }
+
+    /// Keeps a request until the next tick, with which the delegate gets it back.
+    ///
+    /// - Returns: False if too many are kept.
+    func pause(_ forward: ForwardedRequest) -> Bool {
+        guard !isClosed, way.pause(forward) else { return false }
+        setTimer()
+        return true
     }
 
     /// Asks for the response at once: it waits for effects no longer.
@@ -340,9 +351,10 @@ final class LinkTable {
 
     // MARK: Time
 
-    /// Sends pings, and ends links whose other node is silent.
+    /// Sends pings, ends links whose other node is silent, and ends the pauses of requests.
     func timerReached() {
         let now = table.now
+        isTimerSet = false
         // This process was paused itself: whatever has arrived meanwhile is read first.
         let isLate = tickedAt.map { now - $0 > .milliseconds(600) } ?? false
         tickedAt = now
@@ -372,6 +384,7 @@ final class LinkTable {
             link.machine.send(way.ping)
             markUnsent(link.socket)
         }
+        for forward in way.claimPaused() { delegate?.pauseEnded(forward) }
         setTimer()
     }
 
@@ -390,7 +403,10 @@ final class LinkTable {
     }
 
     private func setTimer() {
-        guard !bySocket.isEmpty || !outgoing.isEmpty else { return tickedAt = nil }
+        // To set it again would move it, and links that are begun all the time would keep it from firing.
+        guard !isTimerSet else { return }
+        guard !bySocket.isEmpty || !outgoing.isEmpty || way.hasPaused else { return tickedAt = nil }
+        isTimerSet = true
         table.setTimer(token: Self.timer, at: table.now + Self.tick)
     }
 

@@ -7,6 +7,8 @@ protocol LinkTableDelegate: AnyObject {
     func request(of forward: ForwardedRequest) -> LinkRequest?
     func forwarded(_ forward: ForwardedRequest, _ answer: LinkAnswer)
     func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending)
+    /// The request that was paused is asked again.
+    func pauseEnded(_ forward: ForwardedRequest)
     /// Each guest is answered once, unless it leaves.
     func guestArrived(_ request: LinkRequest, from origin: GuestOrigin)
     /// Nobody waits for the answer.

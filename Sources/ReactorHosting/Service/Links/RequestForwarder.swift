@@ -98,6 +98,10 @@ enum RequestForwarder {
         case .send(let node):
             way.remember(node, of: forward.session)
             send(forward, to: node, on: connection)
+        case .sendLater:
+            guard connection.loop.links?.pause(forward) ?? false else {
+                return fail(forward, forward.forwarding.failure, on: connection)
+            }
         case .lookUp:
             var deposed: Node?
             if case .moved = ending {
@@ -107,6 +111,12 @@ enum RequestForwarder {
             lookUp(forward, deposing: deposed, on: connection)
         case .fail(let failure): fail(forward, failure, on: connection)
         }
+    }
+
+    /// Asks the node again that still served an earlier try.
+    static func pauseEnded(_ forward: ForwardedRequest, on connection: HTTPConnection) {
+        guard let asked = forward.asked else { return }
+        send(forward, to: asked, on: connection)
     }
 
     /// Claims the session, which may have another owner.
@@ -147,7 +157,7 @@ enum RequestForwarder {
             way.remember(node, of: forward.session)
             send(forward, to: node, on: connection)
         // The owner is no member any more; the journal is not asked the same again.
-        case .lookUp: fail(forward, forward.forwarding.failure, on: connection)
+        case .lookUp, .sendLater: fail(forward, forward.forwarding.failure, on: connection)
         case .fail(let failure): fail(forward, failure, on: connection)
         }
     }
@@ -158,6 +168,11 @@ enum RequestForwarder {
         _ forward: ForwardedRequest, _ answer: LinkAnswer, on connection: HTTPConnection
     ) {
         let loop = connection.loop
+        if let asked = forward.asked,
+            forward.forwarding.meetsEarlierTry(Int(answer.status), answer.code)
+        {
+            return tryEnded(forward, .running(asked), on: connection)
+        }
         if let asked = forward.asked { loop.links?.way.remember(asked, of: forward.session) }
         loop.links?.way.count(.answered)
         _ = connection.buffers?.removeParked(loop)

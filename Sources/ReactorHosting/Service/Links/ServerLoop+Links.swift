@@ -43,6 +43,11 @@ extension ServerLoop: LinkTableDelegate {
         RequestForwarder.tryEnded(forward, ending, on: connection)
     }
 
+    func pauseEnded(_ forward: ForwardedRequest) {
+        guard let connection = waiting(for: forward) else { return }
+        RequestForwarder.pauseEnded(forward, on: connection)
+    }
+
     /// The connection that waits for the answer; nil if it has ended.
     private func waiting(for forward: ForwardedRequest) -> HTTPConnection? {
         guard let connection = connection(forward.connection),
