@@ -40,6 +40,19 @@ package struct IncomingLink: Sendable {
     /// Whether the other node reads so slowly that no further request of it is to be read.
     package var isBlocked: Bool { output.isFull }
 
+    /// The memory of a request that has arrived in part, in bytes.
+    package var partialBytes: Int { isOpen ? reader.partialBytes(of: .request) : 0 }
+
+    /// Releases the request that has arrived in part, and skips its rest: it has no effect.
+    ///
+    /// - Returns: Its stream, which is to be answered; nil if nothing is, because the link is finishing.
+    package mutating func skipPartial() -> UInt32? {
+        guard let stream = reader.skipPayload(of: .request), !isFinishing, stream != 0,
+            underWay.count < OutgoingLink.streamLimit, underWay.insert(stream).inserted
+        else { return nil }
+        return stream
+    }
+
     package mutating func answer(_ stream: UInt32, _ answer: LinkAnswer) {
         guard underWay.remove(stream) != nil else { return }
         output.append { answer.append(stream: stream, to: &$0) }

@@ -6,6 +6,8 @@ package struct LinkReader: Sendable {
     private enum State: Sendable {
         case head
         case payload(LinkFrame.Kind, stream: UInt32)
+        /// The payload is read and not kept, and its frame not returned.
+        case skipping
         case failed(LinkFault)
     }
 
@@ -20,6 +22,24 @@ package struct LinkReader: Sendable {
 
     package init(payloadLimitBytes: Int) {
         self.payloadLimitBytes = payloadLimitBytes
+    }
+
+    /// The memory of a payload that has arrived in part, in bytes.
+    ///
+    /// - Parameter kind: Payloads of other kinds do not count.
+    package func partialBytes(of kind: LinkFrame.Kind) -> Int {
+        guard case .payload(let present, _) = state, present == kind else { return 0 }
+        return payload.capacity
+    }
+
+    /// Releases the payload that has arrived in part, and skips its rest. Its frame is not returned.
+    ///
+    /// - Returns: The stream of the frame; nil if no frame of that kind has arrived in part.
+    package mutating func skipPayload(of kind: LinkFrame.Kind) -> UInt32? {
+        guard case .payload(let present, let stream) = state, present == kind else { return nil }
+        payload = []
+        state = .skipping
+        return stream
     }
 
     /// Reads from `input` at `offset` and moves `offset` past the consumed bytes, never beyond the
@@ -57,6 +77,12 @@ package struct LinkReader: Sendable {
                 state = .head
                 defer { payload = [] }
                 return LinkFrame(kind, stream: stream, payload: payload)
+            case .skipping:
+                let count = min(remaining, input.count - offset)
+                offset += count
+                remaining -= count
+                guard remaining == 0 else { return nil }
+                state = .head
             }
         }
     }

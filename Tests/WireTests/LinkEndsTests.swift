@@ -144,6 +144,48 @@ struct LinkEndsTests {
         #expect(ends.outgoing.hasRoom)
     }
 
+    @Test func `a request without room is answered early, and those behind it are served`() throws {
+        var ends = try Ends.opened()
+        var large = request
+        large.body = [UInt8](repeating: 0, count: 100_000)
+        let refused = try ends.send(large)
+        let next = try ends.send(request)
+        let all = Array(ends.outgoing.output.unsent)
+        ends.outgoing.sent(all.count)
+        let (begin, rest) = (Array(all[..<50_000]), Array(all[50_000...]))
+        try ends.incoming.receive(begin.span) { event in Issue.record("\(event)") }
+        #expect(ends.incoming.partialBytes >= 49_000)
+        let stream = ends.incoming.skipPartial()
+        #expect(stream == refused)
+        #expect(ends.incoming.partialBytes == 0)
+        ends.incoming.answer(refused, answer)
+        var events: [IncomingLink.Event] = []
+        try ends.incoming.receive(rest.span) { events.append($0) }
+        #expect(events == [.request(stream: next, request)])
+        ends.incoming.answer(next, answer)
+        try ends.deliver()
+        #expect(
+            ends.outgoingEvents == [
+                .answer(stream: refused, answer), .answer(stream: next, answer),
+            ])
+    }
+
+    @Test func `an end that finishes leaves a request without room to another node`() throws {
+        var ends = try Ends.opened()
+        let late = try ends.send(request)
+        let all = Array(ends.outgoing.output.unsent)
+        ends.outgoing.sent(all.count)
+        let (begin, rest) = (Array(all.dropLast()), Array(all.suffix(1)))
+        try ends.incoming.receive(begin.span) { event in Issue.record("\(event)") }
+        ends.incoming.finish()
+        let stream = ends.incoming.skipPartial()
+        #expect(stream == nil)
+        try ends.incoming.receive(rest.span) { event in Issue.record("\(event)") }
+        try ends.deliver()
+        #expect(ends.outgoingEvents == [.last])
+        #expect(ends.outgoing.underWay == [late])
+    }
+
     @Test func `a stream is not used twice at a time`() throws {
         var ends = try Ends.opened()
         var bytes: [UInt8] = []

@@ -70,6 +70,28 @@ struct LinkReaderTests {
         #expect(readFrames(out).frames == [frame])
     }
 
+    @Test func `a payload that is skipped is no frame, wherever that begins`() throws {
+        var skipped: [UInt8] = []
+        LinkFrame(.request, stream: 9, payload: Array(repeating: 1, count: 300))
+            .append(to: &skipped)
+        for cut in LinkFrame.headBytes..<skipped.count {
+            let (begin, rest) = (Array(skipped[..<cut]), Array(skipped[cut...]) + bytes)
+            var reader = LinkReader(payloadLimitBytes: 1_000)
+            var offset = 0
+            let none = try reader.next(begin.span, at: &offset)
+            #expect(none == nil)
+            let other = reader.skipPayload(of: .answer)
+            #expect(other == nil)
+            let stream = reader.skipPayload(of: .request)
+            #expect(stream == 9)
+            #expect(reader.partialBytes(of: .request) == 0)
+            offset = 0
+            var read: [LinkFrame] = []
+            while let frame = try reader.next(rest.span, at: &offset) { read.append(frame) }
+            #expect(read == frames)
+        }
+    }
+
     @Test func `after a fault nothing more is read`() {
         var reader = LinkReader(payloadLimitBytes: 10)
         var offset = 0

@@ -82,7 +82,8 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
         configuration.logLevel = .critical
         let members = TwoMembers(members: Members(own: node.member, others: [far]))
         let way = ClusterWay(node.member.node, members, configuration.logger)
-        links = LinkTable(node, way, table) { _, end in lookups.ends.append(end) }
+        let bodies = BodyBudget(configuration, exempt: [])
+        links = LinkTable(node, way, bodies, table) { _, end in lookups.ends.append(end) }
         links.delegate = self
     }
 

@@ -2,9 +2,12 @@ internal import Sockets
 internal import Synchronization
 
 /// Limits the memory of incomplete requests, and of requests that wait for their session to be read
-/// from the journal. Heads and bodies of all connections of all loops count.
+/// from the journal. Heads and bodies of all connections and links of all loops count.
 ///
 /// A request that arrives in one read and is served at once does not count.
+///
+/// Requests that come over links count for no client: their client counts at the node that it has
+/// reached.
 ///
 /// One client, as ``ConnectionGate`` counts it, gets at most a quarter: with all of it, a single
 /// machine could have every other body refused.

@@ -29,6 +29,8 @@ final class IncomingConnection {
     var machine: IncomingLink
     var pulse: LinkPulse
     var receivedAt: LoopInstant
+    /// The bytes of a request that has arrived in part, as they are counted in the budget of bodies.
+    var chargedBytes = 0
     /// The other node reads too slowly: no further request of it is read.
     var isPaused = false
 

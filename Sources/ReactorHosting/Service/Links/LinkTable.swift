@@ -55,6 +55,7 @@ final class LinkTable {
 
     weak var delegate: (any LinkTableDelegate)?
     let way: ClusterWay
+    private let bodies: BodyBudget
     private let table: ConnectionTable
     private let secret: [UInt8]
     private let dial: Dial
@@ -69,8 +70,13 @@ final class LinkTable {
     private var finished: (() -> Void)?
     private var isFinishing = false
 
-    init(_ node: LocalNode, _ way: ClusterWay, _ table: ConnectionTable, dial: @escaping Dial) {
+    /// - Parameter bodies: Counts the requests of other nodes that have arrived in part.
+    init(
+        _ node: LocalNode, _ way: ClusterWay, _ bodies: BodyBudget, _ table: ConnectionTable,
+        dial: @escaping Dial
+    ) {
         self.way = way
+        self.bodies = bodies
         self.table = table
         self.dial = dial
         secret = node.secret
@@ -302,9 +308,32 @@ final class LinkTable {
             table.close(link.socket, .reset)
             return end(link)
         }
+        countPartial(of: link)
         guard link.machine.isBlocked, !link.isPaused else { return }
         link.isPaused = true
         table.pauseReading(link.socket)
+    }
+
+    /// Counts the memory of a request that has arrived in part. If the budget of bodies is used up, the
+    /// request is refused, and its rest is skipped.
+    private func countPartial(of link: Incoming) {
+        charge(link.machine.partialBytes, to: link)
+        guard link.machine.partialBytes > link.chargedBytes else { return }
+        let stream = link.machine.skipPartial()
+        charge(0, to: link)
+        guard let stream else { return }
+        link.machine.answer(stream, LinkAnswer(.problem(.tooManyBodies)))
+        markUnsent(link.socket)
+    }
+
+    /// Counts that many bytes for the link, or as many as before if the budget has no room.
+    private func charge(_ bytes: Int, to link: Incoming) {
+        if bytes < link.chargedBytes {
+            bodies.giveBack(link.chargedBytes - bytes, for: .local)
+        } else if bytes > link.chargedBytes {
+            guard bodies.charge(bytes - link.chargedBytes, for: .local) else { return }
+        }
+        link.chargedBytes = bytes
     }
 
     // MARK: Sending
@@ -454,6 +483,7 @@ final class LinkTable {
 
     private func end(_ link: Incoming) {
         guard bySocket.removeValue(forKey: link.socket) != nil else { return }
+        charge(0, to: link)
         for stream in link.machine.underWay {
             delegate?.guestLeft(GuestOrigin(link.socket, stream))
         }
@@ -487,6 +517,7 @@ final class LinkTable {
     func close() {
         isClosed = true
         for socket in bySocket.keys { table.close(socket, .reset) }
+        for case .incoming(let link) in bySocket.values { charge(0, to: link) }
         (outgoing, bySocket, unsent) = ([:], [:], [])
         reportIfFinished()
     }

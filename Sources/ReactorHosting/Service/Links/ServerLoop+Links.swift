@@ -13,7 +13,7 @@ extension ServerLoop: LinkTableDelegate {
             let ownership = service.journal.ownership
         else { return nil }
         let way = ClusterWay(node.member.node, ownership, service.configuration.logger)
-        let links = LinkTable(node, way, resources.table) { [loop] address, then in
+        let links = LinkTable(node, way, service.bodies, resources.table) { [loop] address, then in
             service.dialler.dial(host: address.host, port: address.port, on: loop) {
                 if let links = $0.resources.links { then(links, $1) }
             }
