@@ -47,6 +47,39 @@ struct LinkDoorTests {
         try await rig.until("refused: the peer has not proved itself in time")
         await rig.end()
     }
+
+    // Without the limit: a line for each.
+    @Test func `many strangers have one line, which hides no other reason`() async throws {
+        let rig = try DoorRig(secret: secret)
+        let bytes = Array("GET / HTTP/1.1\r\n\r\n".utf8)
+        let line = "refused: \(LinkFault.frameTooLarge(limit: LinkHandshake.payloadLimitBytes))"
+        rig.dial(sending: bytes)
+        try await rig.until(line, "stranger closed")
+        var notes: [String] = []
+        for _ in 0..<3 {
+            rig.dial(sending: bytes)
+            notes += await rig.notes(through: "stranger closed")
+        }
+        rig.dial(secret: secret, loop: 2)
+        notes += await rig.notes(through: "refused: the node has no loop 2")
+        #expect(!notes.contains(line))
+        await rig.end()
+    }
+
+    // Without the rule, the third is refused.
+    @Test func `strangers that say nothing keep no node out`() async throws {
+        let rig = try DoorRig(secret: secret, visitorLimit: 2)
+        for _ in 0..<2 { rig.dial(sending: []) }
+        rig.dial(secret: secret, loop: 1)
+        try await rig.until(
+            "refused: \(LinkDoor.Refusal.displaced)", "stranger closed", "admitted from 1 for 1",
+            "opened")
+        // There is room again: the second stranger stays.
+        rig.dial(secret: secret, loop: 0)
+        let notes = await rig.notes(through: "admitted from 1 for 0")
+        #expect(!notes.contains("stranger closed"))
+        await rig.end()
+    }
 }
 
 /// A door with its listener, and a loop on which both ends of links are.
@@ -56,17 +89,18 @@ private final class DoorRig: Sendable {
     private let listener: Listener<LinkDoor>
     private let notes: AsyncStream<String>
 
-    init(secret: [UInt8], limit: Duration = .seconds(600)) throws {
+    init(secret: [UInt8], limit: Duration = .seconds(600), visitorLimit: Int = 10) throws {
         let (notes, note) = AsyncStream.makeStream(of: String.self)
         let ends = try EventLoop<LinkEnd>(label: "ends") { LinkEnd($1) { note.yield($0) } }
         let identity = LinkDoor.Identity(
-            node: 2, secret: secret, loops: 2, payloadLimitBytes: 1_000, handshakeLimit: limit)
+            node: 2, secret: secret, loops: 2, payloadLimitBytes: 1_000, handshakeLimit: limit,
+            visitorLimit: visitorLimit, reportInterval: .seconds(3_600))
         let outcome = LinkDoor.Outcome(
             admit: { socket, link, peer in
                 note.yield("admitted from \(peer.node) for \(peer.loop)")
                 ends.adopt(socket) { $0.begin($1, .incoming(link)) }
             },
-            refuse: { _, why in note.yield("refused: \(why)") })
+            report: { _, why, _ in note.yield("refused: \(why)") })
         door = try EventLoop<LinkDoor>(label: "door") { LinkDoor(identity, $1, outcome) }
         listener = try Listener(
             .tcp(host: "127.0.0.1", port: 0), loops: [door], maximumConnections: 10)
@@ -96,6 +130,17 @@ private final class DoorRig: Sendable {
         var missing = Set(wanted)
         for await note in notes where missing.remove(note) != nil && missing.isEmpty { return }
         Issue.record("no \(missing)")
+    }
+
+    /// All up to that one.
+    func notes(through last: String) async -> [String] {
+        var seen: [String] = []
+        for await note in notes {
+            seen.append(note)
+            if note == last { return seen }
+        }
+        Issue.record("no \(last)")
+        return seen
     }
 
     func end() async {
@@ -158,7 +203,7 @@ private final class LinkEnd: LoopHandler {
     func roundEnded() {}
 
     func closed(_ id: ConnectionID, _ why: CloseReason) {
-        guard case .outgoing(let link)? = links[id] else { return }
+        guard case .outgoing(let link)? = links[id] else { return note("stranger closed") }
         note("closed, awaits proof: \(link.awaitsProof)")
     }
 

@@ -17,11 +17,8 @@ final class ClusterWay {
     var sentBytes: UInt64 = 0
     /// Requests of which a node still serves an earlier try, by their connections.
     private var paused: [ConnectionID: ForwardedRequest] = [:]
-    /// When something was reported about a node last.
-    private var reported: [Int64: LoopInstant] = [:]
-
     /// A node that is not well fails each request that goes to it.
-    private static let reportInterval = Duration.seconds(10)
+    private var reports = LogLimit<Int64>()
 
     init(_ node: Node, _ ownership: any Ownership, _ logger: Logger) {
         self.node = node
@@ -99,9 +96,9 @@ final class ClusterWay {
 
     /// Logs a warning, once in a while for each node.
     func report(_ sentence: String, about node: Int64, at now: LoopInstant) {
-        if let last = reported[node], now - last < Self.reportInterval { return }
-        reported[node] = now
-        if reported.count > 1_000 { reported = [:] }
-        logger.warning("\(sentence)", metadata: ["node": "\(node)"])
+        guard let omitted = reports.admit(node, at: now) else { return }
+        var metadata: Logger.Metadata = ["node": "\(node)"]
+        if omitted > 0 { metadata["omitted"] = .stringConvertible(omitted) }
+        logger.warning("\(sentence)", metadata: metadata)
     }
 }

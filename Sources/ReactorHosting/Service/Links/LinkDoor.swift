@@ -5,10 +5,14 @@ internal import Wire
 /// peer has proved itself.
 ///
 /// Design: a loop of its own, so that bytes of strangers reach no loop that has sessions, and nobody
-/// waits for a proof on one. A peer has two seconds and a few hundred bytes.
+/// waits for a proof on one. A peer has two seconds and a few hundred bytes, and strangers who say
+/// nothing keep no node out: the oldest of them makes room.
 final class LinkDoor: LoopHandler {
-    /// Connections whose peer has not proved itself; for the listener.
-    static let connectionLimit = 256
+    /// For the listener: as many connections as the door has, and as many that it has not seen. More than
+    /// these at a moment are reset.
+    static let connectionLimit = 2 * visitorLimit
+    /// Connections whose peer has not proved itself. For one more, the oldest is reset.
+    static let visitorLimit = 256
 
     struct Identity: Sendable {
         var node: Int64
@@ -18,39 +22,90 @@ final class LinkDoor: LoopHandler {
         /// The size of the largest request.
         var payloadLimitBytes: Int
         var handshakeLimit = Duration.seconds(2)
+        var visitorLimit = LinkDoor.visitorLimit
+        /// The time between two reports of the same kind of refusal.
+        var reportInterval = Duration.seconds(10)
+    }
+
+    /// The reason why a peer gets no link.
+    enum Refusal: CustomStringConvertible {
+        case fault(LinkFault)
+        case closed
+        case late
+        case displaced
+        case noLoop(UInt32)
+        case noDescriptor
+
+        var description: String {
+            switch self {
+            case .fault(let fault): "\(fault)"
+            case .closed: "the peer has closed the connection before it proved itself"
+            case .late: "the peer has not proved itself in time"
+            case .displaced: "too many other peers have not proved themselves"
+            case .noLoop(let loop): "the node has no loop \(loop)"
+            case .noDescriptor: "there is no descriptor for the link"
+            }
+        }
+
+        /// The reason without what a stranger can choose, so that its reports are limited.
+        fileprivate var kind: Kind {
+            switch self {
+            case .fault(.otherSecret): .secret
+            case .fault(.unknownVersion): .version
+            case .fault: .bytes
+            case .closed: .closed
+            case .late: .late
+            case .displaced: .displaced
+            case .noLoop: .loop
+            case .noDescriptor: .descriptor
+            }
+        }
+
+        fileprivate enum Kind {
+            case secret, version, bytes, closed, late, displaced, loop, descriptor
+        }
     }
 
     /// The actions that follow. Called on the door's loop.
     struct Outcome: Sendable {
         /// The link is the loop's of that number. Its proof is unsent.
         var admit: @Sendable (consuming DetachedSocket, IncomingLink, LinkHandshake.Peer) -> Void
-        var refuse: @Sendable (PeerAddress, String) -> Void
+        /// Reports a refusal. Not called for each one: the number is that of those of its kind since the
+        /// last report.
+        var report: @Sendable (PeerAddress, Refusal, _ omitted: Int) -> Void
     }
 
     private struct Visitor {
         var link: IncomingLink
         let address: PeerAddress
+        /// In the order of arrival.
+        let number: UInt64
     }
 
     private let table: ConnectionTable
     private let identity: Identity
     private let outcome: Outcome
     private var visitors: [ConnectionID: Visitor] = [:]
+    private var lastNumber: UInt64 = 0
+    private var reports: LogLimit<Refusal.Kind>
 
     init(_ identity: Identity, _ table: ConnectionTable, _ outcome: Outcome) {
         self.identity = identity
         self.table = table
         self.outcome = outcome
+        reports = LogLimit(interval: identity.reportInterval)
     }
 
     // MARK: LoopHandler
 
     func opened(_ id: ConnectionID, peer: PeerAddress) {
+        if visitors.count >= identity.visitorLimit { displaceOldest() }
         let link = IncomingLink(
             at: identity.node, secret: identity.secret,
             nonce: LinkHandshake.newNonce(),
             payloadLimitBytes: identity.payloadLimitBytes)
-        visitors[id] = Visitor(link: link, address: peer)
+        lastNumber += 1
+        visitors[id] = Visitor(link: link, address: peer, number: lastNumber)
         table.setDeadline(id, table.now + identity.handshakeLimit)
     }
 
@@ -64,7 +119,7 @@ final class LinkDoor: LoopHandler {
                 if case .opened(let peer) = event { admitted = peer }
             }
         } catch {
-            return refuse(id, visitor.address, "\(error)")
+            return refuse(id, visitor.address, .fault(error))
         }
         if let admitted { return admit(id, visitor, admitted) }
         visitors[id] = visitor
@@ -73,7 +128,7 @@ final class LinkDoor: LoopHandler {
 
     func peerFinished(_ id: ConnectionID) {
         guard let visitor = visitors.removeValue(forKey: id) else { return }
-        refuse(id, visitor.address, "the peer has closed the connection before it proved itself")
+        refuse(id, visitor.address, .closed)
     }
 
     func writable(_ id: ConnectionID) { send(id) }
@@ -82,7 +137,7 @@ final class LinkDoor: LoopHandler {
 
     func deadlineReached(_ id: ConnectionID) {
         guard let visitor = visitors.removeValue(forKey: id) else { return }
-        refuse(id, visitor.address, "the peer has not proved itself in time")
+        refuse(id, visitor.address, .late)
     }
 
     func timerReached(_ token: UInt64) {}
@@ -99,16 +154,25 @@ final class LinkDoor: LoopHandler {
 
     private func admit(_ id: ConnectionID, _ visitor: Visitor, _ peer: LinkHandshake.Peer) {
         guard peer.loop < identity.loops else {
-            return refuse(id, visitor.address, "the node has no loop \(peer.loop)")
+            return refuse(id, visitor.address, .noLoop(peer.loop))
         }
         guard let socket = table.detach(id) else {
-            return refuse(id, visitor.address, "there is no descriptor for the link")
+            return refuse(id, visitor.address, .noDescriptor)
         }
         outcome.admit(socket, visitor.link, peer)
     }
 
-    private func refuse(_ id: ConnectionID, _ address: PeerAddress, _ why: String) {
+    private func displaceOldest() {
+        guard let (id, visitor) = visitors.min(by: { $0.value.number < $1.value.number }) else {
+            return
+        }
+        visitors[id] = nil
+        refuse(id, visitor.address, .displaced)
+    }
+
+    private func refuse(_ id: ConnectionID, _ address: PeerAddress, _ why: Refusal) {
         table.close(id, .reset)
-        outcome.refuse(address, why)
+        guard let omitted = reports.admit(why.kind, at: table.now) else { return }
+        outcome.report(address, why, omitted)
     }
 }

@@ -26,8 +26,10 @@ struct LinkEntrance {
                     links.admit(link, from: peer, as: id)
                 }
             },
-            refuse: { peer, reason in
-                logger.warning("a link was refused: \(reason)", metadata: ["peer": "\(peer)"])
+            report: { peer, reason, omitted in
+                var metadata: Logger.Metadata = ["peer": "\(peer)"]
+                if omitted > 0 { metadata["omitted"] = .stringConvertible(omitted) }
+                logger.warning("a link was refused: \(reason)", metadata: metadata)
             })
         door = try EventLoop<LinkDoor>(
             label: "reactor-server.links", poller: configuration.poller.kind
