@@ -158,7 +158,8 @@ public struct Configuration: Sendable, Equatable {
 
     /// The maximum number of open connections; further ones are refused, old ones never evicted.
     /// Default 65 536. If the process may have fewer descriptors (`RLIMIT_NOFILE`), the limit is
-    /// that number minus 64 and minus one for each loop. A warning is logged if that is below 1000
+    /// that number minus 64 and minus one for each loop, and with ``link`` minus a part for links, at most
+    /// a quarter. A warning is logged if that is below 1000
     /// or below a limit that was set.
     public var connectionLimit: Int = Setting.number(
         "connection-limit", default: 65_536, 1...10_000_000, "open connections", reloads: true)

@@ -106,10 +106,30 @@ enum DescriptorLimit {
 
     /// The number of connections that clients of a process with `descriptors` can have; at least one.
     ///
-    /// - Parameter operations: The number of connections of the operations address.
-    static func connections(descriptors: Int, loops: Int, operations: Int = 0) -> Int {
-        max(1, descriptors - kept - loops - operations)
+    /// - Parameters:
+    ///   - operations: The number of connections of the operations address.
+    ///   - links: See ``links(descriptors:loops:)``; 0 for a server that is no node of a cluster.
+    static func connections(
+        descriptors: Int, loops: Int, operations: Int = 0, links: Int = 0
+    ) -> Int {
+        max(1, descriptors - kept - loops - operations - links)
     }
+
+    /// Descriptors reserved for links and for peers that have not proved themselves. Without them, clients
+    /// could keep a node from reaching the owner of any session.
+    ///
+    /// A node has a link to each loop of another node from each of its own, and as many in the other
+    /// direction. They are reserved for seven other nodes with as many loops, but at most a quarter of the
+    /// descriptors; beyond that links and clients compete.
+    ///
+    /// - Parameter loops: The loops that have sessions.
+    static func links(descriptors: Int, loops: Int) -> Int {
+        let (pairs, isTooMany) = loops.multipliedReportingOverflow(by: loops)
+        guard !isTooMany, pairs < descriptors / (2 * reservedNodes) else { return descriptors / 4 }
+        return min(2 * reservedNodes * pairs + LinkDoor.connectionLimit, descriptors / 4)
+    }
+
+    private static let reservedNodes = 7
 }
 
 /// `RLIMIT_AS`: a process that gets no memory for a thread's stack hangs in Dispatch, without a

@@ -356,9 +356,12 @@ struct RunningServer {
     /// The configured limit or less: the process fails without a free descriptor.
     private func connectionLimit(_ configuration: Configuration) -> Int {
         let descriptors = DescriptorLimit.present
+        let links =
+            entrance == nil
+            ? 0 : DescriptorLimit.links(descriptors: descriptors, loops: loops.count)
         let room = DescriptorLimit.connections(
-            descriptors: descriptors, loops: allLoops.count,
-            operations: operations == nil ? 0 : Service.operationsConnectionLimit)
+            descriptors: descriptors, loops: allLoops.count + (entrance == nil ? 0 : 1),
+            operations: operations == nil ? 0 : Service.operationsConnectionLimit, links: links)
         guard room < configuration.connectionLimit else { return configuration.connectionLimit }
         // The default is an upper bound and not a request; but a very low limit deserves a warning.
         let isAsked = configuration.connectionLimit != Configuration().connectionLimit

@@ -66,7 +66,7 @@ struct LinkDoorTests {
         await rig.end()
     }
 
-    // Without the rule, the third is refused.
+    // Without the rule, both strangers stay.
     @Test func `strangers that say nothing keep no node out`() async throws {
         let rig = try DoorRig(secret: secret, visitorLimit: 2)
         for _ in 0..<2 { rig.dial(sending: []) }
