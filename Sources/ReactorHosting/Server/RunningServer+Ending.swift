@@ -75,7 +75,7 @@ extension RunningServer {
         }
         await visitLoops { loop, done in
             guard let links = loop.resources.links else { return done() }
-            links.finish(then: done)
+            links.incoming.finish(then: done)
         }
         timer.cancel()
         for loop in loops { loop.enqueue { $0.resources.links?.close() } }

@@ -65,7 +65,7 @@ private final class LookupRig: Sendable {
 private final class LookupEnd: LoopHandler, LinkTableDelegate {
     /// The lookups that have begun.
     private final class Lookups {
-        typealias End = @Sendable (LinkTable, Result<ConnectionID, SystemFailure>) -> Void
+        typealias End = @Sendable (OutgoingLinks, Result<ConnectionID, SystemFailure>) -> Void
         var ends: [End] = []
     }
 
@@ -89,15 +89,15 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
 
     func send() {
         guard let forward = request(of: 1) else { return }
-        let isSent = links.send(forward, to: far)
+        let isSent = links.outgoing.send(forward, to: far)
         note("sent: \(isSent), lookups: \(lookups.ends.count)")
     }
 
     func pause(_ slots: [UInt32], abandoning abandoned: UInt32?) {
         for slot in slots {
             guard let forward = request(of: slot) else { return }
-            #expect(links.pause(forward))
-            if slot == abandoned { links.abandon(forward) }
+            #expect(links.outgoing.pause(forward))
+            if slot == abandoned { links.outgoing.abandon(forward) }
         }
     }
 
@@ -111,7 +111,7 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
     func failLookup() {
         let failure = SystemFailure(
             operation: "getaddrinfo", code: 1, detail: "node.example", message: "unknown")
-        lookups.ends.last?(links, .failure(failure))
+        lookups.ends.last?(links.outgoing, .failure(failure))
     }
 
     // MARK: LinkTableDelegate

@@ -10,8 +10,8 @@ final class ForwardedRequest {
         /// At this node: between two tries, or served here.
         case here
         /// It waits for a link.
-        case waiting(LinkTable.FarEnd)
-        case sent(LinkTable.FarEnd, UInt32)
+        case waiting(OutgoingLinks.FarEnd)
+        case sent(OutgoingLinks.FarEnd, UInt32)
         /// It is asked again with the next tick (``ClusterWay/pause(_:)``).
         case paused
     }
@@ -50,7 +50,7 @@ enum LinkPart {
     func abandon(on loop: LoopResources) {
         switch self {
         case .guest, .local: break
-        case .forwarded(let forward): loop.links?.abandon(forward)
+        case .forwarded(let forward): loop.links?.outgoing.abandon(forward)
         }
     }
 }

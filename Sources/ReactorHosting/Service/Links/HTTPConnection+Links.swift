@@ -32,7 +32,7 @@ extension HTTPConnection {
         // Nothing was applied, and the other node still has the request.
         if response.code == Problem.movedCode { return answerGuest(movedTo: nil) }
         options.endSpan(status: response.status, response.code)
-        loop.links?.answer(origin, LinkAnswer(response))
+        loop.links?.incoming.answer(origin, LinkAnswer(response))
         loop.links?.way.countGuest(isServed: true)
         releaseGuest(origin)
     }
@@ -42,7 +42,7 @@ extension HTTPConnection {
             return
         }
         options.endSpan(status: 503, Problem.movedCode)
-        loop.links?.answer(origin, movedTo: node)
+        loop.links?.incoming.answer(origin, movedTo: node)
         loop.links?.way.countGuest(isServed: false)
         releaseGuest(origin)
     }

@@ -3,7 +3,7 @@ internal import Wire
 
 /// The socket of a link that this loop has dialled, and the requests on it.
 final class OutgoingConnection {
-    let far: LinkTable.FarEnd
+    let far: OutgoingLinks.FarEnd
     /// Distinguishes it from an earlier link to the same end.
     let number: UInt64
     var machine: OutgoingLink
@@ -14,7 +14,7 @@ final class OutgoingConnection {
     var waiting: [ForwardedRequest] = []
     var underWay: [UInt32: ForwardedRequest] = [:]
 
-    init(to far: LinkTable.FarEnd, _ number: UInt64, _ machine: OutgoingLink, at now: Int64) {
+    init(to far: OutgoingLinks.FarEnd, _ number: UInt64, _ machine: OutgoingLink, at now: Int64) {
         self.far = far
         self.number = number
         self.machine = machine
@@ -46,6 +46,16 @@ final class IncomingConnection {
         self.peer = peer
         pulse = LinkPulse(openAt: now.nanoseconds)
         receivedAt = now
+    }
+}
+
+extension ConnectionTable {
+    /// Sends the bytes of a link.
+    ///
+    /// - Returns: The number of bytes that the kernel has accepted; nil if there are none to send.
+    func send(_ output: LinkOutput, on link: ConnectionID) -> Int? {
+        let bytes = output.unsent
+        return bytes.isEmpty ? nil : send(link, bytes.span)
     }
 }
 

@@ -23,7 +23,7 @@ struct LinkEntrance {
                     guard let links = loop.resources.links else {
                         return loop.resources.table.close(id, .reset)
                     }
-                    links.admit(link, from: peer, as: id)
+                    links.incoming.admit(link, from: peer, as: id)
                 }
             },
             report: { peer, reason, omitted in

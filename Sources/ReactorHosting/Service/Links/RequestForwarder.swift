@@ -84,7 +84,7 @@ enum RequestForwarder {
         forward.asked = node
         forward.forwarding.beginTry()
         guard let links = connection.loop.links, let member = links.way.members[node],
-            links.send(forward, to: member)
+            links.outgoing.send(forward, to: member)
         else { return fail(forward, forward.forwarding.failure, on: connection) }
     }
 
@@ -99,7 +99,7 @@ enum RequestForwarder {
             way.remember(node, of: forward.session)
             send(forward, to: node, on: connection)
         case .sendLater:
-            guard connection.loop.links?.pause(forward) ?? false else {
+            guard connection.loop.links?.outgoing.pause(forward) ?? false else {
                 return fail(forward, forward.forwarding.failure, on: connection)
             }
         case .lookUp:

@@ -15,7 +15,7 @@ extension ServerLoop: LinkTableDelegate {
         let way = ClusterWay(node.member.node, ownership, service.configuration.logger)
         let links = LinkTable(node, way, service.bodies, resources.table) { [loop] address, then in
             service.dialler.dial(host: address.host, port: address.port, on: loop) {
-                if let links = $0.resources.links { then(links, $1) }
+                if let links = $0.resources.links { then(links.outgoing, $1) }
             }
         }
         links.delegate = self
@@ -59,7 +59,7 @@ extension ServerLoop: LinkTableDelegate {
     func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {
         guard let id = resources.guests.allocate(for: origin), let seat = GuestSlots.seat(of: id)
         else {
-            resources.links?.answer(origin, LinkAnswer(.problem(.tooManyGuests)))
+            resources.links?.incoming.answer(origin, LinkAnswer(.problem(.tooManyGuests)))
             return
         }
         if seat == guests.count { guests.append(HTTPConnection(resources)) }

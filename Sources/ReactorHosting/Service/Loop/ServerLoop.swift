@@ -117,7 +117,7 @@ final class ServerLoop: LoopHandler {
     /// Evicts some idle sessions, or trims the heap.
     func timerReached(_ token: UInt64) {
         if token == HeapTrimmer.timer { return resources.heap.timerReached() }
-        if token == LinkTable.timer { return linkTimerReached() }
+        if token == LinkTimer.token { return linkTimerReached() }
         if token == Self.lateReads {
             sessions.answerLateReads()
             return setLateReads()

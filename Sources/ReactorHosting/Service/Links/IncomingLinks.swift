@@ -1,0 +1,206 @@
+internal import Cluster
+internal import Sockets
+internal import Wire
+
+/// The links that other nodes have dialled for one loop, on which it serves their clients' requests.
+final class IncomingLinks {
+    /// A node that was paused for less than this, and then reads, gets its answers.
+    private static let silence = Duration.seconds(30)
+
+    weak var delegate: (any LinkTableDelegate)?
+    private let way: ClusterWay
+    private let table: ConnectionTable
+    private let timer: LinkTimer
+    private let bodies: BodyBudget
+    private var links: [ConnectionID: IncomingConnection] = [:]
+    private var unsent: Set<ConnectionID> = []
+    /// Called when every link has ended; nil unless this node ends.
+    private var finished: (() -> Void)?
+    private var isFinishing = false
+    private var isClosed = false
+
+    /// - Parameter bodies: Counts the requests that have arrived in part.
+    init(
+        _ way: ClusterWay, _ table: ConnectionTable, _ timer: LinkTimer, _ bodies: BodyBudget
+    ) {
+        self.way = way
+        self.table = table
+        self.timer = timer
+        self.bodies = bodies
+    }
+
+    var count: Int { links.count }
+
+    /// Whether no timer is needed.
+    var isIdle: Bool { links.isEmpty }
+
+    /// Adds a link whose peer has proved itself.
+    func admit(_ machine: IncomingLink, from peer: LinkHandshake.Peer, as socket: ConnectionID) {
+        guard !isClosed else { return table.close(socket, .reset) }
+        let link = IncomingConnection(socket, machine, from: peer, at: table.now)
+        links[socket] = link
+        if isFinishing { link.machine.finish() }
+        unsent.insert(socket)
+        timer.start()
+    }
+
+    // MARK: Answers
+
+    func answer(_ origin: GuestOrigin, _ answer: LinkAnswer) {
+        guard let link = links[origin.link] else { return }
+        link.machine.answer(origin.stream, answer)
+        unsent.insert(origin.link)
+    }
+
+    func answer(_ origin: GuestOrigin, movedTo node: Node?) {
+        guard let link = links[origin.link] else { return }
+        link.machine.answer(origin.stream, LinkMoved(node: node?.number ?? 0))
+        unsent.insert(origin.link)
+    }
+
+    // MARK: Sockets
+
+    func received(_ socket: ConnectionID, _ input: [UInt8]) {
+        guard let link = links[socket] else { return }
+        link.pulse.received(at: table.now.nanoseconds)
+        link.receivedAt = table.now
+        var (events, fault) = ([IncomingLink.Event](), nil as LinkFault?)
+        do throws(LinkFault) {
+            try link.machine.receive(input.span) { events.append($0) }
+        } catch {
+            fault = error
+        }
+        for event in events {
+            switch event {
+            case .request(let stream, let request):
+                delegate?.guestArrived(request, from: GuestOrigin(link.socket, stream))
+            case .gone(let stream):
+                delegate?.guestLeft(GuestOrigin(link.socket, stream))
+                // The last frame may be due.
+                unsent.insert(link.socket)
+            case .hurry(let stream):
+                delegate?.guestHurried(GuestOrigin(link.socket, stream))
+            case .opened, .ping: break
+            }
+        }
+        if let fault {
+            way.report(
+                "a link of another node was closed: \(fault)", about: link.peer.node, at: table.now)
+            return end(link)
+        }
+        countPartial(of: link)
+        guard link.machine.isBlocked, !link.isPaused else { return }
+        link.isPaused = true
+        table.pauseReading(link.socket)
+    }
+
+    func writable(_ socket: ConnectionID) {
+        if links[socket] != nil { unsent.insert(socket) }
+    }
+
+    func closed(_ socket: ConnectionID) {
+        if let link = links[socket] { end(link) }
+    }
+
+    func flush() {
+        for socket in unsent {
+            guard let link = links[socket],
+                let count = table.send(link.machine.output, on: socket)
+            else { continue }
+            way.sentBytes += UInt64(count)
+            link.machine.sent(count)
+            link.pulse.sent(at: table.now.nanoseconds)
+            guard !link.hasSentLast else {
+                end(link, .lingering)
+                continue
+            }
+            guard link.isPaused, !link.machine.isBlocked else { continue }
+            link.isPaused = false
+            table.resumeReading(socket)
+        }
+        unsent.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: The budget of bodies
+
+    /// Counts the memory of a request that has arrived in part. If the budget of bodies is used up, the
+    /// request is refused, and its rest is skipped.
+    private func countPartial(of link: IncomingConnection) {
+        charge(link.machine.partialBytes, to: link)
+        guard link.machine.partialBytes > link.chargedBytes else { return }
+        let stream = link.machine.skipPartial()
+        charge(0, to: link)
+        guard let stream else { return }
+        answer(GuestOrigin(link.socket, stream), LinkAnswer(.problem(.tooManyBodies)))
+    }
+
+    /// Counts that many bytes for the link, or as many as before if the budget has no room.
+    private func charge(_ bytes: Int, to link: IncomingConnection) {
+        if bytes < link.chargedBytes {
+            bodies.giveBack(link.chargedBytes - bytes, for: .local)
+        } else if bytes > link.chargedBytes {
+            guard bodies.charge(bytes - link.chargedBytes, for: .local) else { return }
+        }
+        link.chargedBytes = bytes
+    }
+
+    // MARK: Time
+
+    /// - Parameter isLate: Whether this process was itself paused.
+    func tick(isLate: Bool) {
+        let now = table.now
+        for link in links.values {
+            guard isLate || now - link.receivedAt < Self.silence else {
+                end(link)
+                continue
+            }
+            guard link.pulse.isPingDue(at: now.nanoseconds) else { continue }
+            link.machine.send(way.ping)
+            unsent.insert(link.socket)
+        }
+    }
+
+    // MARK: Ends
+
+    private func end(_ link: IncomingConnection, _ how: ConnectionTable.Closing = .reset) {
+        guard links.removeValue(forKey: link.socket) != nil else { return }
+        table.close(link.socket, how)
+        charge(0, to: link)
+        for stream in link.machine.underWay {
+            delegate?.guestLeft(GuestOrigin(link.socket, stream))
+        }
+        reportIfFinished()
+    }
+
+    /// Serves no further request, and ends each link when the requests under way are answered. The other
+    /// nodes hear that no other one had an effect.
+    ///
+    /// - Parameter act: Called when all have ended, or with ``close()``.
+    func finish(then act: @escaping () -> Void) {
+        guard !isClosed else { return act() }
+        isFinishing = true
+        finished = act
+        for link in links.values {
+            link.machine.finish()
+            unsent.insert(link.socket)
+        }
+        flush()
+        reportIfFinished()
+    }
+
+    private func reportIfFinished() {
+        guard let act = finished, links.isEmpty else { return }
+        finished = nil
+        act()
+    }
+
+    func close() {
+        isClosed = true
+        for link in links.values {
+            table.close(link.socket, .reset)
+            charge(0, to: link)
+        }
+        (links, unsent) = ([:], [])
+        reportIfFinished()
+    }
+}

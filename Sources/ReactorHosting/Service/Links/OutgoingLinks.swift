@@ -1,0 +1,316 @@
+internal import Cluster
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+/// The links that one loop has dialled, on which it sends its clients' requests to other nodes.
+///
+/// Design: there is one for each loop of another node, made when it is first needed.
+final class OutgoingLinks {
+    /// The far end of a link.
+    struct FarEnd: Hashable, Sendable {
+        var node: Node
+        var loop: Int
+    }
+
+    /// Dials for this loop. `then` is called on the loop.
+    typealias Dial = (
+        _ address: LinkAddress,
+        _ then: @escaping @Sendable (OutgoingLinks, Result<ConnectionID, SystemFailure>) -> Void
+    ) -> Void
+
+    /// The reason for the end of a link.
+    private enum Ending {
+        case refused
+        case silent
+        case fault(LinkFault)
+        case closed
+        /// The other node has served all that it will.
+        case finished
+        case failure(SystemFailure)
+    }
+
+    weak var delegate: (any LinkTableDelegate)?
+    private let way: ClusterWay
+    private let table: ConnectionTable
+    private let timer: LinkTimer
+    private let secret: [UInt8]
+    private let dial: Dial
+    private var links: [FarEnd: OutgoingConnection] = [:]
+    /// Those that have a socket.
+    private var bySocket: [ConnectionID: OutgoingConnection] = [:]
+    private var unsent: Set<ConnectionID> = []
+    private var lastNumber: UInt64 = 0
+    private var isClosed = false
+
+    init(
+        _ way: ClusterWay, _ table: ConnectionTable, _ timer: LinkTimer, secret: [UInt8],
+        dial: @escaping Dial
+    ) {
+        self.way = way
+        self.table = table
+        self.timer = timer
+        self.secret = secret
+        self.dial = dial
+    }
+
+    /// The number of sockets.
+    var count: Int { bySocket.count }
+
+    /// Whether no timer is needed.
+    var isIdle: Bool { links.isEmpty && !way.hasPaused }
+
+    // MARK: Requests
+
+    /// Sends a request, at once or when the other node has proved itself. The delegate gets its end later.
+    ///
+    /// - Returns: False if it was not sent: the node has no address, the lookup of its name takes long,
+    ///   or the link has no room.
+    func send(_ forward: ForwardedRequest, to member: Member) -> Bool {
+        guard !isClosed, member.loops > 0, let address = LinkAddress(member.address) else {
+            return false
+        }
+        let far = FarEnd(
+            node: member.node, loop: forward.session.owner(of: member.loops))
+        let link = links[far] ?? open(far, address)
+        guard link.machine.isOpen else {
+            guard link.waiting.count < OutgoingLink.streamLimit,
+                link.pulse.sign(at: table.now.nanoseconds) != .overdue
+            else { return false }
+            link.waiting.append(forward)
+            forward.place = .waiting(far)
+            return true
+        }
+        return send(forward, on: link)
+    }
+
+    private func send(_ forward: ForwardedRequest, on link: OutgoingConnection) -> Bool {
+        guard link.machine.hasRoom, let request = delegate?.request(of: forward),
+            let stream = link.machine.send(request)
+        else { return false }
+        link.underWay[stream] = forward
+        forward.place = .sent(link.far, stream)
+        markUnsent(link.socket)
+        return true
+    }
+
+    /// The client has gone, or its request was refused.
+    func abandon(_ forward: ForwardedRequest) {
+        switch forward.place {
+        case .here: return
+        case .paused: way.abandonPaused(forward)
+        case .waiting(let far):
+            links[far]?.waiting.removeAll { $0 === forward }
+        case .sent(let far, let stream):
+            guard let link = links[far], link.underWay[stream] === forward else { return }
+            link.underWay[stream] = nil
+            link.machine.abandon(stream)
+            markUnsent(link.socket)
+        }
+        forward.place = .here
+    }
+
+    /// Keeps a request until the next tick, with which the delegate gets it back.
+    ///
+    /// - Returns: False if too many are kept.
+    func pause(_ forward: ForwardedRequest) -> Bool {
+        guard !isClosed, way.pause(forward) else { return false }
+        timer.start()
+        return true
+    }
+
+    /// Asks for the response at once: it waits for effects no longer.
+    func hurry(_ forward: ForwardedRequest) {
+        guard case .sent(let far, let stream) = forward.place, let link = links[far],
+            link.underWay[stream] === forward
+        else { return }
+        link.machine.hurry(stream)
+        markUnsent(link.socket)
+    }
+
+    // MARK: Beginning
+
+    private func open(_ far: FarEnd, _ address: LinkAddress) -> OutgoingConnection {
+        let machine = OutgoingLink(
+            to: LinkHandshake.Peer(node: far.node.number, loop: UInt32(far.loop)),
+            from: way.node.number, secret: secret, nonce: LinkHandshake.newNonce(),
+            payloadLimitBytes: LinkTable.payloadLimitBytes)
+        lastNumber += 1
+        let number = lastNumber
+        let link = OutgoingConnection(to: far, number, machine, at: table.now.nanoseconds)
+        links[far] = link
+        way.suspicion.asked(far.node)
+        timer.start()
+        dial(address) { $0.dialled(far, number, $1) }
+        return link
+    }
+
+    private func dialled(
+        _ far: FarEnd, _ number: UInt64, _ result: Result<ConnectionID, SystemFailure>
+    ) {
+        guard let link = links[far], link.number == number else {
+            // It was given up while its name was resolved.
+            if case .success(let socket) = result { table.close(socket, .reset) }
+            return
+        }
+        switch result {
+        case .success(let socket):
+            link.socket = socket
+            link.pulse.dialled(at: table.now.nanoseconds)
+            bySocket[socket] = link
+            markUnsent(socket)
+        case .failure(let failure): end(link, failure.isRefusal ? .refused : .failure(failure))
+        }
+    }
+
+    private func opened(_ link: OutgoingConnection) {
+        let waiting = link.waiting
+        link.waiting = []
+        for forward in waiting {
+            forward.place = .here
+            if !send(forward, on: link) { delegate?.forwarded(forward, .notSent) }
+        }
+    }
+
+    // MARK: Sockets
+
+    func received(_ socket: ConnectionID, _ input: [UInt8]) {
+        guard let link = bySocket[socket] else { return }
+        link.pulse.received(at: table.now.nanoseconds)
+        way.suspicion.heard(from: link.far.node)
+        var (events, fault) = ([OutgoingLink.Event](), nil as LinkFault?)
+        do throws(LinkFault) {
+            try link.machine.receive(input.span) { events.append($0) }
+        } catch {
+            fault = error
+        }
+        markUnsent(link.socket)
+        for event in events {
+            switch event {
+            case .opened: opened(link)
+            case .answer(let stream, let answer):
+                guard let forward = link.underWay.removeValue(forKey: stream) else { continue }
+                forward.place = .here
+                delegate?.forwarded(forward, answer)
+            case .moved(let stream, let moved):
+                guard let forward = link.underWay.removeValue(forKey: stream) else { continue }
+                forward.place = .here
+                let owner = moved.node > 0 ? Node(number: moved.node) : nil
+                delegate?.forwarded(forward, .moved(owner))
+            case .ping: break
+            case .last: end(link, .finished)
+            }
+        }
+        if let fault { end(link, .fault(fault)) }
+    }
+
+    func writable(_ socket: ConnectionID) {
+        if bySocket[socket] != nil { unsent.insert(socket) }
+    }
+
+    func closed(_ socket: ConnectionID, _ why: CloseReason) {
+        guard let link = bySocket[socket] else { return }
+        end(link, why == .refused ? .refused : .closed)
+    }
+
+    private func markUnsent(_ socket: ConnectionID?) {
+        if let socket { unsent.insert(socket) }
+    }
+
+    func flush() {
+        for socket in unsent {
+            guard let link = bySocket[socket],
+                let count = table.send(link.machine.output, on: socket)
+            else { continue }
+            way.sentBytes += UInt64(count)
+            link.machine.sent(count)
+            link.pulse.sent(at: table.now.nanoseconds)
+        }
+        unsent.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Time
+
+    /// - Parameter isLate: Whether this process was itself paused.
+    func tick(isLate: Bool) {
+        let now = table.now.nanoseconds
+        for link in links.values {
+            if isLate { link.pulse.resumed(at: now) }
+            switch link.pulse.sign(at: now) {
+            case .alive: break
+            case .overdue:
+                refuseWaiting(for: link)
+                continue
+            case .silent:
+                end(link, .silent)
+                continue
+            }
+            guard link.machine.isOpen, link.pulse.isPingDue(at: now) else { continue }
+            link.machine.send(way.ping)
+            markUnsent(link.socket)
+        }
+        for forward in way.claimPaused() { delegate?.pauseEnded(forward) }
+    }
+
+    /// Lets nobody wait for a link whose node's name is still looked up. The link stays, so that there is
+    /// one lookup at a time.
+    private func refuseWaiting(for link: OutgoingConnection) {
+        way.report(
+            "no link: the lookup of the node's name has taken two seconds",
+            about: link.far.node.number, at: table.now)
+        let waiting = link.waiting
+        link.waiting = []
+        for forward in waiting {
+            forward.place = .here
+            delegate?.forwarded(forward, .notSent)
+        }
+    }
+
+    // MARK: Ends
+
+    /// Ends a link. Each request is asked again elsewhere, or its client gets a failure.
+    private func end(_ link: OutgoingConnection, _ why: Ending) {
+        guard links[link.far] === link else { return }
+        links[link.far] = nil
+        if let socket = link.socket {
+            bySocket[socket] = nil
+            table.close(socket, .reset)
+        }
+        judge(link, why)
+        var ending = Forwarding.Ending.lost
+        if case .finished = why { ending = .notSent }
+        let (waiting, underWay) = (link.waiting, link.underWay)
+        (link.waiting, link.underWay) = ([], [:])
+        for forward in waiting {
+            forward.place = .here
+            delegate?.forwarded(forward, .notSent)
+        }
+        for forward in underWay.values {
+            forward.place = .here
+            delegate?.forwarded(forward, ending)
+        }
+    }
+
+    private func judge(_ link: OutgoingConnection, _ why: Ending) {
+        let node = link.far.node
+        switch why {
+        case .refused: way.suspicion.refused(by: node)
+        case .silent: way.suspicion.fellSilent(node, at: .now)
+        case .fault(.otherNode):
+            // A process at the same address: the one that is sought has ended.
+            way.suspicion.refused(by: node)
+        case .closed where link.machine.awaitsProof:
+            way.report("no link: \(LinkFault.otherSecret)", about: node.number, at: table.now)
+        case .closed, .finished: break
+        case .fault(let fault): way.report("no link: \(fault)", about: node.number, at: table.now)
+        case .failure(let failure):
+            way.report("no link: \(failure)", about: node.number, at: table.now)
+        }
+    }
+
+    func close() {
+        isClosed = true
+        for socket in bySocket.keys { table.close(socket, .reset) }
+        (links, bySocket, unsent) = ([:], [:], [])
+    }
+}
