@@ -9,19 +9,22 @@ struct Confirmations {
     private static let statementLimit = 4_096
     private static let limit = Duration.seconds(5)
 
+    /// - Parameter areFollowed: Whether the sessions are those that this node follows.
     /// - Returns: for each list the sessions that have changed.
     func look(
-        at lists: [[Confirmation]], _ connection: Connection
+        at lists: [[Confirmation]], areFollowed: Bool = false, _ connection: Connection
     ) throws(PostgresFault) -> [[String: Change]] {
         var answers = [[String: Change]](repeating: [:], count: lists.count)
         let all = lists.enumerated().flatMap { index, list in list.map { (index, $0) } }
         var start = 0
         while start < all.count {
             let some = all[start..<min(all.count, start + Self.statementLimit)]
-            let found = try ask(some.map(\.1), connection)
+            let found = try ask(some.map(\.1), areFollowed, connection)
             for row in 0..<found.count {
                 let (list, confirmation) = all[start + Int(found.integer(row, Self.index))]
-                answers[list][confirmation.key.session] = Self.change(found, row)
+                answers[list][confirmation.key.session] =
+                    areFollowed
+                    ? Self.change(found, row, of: confirmation.key) : Self.change(found, row)
             }
             start = some.endIndex
         }
@@ -29,17 +32,18 @@ struct Confirmations {
     }
 
     private func ask(
-        _ some: [Confirmation], _ connection: Connection
+        _ some: [Confirmation], _ areFollowed: Bool, _ connection: Connection
     ) throws(PostgresFault) -> Rows {
         var parameters = Parameters()
-        parameters.add(node.number)
+        if !areFollowed { parameters.add(node.number) }
         parameters.add(some.indices.map { Int64($0) })
         parameters.add(some.map { $0.key.session as String? })
         parameters.add(some.map { $0.key.generation as String? })
         parameters.add(some.map(\.position.column.number))
         parameters.add(some.map(\.position.column.part))
         parameters.add(some.map(\.epoch))
-        let found = try connection.run(Self.statement, parameters, within: Self.limit)
+        let found = try connection.run(
+            areFollowed ? Self.changes : Self.statement, parameters, within: Self.limit)
         guard found.count == 0 || !found.bool(0, Self.isStandby) else {
             // A former primary that was demoted keeps its connections, and its reads are late.
             throw PostgresFault(
@@ -54,6 +58,19 @@ struct Confirmations {
         return Change(head: life.isDeleted ? nil : life.head, owner: life.node)
     }
 
+    /// The change of a session that is followed.
+    private static func change(_ found: Rows, _ row: Int, of key: SessionKey) -> Change {
+        guard !found.isNull(row, 0) else { return Change(head: nil, owner: nil) }
+        let life = Life(found, row)
+        guard life.isDeleted else {
+            return Change(head: life.head, owner: life.node, epoch: life.epoch)
+        }
+        // Its rows are removed one after the other, the newest last.
+        let isKept = life.key == key && life.end.number > 0
+        return Change(
+            head: nil, owner: nil, epoch: life.epoch, end: isKept ? life.end.number : nil)
+    }
+
     /// Columns behind those of ``Life``.
     private static let (index, isStandby) = (14, 15)
 
@@ -66,6 +83,18 @@ struct Confirmations {
         WHERE s.session IS NULL OR s.deleted IS NOT NULL OR s.generation <> t.generation
             OR (r.number, r.part) IS DISTINCT FROM (t.number, t.part)
             OR t.epoch IS NOT NULL AND (s.epoch <> t.epoch OR s.node IS DISTINCT FROM $1)
+            OR (SELECT pg_is_in_recovery())
+        """
+
+    static let changes = """
+        SELECT \(Life.columns), t.i, (SELECT pg_is_in_recovery())
+        FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
+            t(i, id, generation, number, part, epoch)
+        LEFT JOIN sessions s ON s.id = t.id
+        \(Life.newest)
+        WHERE s.session IS NULL OR s.deleted IS NOT NULL OR s.generation <> t.generation
+            OR (r.number, r.part) IS DISTINCT FROM (t.number, t.part)
+            OR s.epoch IS DISTINCT FROM t.epoch
             OR (SELECT pg_is_in_recovery())
         """
 }

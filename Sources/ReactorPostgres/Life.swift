@@ -71,6 +71,16 @@ struct Life {
         return life
     }
 
+    /// Nil unless it is this generation that has ended.
+    static func findEnded(
+        _ key: SessionKey, _ connection: Connection
+    ) throws(PostgresFault) -> Life? {
+        guard let life = try find(key.session, connection), life.key == key, life.isDeleted else {
+            return nil
+        }
+        return life
+    }
+
     /// Of a session that is not deleted.
     var head: SavedHead {
         var head = SavedHead(key: key, reactor: reactor)
@@ -91,6 +101,7 @@ struct Life {
         saved.keptAfter = keptAfter
         saved.keptVersion = keptVersion
         saved.epoch = node == nil ? 0 : epoch
+        saved.ownership = SavedOwnership(owner: node, epoch: epoch)
         saved.snapshot = try snapshot(at: .max, connection)
         var (newest, mutations) = (saved.snapshot?.lastAction ?? 0, [HistoryEntry]())
         let start = HistoryPosition(max(saved.snapshot?.number ?? 0, keptAfter))

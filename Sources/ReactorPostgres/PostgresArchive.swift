@@ -54,14 +54,18 @@ final class PostgresArchive: Archive {
     ) {
         read(answer) { connection in
             guard let life = try Life.find(session, connection) else { return [] }
-            var (found, bytes) = ([HistoryEntry](), 0)
-            try life.each(after: start, through: last, connection) { record in
-                bytes += record.storedBytes
-                guard found.isEmpty || bytes <= limitBytes else { return false }
-                found.append(record)
-                return true
-            }
-            return found
+            return try life.records(after: start, through: last, limitBytes, connection)
+        }
+    }
+
+    /// The same of a generation that has ended.
+    fileprivate func endedRecords(
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
+        _ answer: @escaping Answer<[HistoryEntry]>
+    ) {
+        read(answer) { connection in
+            guard let life = try Life.findEnded(session, connection) else { return [] }
+            return try life.records(after: start, through: last, limitBytes, connection)
         }
     }
 
@@ -70,6 +74,15 @@ final class PostgresArchive: Archive {
     ) {
         read(answer) { connection in
             try Life.find(session, connection)?.snapshot(at: version, connection)
+        }
+    }
+
+    /// The same of a generation that has ended.
+    fileprivate func endedSnapshot(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
+    ) {
+        read(answer) { connection in
+            try Life.findEnded(session, connection)?.snapshot(at: version, connection)
         }
     }
 
@@ -128,6 +141,42 @@ final class PostgresArchive: Archive {
         \(Life.newest)
         ORDER BY s.id
         """
+    }
+}
+
+/// Reads generations that have ended, until the sweeper has removed their rows.
+struct EndedSessions: HistoryArchive {
+    let archive: PostgresArchive
+
+    func records(
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
+        _ answer: @escaping Answer<[HistoryEntry]>
+    ) {
+        archive.endedRecords(
+            of: session, after: start, through: last, limitBytes: limitBytes, answer)
+    }
+
+    func snapshot(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
+    ) {
+        archive.endedSnapshot(of: session, at: version, answer)
+    }
+}
+
+extension Life {
+    /// As many records as fit, and at least one if there is any.
+    fileprivate func records(
+        after start: HistoryPosition, through last: UInt64, _ limitBytes: Int,
+        _ connection: Connection
+    ) throws -> [HistoryEntry] {
+        var (found, bytes) = ([HistoryEntry](), 0)
+        try each(after: start, through: last, connection) { record in
+            bytes += record.storedBytes
+            guard found.isEmpty || bytes <= limitBytes else { return false }
+            found.append(record)
+            return true
+        }
+        return found
     }
 }
 

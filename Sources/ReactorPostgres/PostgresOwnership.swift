@@ -3,7 +3,8 @@ internal import Storage
 
 /// The owners of sessions in PostgreSQL: columns of their rows (ADR-0048).
 ///
-/// It has three connections: one that beats, one that claims and releases, one that confirms.
+/// It has four connections: one that beats, one that claims and releases, one that confirms, and one
+/// that looks at the sessions that this node follows, so that many of these delay no read.
 final class PostgresOwnership: Ownership {
     private let node: Node
     private let rules: Rules
@@ -11,11 +12,13 @@ final class PostgresOwnership: Ownership {
     private let archive: PostgresArchive
     private let claimLine: Line
     private let confirmLine: Line
+    private let followLine: Line
     private let claims: Desk<Claims.Request, Claims.Result>
     private let releases: Desk<[OwnedSession], Void>
     /// Of sessions by their ids, while this node leaves.
     private let departures: Desk<String, Void>
     private let confirmations: Desk<[Confirmation], [String: Change]>
+    private let followed: Desk<[Confirmation], [String: Change]>
 
     /// How long a claim waits for a row that somebody else holds.
     private let lockLimit: Duration
@@ -32,6 +35,7 @@ final class PostgresOwnership: Ownership {
         self.lockLimit = lockLimit
         claimLine = Line(connector, "claims")
         confirmLine = Line(connector, "confirmations")
+        followLine = Line(connector, "following")
         let present = { @Sendable in
             Claims(node: node, members: membership.members, rules: rules, respite: respite)
         }
@@ -52,6 +56,10 @@ final class PostgresOwnership: Ownership {
         confirmations = Desk(confirmLine, lockLimit: lockLimit) {
             lists, connection throws(PostgresFault) in
             try Confirmations(node: node).look(at: lists, connection)
+        }
+        followed = Desk(followLine, lockLimit: lockLimit) {
+            lists, connection throws(PostgresFault) in
+            try Confirmations(node: node).look(at: lists, areFollowed: true, connection)
         }
     }
 
@@ -80,6 +88,7 @@ final class PostgresOwnership: Ownership {
         await membership.close()
         await claimLine.close()
         await confirmLine.close()
+        await followLine.close()
     }
 
     // MARK: Sessions
@@ -219,4 +228,12 @@ final class PostgresOwnership: Ownership {
     ) {
         confirmations.ask(expected, answer)
     }
+
+    func changes(
+        of followed: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>
+    ) {
+        self.followed.ask(followed, answer)
+    }
+
+    var endedSessions: any HistoryArchive { EndedSessions(archive: archive) }
 }

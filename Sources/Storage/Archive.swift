@@ -1,20 +1,14 @@
+package import Cluster
+
 /// Receives the result of a read, or its failure.
 package typealias ArchiveAnswer<Value: Sendable> =
     @Sendable (Result<Value, JournalFailure>) -> Void
 
-/// The reading side of a journal.
+/// The reads of the records and the snapshots of one session.
 ///
-/// Invariants: reads see only committed records; every reply comes exactly once, on any thread,
-/// never from inside the call; a read never delays a commit.
-package protocol Archive: Sendable {
+/// Invariants: those of ``Archive``.
+package protocol HistoryArchive: Sendable {
     typealias Answer<Value: Sendable> = ArchiveAnswer<Value>
-
-    /// The head of a session and the range of its kept records. It reads no record, so it works
-    /// even if the session's records cannot be read. Nil if there never was a session with this id.
-    func head(of session: String, _ answer: @escaping Answer<SavedHead?>)
-
-    /// Loads the data to continue a session; nil if there never was one with this id.
-    func load(_ session: String, _ answer: @escaping Answer<SavedSession?>)
 
     /// The records and notes of a session, in order, from the first after `start` up to and
     /// including the record `last`; as many as fit into `limit` bytes, but at least one if there is
@@ -27,6 +21,20 @@ package protocol Archive: Sendable {
     /// starts from the reactor's initial state at version 0.
     func snapshot(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>)
+}
+
+/// The reading side of a journal.
+///
+/// Invariants: reads see only committed records; every reply comes exactly once, on any thread,
+/// never from inside the call; a read never delays a commit. A session that has ended has neither
+/// records nor snapshots.
+package protocol Archive: HistoryArchive {
+    /// The head of a session and the range of its kept records. It reads no record, so it works
+    /// even if the session's records cannot be read. Nil if there never was a session with this id.
+    func head(of session: String, _ answer: @escaping Answer<SavedHead?>)
+
+    /// Loads the data to continue a session; nil if there never was one with this id.
+    func load(_ session: String, _ answer: @escaping Answer<SavedSession?>)
 
     /// The stored reply to a request with this key, if it is still kept.
     func storedAnswer(
@@ -114,6 +122,8 @@ package struct SavedSession: Sendable, Equatable {
     package var hasStoredAnswers: Bool
     /// Counts the changes of the session's owner; 0 for a journal without owners.
     package var epoch: Int64 = 0
+    /// Who owned the session when it was read; nil for a journal without owners.
+    package var ownership: SavedOwnership?
 
     package init(key: SessionKey, reactor: String, isDeleted: Bool = false) {
         self.key = key
@@ -126,5 +136,18 @@ package struct SavedSession: Sendable, Equatable {
         lastAction = 0
         running = []
         hasStoredAnswers = false
+    }
+}
+
+/// The owner of a session, as a journal keeps it.
+package struct SavedOwnership: Sendable, Equatable {
+    /// Nil: nobody has it.
+    package var owner: Node?
+    /// Counts the changes.
+    package var epoch: Int64
+
+    package init(owner: Node?, epoch: Int64) {
+        self.owner = owner
+        self.epoch = epoch
     }
 }

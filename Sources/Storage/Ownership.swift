@@ -32,6 +32,16 @@ package protocol Ownership: Sendable {
     func confirm(
         _ expected: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>)
 
+    /// Returns those of the sessions whose newest position, generation or epoch is no longer the expected
+    /// one, or that have ended, as of a moment after the call. For sessions that this node follows: the
+    /// epoch is that of any owner.
+    func changes(
+        of followed: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>)
+
+    /// Reads generations that have ended, as long as the journal still has their records: the last one
+    /// is the end. A generation whose id was used again since has none.
+    var endedSessions: any HistoryArchive { get }
+
     /// Calls `changed` after each beat that shows other members, another era, or sessions of this node
     /// that have another owner. One caller.
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void)
@@ -85,7 +95,8 @@ package struct OwnedSession: Sendable, Hashable {
 package struct Confirmation: Sendable, Equatable {
     package var key: SessionKey
     package var position: HistoryPosition
-    /// The epoch if this node owns the session; nil for a copy.
+    /// The epoch if this node owns the session; nil for a copy. Of a session that is followed: the last
+    /// known one; nil if none is known, which every epoch differs from.
     package var epoch: Int64?
 
     package init(_ key: SessionKey, at position: HistoryPosition, epoch: Int64? = nil) {
@@ -100,10 +111,16 @@ package struct Change: Sendable, Equatable {
     /// Nil: there is no such session, or it was deleted.
     package var head: SavedHead?
     package var owner: Node?
+    /// Of a session that is followed: counts the changes of its owner.
+    package var epoch: Int64
+    /// The record that is the end of a generation that is followed, while the journal has it.
+    package var end: UInt64?
 
-    package init(head: SavedHead?, owner: Node?) {
+    package init(head: SavedHead?, owner: Node?, epoch: Int64 = 0, end: UInt64? = nil) {
         self.head = head
         self.owner = owner
+        self.epoch = epoch
+        self.end = end
     }
 }
 

@@ -73,6 +73,32 @@ struct ClusterNode {
         }.get()
     }
 
+    func changes(of followed: Storage.Confirmation...) async throws -> [String: Change] {
+        let ownership = try ownership
+        return try await withCheckedContinuation { continuation in
+            ownership.changes(of: followed) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// The records of a generation that has ended.
+    func endedRecords(
+        of session: SessionKey, after number: UInt64, limitBytes: Int = 1 << 20
+    ) async throws -> [HistoryEntry] {
+        let ended = try ownership.endedSessions
+        return try await withCheckedContinuation { continuation in
+            ended.records(
+                of: session, after: HistoryPosition(number), through: .max, limitBytes: limitBytes
+            ) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    func endedSnapshot(of session: SessionKey, at version: UInt64) async throws -> Snapshot? {
+        let ended = try ownership.endedSessions
+        return try await withCheckedContinuation { continuation in
+            ended.snapshot(of: session, at: version) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
     func commit(_ records: HistoryEntry..., epoch: Int64) async -> Verdict {
         await journal.verdict(on: .of(records, epoch: epoch))
     }

@@ -360,6 +360,54 @@ struct OwnershipTests {
         await b.close()
     }
 
+    @Test func `a node that follows sessions learns of records, owners and ends`() async throws {
+        let rig = try Rig()
+        let (a, b) = (try rig.node(1), try rig.node(2))
+        for id in ["same", "gone", "more", "other", "new"] { try await a.create(id, 2) }
+        func here(_ id: String, _ epoch: Int64? = 1) -> Storage.Confirmation {
+            Storage.Confirmation(.of(id), at: HistoryPosition(2), epoch: epoch)
+        }
+        #expect(try await b.changes(of: here("same"), here("other"), here("gone")) == [:])
+        #expect(
+            try await b.changes(of: here("same", nil))["same"]?.owner == a.node,
+            "an unknown epoch is always another one")
+        #expect(await a.commit(.mutation("more", 3), epoch: 1) == .committed)
+        #expect(await a.commit(.deleted("gone", 3), epoch: 1) == .committed)
+        try await a.release(OwnedSession(.of("other"), epoch: 1))
+        let found = try await b.changes(
+            of: here("same"), here("gone"), here("more"), here("other"), here("never"),
+            Storage.Confirmation(.of("new", "g0"), at: HistoryPosition(2), epoch: 1))
+        #expect(found.keys.sorted() == ["gone", "more", "never", "new", "other"])
+        #expect(found["more"]?.head?.end == HistoryEnd(number: 3, version: 3))
+        #expect(found["more"]?.epoch == 1)
+        #expect(found["other"]?.owner == nil)
+        #expect(found["other"]?.epoch == 2)
+        #expect(found["gone"]?.head == nil)
+        #expect(found["gone"]?.end == 3)
+        #expect(found["never"] == Change(head: nil, owner: nil))
+        #expect(found["new"]?.head?.key == .of("new"))
+        await a.close()
+        await b.close()
+    }
+
+    @Test func `the records of an ended session can be read, and no other's`() async throws {
+        let rig = try Rig()
+        let a = try rig.node(1)
+        var batch = Batch.of(HistoryEntry.life("s", 2), epoch: 0)
+        batch.snapshots = [.of("s", 0)]
+        #expect(await a.journal.verdict(on: batch) == .committed)
+        #expect(try await a.endedRecords(of: .of("s"), after: 0) == [])
+        #expect(try await a.endedSnapshot(of: .of("s"), at: 2) == nil)
+        #expect(await a.commit(.deleted("s", 3), epoch: 1) == .committed)
+        #expect(try await a.endedRecords(of: .of("s"), after: 0).map(\.number) == [1, 2, 3])
+        #expect(try await a.endedRecords(of: .of("s"), after: 1).map(\.kind).last == .deleted)
+        #expect(
+            try await a.endedRecords(of: .of("s"), after: 0, limitBytes: 1).map(\.number) == [1])
+        #expect(try await a.endedRecords(of: .of("s", "g0"), after: 0) == [])
+        #expect(try await a.endedSnapshot(of: .of("s"), at: 2)?.version == 0)
+        await a.close()
+    }
+
     @Test func `looks of many sessions are gathered`() async throws {
         let rig = try Rig()
         let a = try rig.node(1)

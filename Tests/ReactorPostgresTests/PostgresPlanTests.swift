@@ -63,6 +63,7 @@ struct PostgresPlanTests {
                 Confirmations.statement,
                 [integer, integers, texts, texts, integers, integers, integers]
             ),
+            (Confirmations.changes, [integers, texts, texts, integers, integers, integers]),
             (Membership.depositions, [integer]),
             (Life.byID, [text]), (Life.snapshotAt, [integer, integer]),
             (Life.runningActions, [integer]), (Life.anyAnswer, [integer]),

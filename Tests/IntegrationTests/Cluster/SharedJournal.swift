@@ -47,6 +47,7 @@ final class SharedJournal: Sendable {
             book.members[node] = nil
             for (session, ownership) in book.sessions where ownership.owner == node {
                 book.sessions[session]?.owner = nil
+                book.sessions[session]?.epoch += 1
             }
         }
     }
@@ -115,6 +116,7 @@ final class SharedJournal: Sendable {
         book.withLock { book in
             for session in sessions where book.owns(session.key.session, node, session.epoch) {
                 book.sessions[session.key.session]?.owner = nil
+                book.sessions[session.key.session]?.epoch += 1
             }
         }
     }
@@ -122,6 +124,13 @@ final class SharedJournal: Sendable {
     fileprivate func isOwned(_ one: Confirmation, by node: Node) -> Bool {
         guard let epoch = one.epoch else { return true }
         return book.withLock { $0.owns(one.key.session, node, epoch) }
+    }
+
+    fileprivate func ownership(of session: String) -> (owner: Node?, epoch: Int64) {
+        book.withLock { book in
+            let ownership = book.sessions[session] ?? Ownership()
+            return (ownership.owner, ownership.epoch)
+        }
     }
 
     fileprivate struct Elsewhere: Error {
@@ -197,12 +206,7 @@ final class NodeJournal: Journal, Ownership {
         Task {
             var changes: [String: Change] = [:]
             for one in expected {
-                let head = await withCheckedContinuation { continuation in
-                    shared.file.archive?.head(of: one.key.session) {
-                        continuation.resume(returning: try? $0.get())
-                    }
-                }
-                let present = head.flatMap { $0.isDeleted ? nil : $0 }
+                let present = await head(of: one.key.session)
                 guard
                     present?.key != one.key || present?.end.position != one.position
                         || !shared.isOwned(one, by: member.node)
@@ -212,6 +216,39 @@ final class NodeJournal: Journal, Ownership {
             }
             answer(.success(changes))
         }
+    }
+
+    private func head(of session: String) async -> SavedHead? {
+        let head = await withCheckedContinuation { continuation in
+            shared.file.archive?.head(of: session) {
+                continuation.resume(returning: try? $0.get())
+            }
+        }
+        return head.flatMap { $0.isDeleted ? nil : $0 }
+    }
+
+    func changes(
+        of followed: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>
+    ) {
+        Task {
+            var changes: [String: Change] = [:]
+            for one in followed {
+                let present = await head(of: one.key.session)
+                let (owner, epoch) = shared.ownership(of: one.key.session)
+                guard
+                    present?.key != one.key || present?.end.position != one.position
+                        || epoch != one.epoch
+                else { continue }
+                changes[one.key.session] = Change(head: present, owner: owner, epoch: epoch)
+            }
+            answer(.success(changes))
+        }
+    }
+
+    /// A file has no records of sessions that have ended.
+    var endedSessions: any HistoryArchive {
+        guard let archive = shared.file.archive else { preconditionFailure("a file has one") }
+        return archive
     }
 
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {}

@@ -18,6 +18,7 @@ final class ScriptedCluster: Sendable {
         var claims = 0
         var refusedMoved = 0
         var commits = 0
+        var keepsEnded = true
     }
 
     let journal: ScriptedJournal
@@ -66,6 +67,13 @@ final class ScriptedCluster: Sendable {
         book.withLock { $0.owners[session]?.owner = node }
     }
 
+    func ownership(of session: String) -> SavedOwnership {
+        book.withLock { book in
+            let present = book.owners[session]
+            return SavedOwnership(owner: present?.owner, epoch: present?.epoch ?? 0)
+        }
+    }
+
     func owner(of session: String) -> Node? { book.withLock { $0.owners[session]?.owner } }
 
     var claims: Int { book.withLock { $0.claims } }
@@ -93,7 +101,10 @@ final class ScriptedCluster: Sendable {
                 if run.after == nil {
                     book.owners[run.key.session] = Ownership(owner: node, epoch: 1)
                 }
-                if run.deleted != nil { book.owners[run.key.session]?.owner = nil }
+                if run.deleted != nil {
+                    book.owners[run.key.session]?.owner = nil
+                    book.owners[run.key.session]?.epoch += 1
+                }
             }
             book.commits += 1
             guard fault == .refusesTheWritten, book.commits.isMultiple(of: 5) else {
@@ -127,6 +138,7 @@ final class ScriptedCluster: Sendable {
         book.withLock { book in
             for session in sessions where book.owns(session.key.session, node, session.epoch) {
                 book.owners[session.key.session]?.owner = nil
+                book.owners[session.key.session]?.epoch += 1
             }
         }
     }
@@ -141,19 +153,54 @@ final class ScriptedCluster: Sendable {
                     one.epoch.map { book.owns(one.key.session, node, $0) } ?? true
                 guard saved?.key != one.key || saved?.end.position != one.position || !isOwned
                 else { continue }
-                var head = saved.map { SavedHead(key: $0.key, reactor: $0.reactor) }
-                if let saved {
-                    head?.owner = saved.owner
-                    head?.end = saved.end
-                    head?.keptAfter = saved.keptAfter
-                    head?.keptVersion = saved.keptVersion
-                }
                 changes[one.key.session] = Change(
-                    head: head, owner: book.owners[one.key.session]?.owner)
+                    head: saved.map(Self.head), owner: book.owners[one.key.session]?.owner)
             }
             return changes
         }
     }
+
+    func changes(of followed: [Confirmation]) -> [String: Change] {
+        book.withLock { book in
+            var changes: [String: Change] = [:]
+            for one in followed {
+                let id = one.key.session
+                guard let saved = saved(id) else {
+                    changes[id] = Change(head: nil, owner: nil)
+                    continue
+                }
+                let ownership = book.owners[id] ?? Ownership(owner: nil, epoch: 0)
+                guard !saved.isDeleted else {
+                    let isKept = saved.key == one.key && book.keepsEnded
+                    changes[id] = Change(
+                        head: nil, owner: nil, epoch: ownership.epoch,
+                        end: isKept ? saved.end.number : nil)
+                    continue
+                }
+                guard
+                    saved.key != one.key || saved.end.position != one.position
+                        || ownership.epoch != one.epoch
+                else { continue }
+                changes[id] = Change(
+                    head: Self.head(saved), owner: ownership.owner, epoch: ownership.epoch)
+            }
+            return changes
+        }
+    }
+
+    private static func head(_ saved: SavedSession) -> SavedHead {
+        var head = SavedHead(key: saved.key, reactor: saved.reactor)
+        head.owner = saved.owner
+        head.end = saved.end
+        head.keptAfter = saved.keptAfter
+        head.keptVersion = saved.keptVersion
+        return head
+    }
+
+    /// Whether the records of ended generations can still be read.
+    var keepsEnded: Bool { book.withLock { $0.keepsEnded } }
+
+    func forgetEnded() { book.withLock { $0.keepsEnded = false } }
 
     private func saved(_ session: String) -> SavedSession? {
         journal.book.withLock { ScriptedJournal.saved(session, $0) }

@@ -86,19 +86,27 @@ extension ScriptedJournal: Archive {
     ) {
         book.withLock { $0.questions += 1 }
         read(.records, answer) { book in
-            var bytes = 0
-            var found: [HistoryEntry] = []
             guard book.ends.isAlive(session) else { return [] }
-            let hidden = book.removed.hiddenThrough(session)
-            for record in book.records
-            where record.key == session && record.position > start && record.number <= last
-                && (hidden.map { record.number > $0 } ?? true)
-            {
-                bytes += record.content.count + record.events.reduce(64) { $0 + $1.data.count }
-                guard found.isEmpty || bytes <= limitBytes else { break }
-                found.append(record)
-            }
-            return found
+            return book.records(of: session, after: start, through: last, limitBytes)
+        }
+    }
+
+    /// The same of a generation that has ended.
+    func endedRecords(
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
+        _ answer: @escaping Answer<[HistoryEntry]>
+    ) {
+        read(.records, answer) { book in
+            guard !book.ends.isAlive(session) else { return [] }
+            return book.records(of: session, after: start, through: last, limitBytes)
+        }
+    }
+
+    func endedSnapshot(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
+    ) {
+        read(.snapshot, answer) { book in
+            book.ends.isAlive(session) ? nil : book.snapshot(of: session, at: version)
         }
     }
 
@@ -106,12 +114,7 @@ extension ScriptedJournal: Archive {
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
     ) {
         read(.snapshot, answer) { book in
-            guard book.ends.isAlive(session) else { return nil }
-            let first = book.removed.cuts[session]?.number ?? 0
-            return book.kept.snapshots.last {
-                $0.session == session.session && $0.generation == session.generation
-                    && $0.version <= version && $0.number >= first
-            }
+            book.ends.isAlive(session) ? book.snapshot(of: session, at: version) : nil
         }
     }
 
@@ -213,6 +216,34 @@ extension ScriptedJournal: Archive {
     /// Removes all records of an ended generation, including its end.
     func forget(_ key: SessionKey) {
         book.withLock { _ = $0.removed.forgotten.insert(key) }
+    }
+}
+
+extension ScriptedJournal.Book {
+    fileprivate func records(
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64,
+        _ limitBytes: Int
+    ) -> [HistoryEntry] {
+        var bytes = 0
+        var found: [HistoryEntry] = []
+        let hidden = removed.hiddenThrough(session)
+        for record in records
+        where record.key == session && record.position > start && record.number <= last
+            && (hidden.map { record.number > $0 } ?? true)
+        {
+            bytes += record.content.count + record.events.reduce(64) { $0 + $1.data.count }
+            guard found.isEmpty || bytes <= limitBytes else { break }
+            found.append(record)
+        }
+        return found
+    }
+
+    fileprivate func snapshot(of session: SessionKey, at version: UInt64) -> Snapshot? {
+        let first = removed.cuts[session]?.number ?? 0
+        return kept.snapshots.last {
+            $0.session == session.session && $0.generation == session.generation
+                && $0.version <= version && $0.number >= first
+        }
     }
 }
 

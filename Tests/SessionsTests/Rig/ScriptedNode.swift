@@ -8,7 +8,7 @@ final class ScriptedNode: Journal {
     typealias Result<Value> = Swift.Result<Value, JournalFailure>
 
     enum Kind: CaseIterable {
-        case commit, read, claim, release, confirm
+        case commit, read, claim, release, confirm, follow
     }
 
     /// A statement that has no result yet. It is carried out at one moment, and its result arrives at a
@@ -174,6 +174,14 @@ extension ScriptedNode: Ownership {
         send(.confirm, answer) { [cluster, node] in cluster.confirm(expected, by: node) }
     }
 
+    func changes(
+        of followed: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>
+    ) {
+        send(.follow, answer) { [cluster] in cluster.changes(of: followed) }
+    }
+
+    var endedSessions: any HistoryArchive { EndedHistories(node: self) }
+
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {
         book.withLock { $0.changed = changed }
     }
@@ -185,7 +193,16 @@ extension ScriptedNode: Archive {
     }
 
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
-        read(answer) { $0.load(session, $1) }
+        read(answer) { [cluster] journal, answer in
+            journal.load(session) { loaded in
+                answer(
+                    loaded.map { saved in
+                        var saved = saved
+                        saved?.ownership = cluster.ownership(of: session)
+                        return saved
+                    })
+            }
+        }
     }
 
     func records(
@@ -214,7 +231,7 @@ extension ScriptedNode: Archive {
     }
 
     /// The scripted journal responds at once.
-    private func read<Value: Sendable>(
+    fileprivate func read<Value: Sendable>(
         _ answer: @escaping Answer<Value>,
         _ ask: @escaping @Sendable (ScriptedJournal, @escaping Answer<Value>) -> Void
     ) {
@@ -224,6 +241,33 @@ extension ScriptedNode: Archive {
             ask(journal) { result in found.withLock { $0 = result } }
             return found.withLock { $0 }
                 ?? .failure(JournalFailure(reason: .unavailable, detail: "no answer"))
+        }
+    }
+}
+
+/// Generations that have ended, while the database has their records.
+private struct EndedHistories: HistoryArchive {
+    let node: ScriptedNode
+
+    func records(
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64,
+        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
+    ) {
+        let cluster = node.cluster
+        node.read(answer) { journal, answer in
+            guard cluster.keepsEnded else { return answer(.success([])) }
+            journal.endedRecords(
+                of: session, after: start, through: last, limitBytes: limitBytes, answer)
+        }
+    }
+
+    func snapshot(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
+    ) {
+        let cluster = node.cluster
+        node.read(answer) { journal, answer in
+            guard cluster.keepsEnded else { return answer(.success(nil)) }
+            journal.endedSnapshot(of: session, at: version, answer)
         }
     }
 }
