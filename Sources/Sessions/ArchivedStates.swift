@@ -19,7 +19,7 @@ struct ArchivedStates {
     ) {
         let key = session.key
         let isEarlier = isPlaced && version > 0
-        session.askArchive { archive, answer in
+        session.askHistory { archive, answer in
             archive.snapshot(of: key, at: isEarlier ? version - 1 : version, answer)
         } then: { snapshot in
             switch snapshot {
@@ -34,10 +34,10 @@ struct ArchivedStates {
     private func rebuild(
         _ version: UInt64, from snapshot: Snapshot?, then act: @escaping (Outcome) -> Void
     ) {
-        guard let machine = session.machine else { return act(.failure(.leftMemory)) }
+        guard session.isAwake || session.isFollowed else { return act(.failure(.leftMemory)) }
         guard let snapshot else { return act(.success(nil)) }
         do throws(RecoveryFault) {
-            let fold = try machine.makeFold(from: snapshot)
+            let fold = try session.makeFold(from: snapshot)
             let state = ArchivedState(fold: fold, number: version == 0 ? 0 : snapshot.number)
             advance(state, after: HistoryPosition(snapshot.number), to: version, then: act)
         } catch {
@@ -69,7 +69,7 @@ struct ArchivedStates {
     ) {
         guard state.fold.version < version else { return act(.success(state)) }
         let (key, last) = (session.key, session.history.committed.number)
-        session.askArchive { archive, answer in
+        session.askHistory { archive, answer in
             archive.records(
                 of: key, after: position, through: last, limitBytes: 262_144, answer)
         } then: { records in
@@ -86,6 +86,19 @@ struct ArchivedStates {
                     act(.success(nil))
                 }
             }
+        }
+    }
+
+    /// The `stateVersion` of the program that has written the mutation behind this version; nil if the
+    /// journal does not say.
+    func stateVersion(
+        behind version: UInt64, then act: @escaping (Result<Int?, JournalFailure>) -> Void
+    ) {
+        let key = session.key
+        session.askHistory { archive, answer in
+            archive.snapshot(of: key, at: version, answer)
+        } then: { snapshot in
+            act(snapshot.map { $0?.stateVersion })
         }
     }
 

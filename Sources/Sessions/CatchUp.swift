@@ -31,6 +31,10 @@ final class CatchUp {
     private var startTries = 0
     private var isReading = false
     private var isOver = false
+    /// Whether the session, which is followed, was known to have ended when the journal was read.
+    private var readsEnded = false
+    /// Readers at the same position that wait for this one's slice of states.
+    private var others: [CatchUp] = []
 
     /// Precedent: a socket's send buffer holds a few hundred KB; more bytes would wait in memory.
     private static let sliceBytes = 65_536
@@ -64,6 +68,18 @@ final class CatchUp {
         guard !isOver else { return }
         isOver = true
         session.endArchiveRead()
+        // One of them is the next to read.
+        for other in takeOthers() { session.table.background.append { other.readAgain() } }
+    }
+
+    private func takeOthers() -> [CatchUp] {
+        defer { others = [] }
+        return others
+    }
+
+    private func readAgain() {
+        isReading = false
+        if mayContinue() { proceed() }
     }
 
     /// Continues after all bytes are written: joins the stream if it covers the next entry, else reads
@@ -79,7 +95,7 @@ final class CatchUp {
     /// connection ends: without a machine a state would be shown as no bytes.
     private func mayContinue() -> Bool {
         guard !isOver else { return false }
-        if !session.isAwake { abandon() }
+        if !session.isAwake, !session.isFollowed || session.hasEnded { abandon() }
         return !isOver
     }
 
@@ -109,9 +125,28 @@ final class CatchUp {
 
     /// The journal does not have the next record.
     private func fallBehind() {
+        guard let following = persistence.following else { return loseTrack() }
+        guard !following.isOver else { return readsEnded ? loseTrack() : proceed() }
+        // A session that has ended, or has another generation, has no records either.
+        let present = JournalGap(after: reached, question: session.table.followed?.questions ?? 0)
+        let gap = subscriber.gap.flatMap { $0.after == reached ? $0 : nil } ?? present
+        subscriber.gap = gap
+        if following.confirms(gap) { loseTrack() } else { wait() }
+    }
+
+    private func loseTrack() {
         end()
         subscriber.fallBehind(after: nil)
         subscriber.advance()
+    }
+
+    /// Continues with the journal's next answer about the sessions that are followed.
+    private func wait() {
+        // Without an id the client begins anew.
+        guard !needsID else { return abandon() }
+        end()
+        persistence.following?.hasWaiting = true
+        subscriber.fallBehind(after: reached)
     }
 
     private func abandon() {
@@ -124,18 +159,20 @@ final class CatchUp {
     /// Reads the next slice, or waits for another reader that is reading it.
     private func read(through last: UInt64) {
         isReading = true
+        readsEnded = session.isOver
         let (session, key) = (session, session.key)
         let place = CatchUpCache.Key(
-            selection: selection, reached: reached, passed: passed, isFromStart: isAtStart)
-        // Framing a state depends on the states before it, which differ between readers.
-        let isShared = !selection.readsStates
+            selection: selection, reached: reached, passed: passed, isFromStart: isAtStart,
+            isOver: readsEnded)
+        // The readers of a followed session are at one position. Elsewhere there are few that read states.
+        let isShared = !selection.readsStates || session.isFollowed
         if isShared {
             if let slice = persistence.slices[place] {
                 return session.table.background.append { [self] in receive(slice) }
             }
             guard persistence.slices.wait(for: place, self) else { return }
         }
-        session.table.ask { [needed, passed] archive, answer in
+        session.askHistory { [needed, passed] archive, answer in
             archive.records(
                 of: key, after: max(needed, passed), through: last,
                 limitBytes: Self.sliceBytes, answer)
@@ -145,6 +182,7 @@ final class CatchUp {
                     if let shown = shown(of: result) { show(shown) }
                 }
             }
+            guard !selection.readsStates else { return showStates(result, at: place) }
             // The first reader that still exists frames the slice for all.
             for reader in persistence.slices.removeWaiting(for: place) {
                 guard let slice = persistence.slices[place] ?? reader.frame(result) else {
@@ -160,9 +198,24 @@ final class CatchUp {
         }
     }
 
+    /// The first reader that still exists frames a slice of states for all that wait for it.
+    private func showStates(
+        _ result: Result<[HistoryEntry], JournalFailure>, at place: CatchUpCache.Key
+    ) {
+        let readers = persistence.slices.removeWaiting(for: place)
+        session.table.background.append {
+            let present = readers.filter { !$0.isOver }
+            guard let first = present.first else { return }
+            first.others += present.dropFirst()
+            if let shown = first.shown(of: result) { first.show(shown) }
+        }
+    }
+
     private func receive(_ slice: CatchUpCache.Slice) {
         isReading = false
         guard mayContinue() else { return }
+        // That of another reader.
+        fold = nil
         reached = slice.reached
         isAtStart = false
         send(slice.framed)
@@ -189,7 +242,8 @@ final class CatchUp {
         // here, it would be shown twice.
         let end = session.committedPosition(for: selection)
         let known = Array(shown.prefix { $0.position <= end })
-        if isAtStart, !begins(with: known.first) {
+        // A session that is followed and has no records may have ended.
+        if isAtStart, !known.isEmpty || !session.isFollowed, !begins(with: known.first) {
             proceed()
             return nil
         }
@@ -222,6 +276,9 @@ final class CatchUp {
         guard mayContinue() else { return nil }
         switch result {
         case .success(let value): return value
+        case .failure where session.isFollowed && !session.isOver:
+            wait()
+            return nil
         case .failure(let failure):
             session.report(.unreadable(failure.detail))
             abandon()
@@ -232,15 +289,38 @@ final class CatchUp {
     // MARK: Showing
 
     private func show(_ entries: [HistoryEntry]) {
-        guard fold == nil else { return frameAndSend(entries) }
+        guard fold == nil else { return check(entries) }
         let first = entries[0]
         rebuildState(first.kind == .mutation ? first.version - 1 : first.version) {
-            $0.frameAndSend(entries)
+            $0.check(entries, isFresh: true)
+        }
+    }
+
+    /// Shows the entries if the program that has written the first has also written the last. Among
+    /// several nodes another program may continue a session at any time.
+    ///
+    /// Invariant: each program begins with a snapshot, and none is older than the one before. So the
+    /// newest snapshot before a mutation has its form.
+    ///
+    /// - Parameter isFresh: whether the state was rebuilt for the first entry.
+    private func check(_ entries: [HistoryEntry], isFresh: Bool = false) {
+        guard session.table.hasOwners, let fold,
+            let last = entries.last(where: { $0.kind == .mutation }),
+            !isFresh || last.version > fold.version + 1
+        else { return frameAndSend(entries) }
+        isReading = true
+        ArchivedStates(session: session).stateVersion(behind: last.version - 1) { [self] result in
+            guard let found = receive(result) else { return }
+            guard let found else { return fallBehind() }
+            if found == fold.stateVersion { frameAndSend(entries) } else { loseTrack() }
         }
     }
 
     private func frameAndSend(_ entries: [HistoryEntry]) {
-        if let framed = frame(entries) { send(framed) }
+        guard let framed = frame(entries) else { return }
+        let slice = CatchUpCache.Slice(framed: framed, reached: reached)
+        for other in takeOthers() { session.table.background.append { other.receive(slice) } }
+        send(framed)
     }
 
     private func send(_ framed: [UInt8]) {

@@ -7,7 +7,7 @@ internal import Storage
 final class CyclerFold<C: ActionCycler>: StateFold where C.State: Codable {
     private(set) var state: C.State
     private(set) var version: UInt64 = 0
-    private var stateVersion = C.stateVersion
+    private(set) var stateVersion = C.stateVersion
     private let initial: C.State
 
     init(_ initial: C.State, from snapshot: Snapshot?) throws(RecoveryFault) {

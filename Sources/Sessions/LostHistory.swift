@@ -32,10 +32,13 @@ struct LostHistory {
         }
         // A session whose creation was under way is here no more.
         guard table.sessions.contains(session) else { return }
-        if works || !session.streams.isEmpty { table.losses.append(session.id) }
+        // A followed session is read again, and not claimed; one that has ended keeps its end.
+        guard !session.isOver else { return }
+        let isFollowed = session.isFollowed
+        if !isFollowed, works || !session.streams.isEmpty { table.losses.append(session.id) }
         guard !session.streams.isEmpty else { return table.forget(session) }
-        session.persistence?.isVoid = true
-        for stream in session.streams.all { stream.strand() }
+        session.strandReaders()
+        if isFollowed { table.followed?.loadState(of: session) }
     }
 
     // MARK: Loading again

@@ -29,6 +29,8 @@ final class PersistenceState {
     /// Whether the journal has lost history of this generation. The session never wakes again: only its
     /// subscribers are left, which wait for the next generation.
     var isVoid = false
+    /// Nil unless the session is followed.
+    var following: Following?
     /// The table's tick when the session was last used.
     var lastUse: UInt64 = 0
     /// The place in the table's ``IdleSessions``; nil while the session is asleep.
@@ -50,6 +52,12 @@ final class PersistenceState {
         hasStoredAnswers = saved.hasStoredAnswers
         epoch = saved.epoch
         hasCommitted = false
+    }
+
+    /// Takes the values of a session that is followed, and of which the journal has more.
+    func advance(to head: SavedHead) {
+        keptAfter = head.keptAfter
+        keptVersion = head.keptVersion
     }
 
     // MARK: Snapshots

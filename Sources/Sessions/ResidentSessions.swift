@@ -19,7 +19,12 @@ struct ResidentSessions {
 
     func contains(_ session: Session) -> Bool { byID[session.id] === session }
 
-    mutating func insert(_ session: Session) { byID[session.id] = session }
+    mutating func insert(_ session: Session) {
+        if let earlier = byID.updateValue(session, forKey: session.id), earlier.isAsleep {
+            asleepCount -= 1
+        }
+        if session.isAsleep { asleepCount += 1 }
+    }
 
     /// - Returns: whether the session was here.
     mutating func remove(_ session: Session) -> Bool {

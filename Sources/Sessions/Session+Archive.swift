@@ -21,6 +21,17 @@ extension Session {
         }
     }
 
+    /// Reads the session's records or snapshots, also of a followed session that has ended. Otherwise the
+    /// same as ``askArchive(_:then:)``.
+    func askHistory<Value: Sendable>(
+        _ question: (any HistoryArchive, @escaping ArchiveAnswer<Value>) -> Void,
+        then act: @escaping (Result<Value, JournalFailure>) -> Void
+    ) {
+        let isOver = persistence?.following?.isOver ?? false
+        let ended = isOver ? table.journal.ownership?.endedSessions : nil
+        askArchive({ archive, answer in question(ended ?? archive, answer) }, then: act)
+    }
+
     /// Replies to a request whose answer was read from the archive. The answer depends on no
     /// uncommitted step and waits for none.
     func answerReader(_ token: UInt64, _ content: Reply.Content) {

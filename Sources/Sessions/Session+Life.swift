@@ -22,6 +22,12 @@ extension Session {
         }
     }
 
+    /// Whether another node decides, or nobody, and subscribers are here.
+    var isFollowed: Bool { persistence?.following != nil }
+
+    /// Whether a followed session has ended elsewhere.
+    var isOver: Bool { persistence?.following?.isOver ?? false }
+
     /// Whether records and notes may be added.
     var mayDecide: Bool {
         switch life {

@@ -78,7 +78,7 @@ extension Session {
 
     /// Reports a failure that has no record. A session that is being restored has reported it before.
     private func reportUnrecorded(_ place: String, _ error: String) {
-        guard !isAsleep else { return }
+        guard isAwake || hasEnded else { return }
         report(.failed(place: place, error: error))
     }
 

@@ -30,7 +30,8 @@ package final class Session {
         /// The machine is being made. Failures meanwhile are recorded if the session is new.
         case starting(isNew: Bool)
         case awake(any Machine)
-        /// Another node decides, or nobody: this is the state that the journal had when it was read.
+        /// Another node decides, or nobody: this is the state that the journal had when it was read. The
+        /// session counts as asleep.
         case copy(any Machine)
         /// The end is decided and not committed yet.
         case ending(any Machine)
@@ -40,8 +41,8 @@ package final class Session {
 
         var isAsleep: Bool {
             switch self {
-            case .starting, .asleep: true
-            case .awake, .copy, .ending, .ended: false
+            case .starting, .copy, .asleep: true
+            case .awake, .ending, .ended: false
             }
         }
     }
@@ -99,19 +100,25 @@ package final class Session {
     }
 
     /// Restores a session of which only the subscribers are in memory.
-    func wake(_ saved: SavedSession) throws(RecoveryFault) {
-        try restore(saved, isNew: false)
+    ///
+    /// - Parameter isCopy: whether the session is followed; otherwise it decides from now on.
+    func wake(_ saved: SavedSession, isCopy: Bool = false) throws(RecoveryFault) {
+        let wasFollowed = isFollowed
+        try restore(saved, isNew: false, isCopy: isCopy)
         persistence?.wake(saved)
-        // Records may have been committed after a commit that was reported as failed: the subscribers
-        // have not got them.
+        if isCopy { persistence?.epoch = 0 } else { endFollowing() }
+        // Records may have been committed after a commit that was reported as failed, or by another
+        // node: the subscribers have not got them.
         for stream in streams.all {
             let end = committedPosition(for: stream.selection)
-            guard stream.framedThrough < end else { continue }
-            if stream.selection.readsStates {
+            let isBehind = stream.framedThrough < end
+            // The journal's records are framed for each reader, so the stream has not seen their states.
+            if stream.selection.readsStates, isBehind || wasFollowed {
                 stream.showsPart(of: state(at: history.committed.number))
             }
-            stream.restart(at: end)
+            if isBehind { stream.restart(at: end) }
         }
+        if wasFollowed || isCopy { advanceWaiting() }
     }
 
     private func restore(_ saved: SavedSession?, isNew: Bool, isCopy: Bool = false)

@@ -31,6 +31,7 @@ package struct SessionCounts: Sendable {
     package var batches = SizeHistogram()
     package var claims = ClaimCounts()
     package var reads = ReadCounts()
+    package var followed = FollowCounts()
     /// Sessions that this node owns; 0 for a journal without owners.
     package var owned = 0
 
@@ -49,6 +50,7 @@ package struct SessionCounts: Sendable {
         batches.add(other.batches)
         claims.add(other.claims)
         reads.add(other.reads)
+        followed.add(other.followed)
         owned += other.owned
     }
 }
@@ -81,6 +83,7 @@ extension SessionTable {
             counts.claims = claims.counts
             counts.owned = awakeCount
             counts.reads = reads?.counts ?? ReadCounts()
+            counts.followed = followed?.counts ?? FollowCounts()
         }
         return counts
     }

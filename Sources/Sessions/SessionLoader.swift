@@ -70,8 +70,8 @@ struct SessionLoader {
         case .success(.nothing): return insert(id, .success(nil))
         case .success(.ended): return insertEnded(id)
         case .success(.elsewhere(let node, let traits)):
-            // Its events come from there. The subscribers reconnect, at any node.
-            table.asleep(id)?.abandonReaders()
+            // The subscribers reconnect, unless they get the events from the journal.
+            abandonReaders(of: id)
             return .elsewhere(claims.member(node), traits)
         case .success(.owned(let saved)):
             // The lease may have ended since the claim.
@@ -84,9 +84,15 @@ struct SessionLoader {
     }
 
     private func insertEnded(_ id: SessionID) -> SessionLookup {
-        table.asleep(id)?.abandonReaders()
+        abandonReaders(of: id)
         table.rememberEnded(id)
         return .ended
+    }
+
+    /// Disconnects the subscribers of a session that is asleep and not followed.
+    private func abandonReaders(of id: SessionID) {
+        guard let session = table.asleep(id), !session.isFollowed else { return }
+        session.abandonReaders()
     }
 
     /// Makes the session that the journal has a session of the table.
@@ -96,7 +102,7 @@ struct SessionLoader {
         switch result {
         case .failure(let failure): return .unreadable(failure)
         case .success(nil):
-            table.asleep(id)?.abandonReaders()
+            abandonReaders(of: id)
             return .nothing
         case .success(let saved?):
             guard !saved.isDeleted else { return insertEnded(id) }
@@ -120,13 +126,7 @@ struct SessionLoader {
         case .success(let saved?):
             guard !saved.isDeleted else { return .ended }
             do throws(RecoveryFault) {
-                guard let registration = table.absent.registration(saved.reactor) else {
-                    throw .notHosted(saved.reactor)
-                }
-                return .session(
-                    try Session(
-                        id, registration, Generation(saved: saved.key), table, saved: saved,
-                        isNew: false, isCopy: true))
+                return .session(try make(id, saved, isCopy: true))
             } catch {
                 return .quarantined(error)
             }
@@ -136,6 +136,7 @@ struct SessionLoader {
     private func restore(
         _ id: SessionID, _ saved: SavedSession
     ) throws(RecoveryFault) -> Session {
+        if let over = table.asleep(id), over.isOver { table.forget(over) }
         let earlier = table.asleep(id)
         if let session = earlier, !session.isVoid {
             guard session.generation.text != saved.key.generation else {
@@ -149,7 +150,7 @@ struct SessionLoader {
                     throw error
                 }
             }
-            session.abandonReaders()
+            if session.isFollowed { session.strandReaders() } else { session.abandonReaders() }
         }
         do {
             let session = try make(id, saved)
@@ -164,13 +165,40 @@ struct SessionLoader {
         }
     }
 
+    /// Makes a session followed, or brings one that is followed to what the journal has. Its state stays
+    /// in memory until ``Session/endOpening()``.
+    ///
+    /// - Parameter asked: When it was read.
+    func follow(
+        _ id: SessionID, _ saved: SavedSession, asked: Int64
+    ) throws(RecoveryFault) -> Session {
+        // Its subscribers get its end.
+        if let over = table.asleep(id), over.isOver { table.forget(over) }
+        let earlier = table.asleep(id)
+        if let earlier, !earlier.isVoid {
+            if earlier.generation.text == saved.key.generation {
+                earlier.beginFollowing(asked: asked)
+                try earlier.wake(saved, isCopy: true)
+                return earlier
+            }
+            earlier.strandReaders()
+        }
+        let session = try make(id, saved, isCopy: true)
+        session.beginFollowing(asked: asked)
+        if let earlier { table.forget(earlier) }
+        table.sessions.insert(session)
+        if let earlier { session.takeReaders(of: earlier) }
+        return session
+    }
+
     private func make(
-        _ id: SessionID, _ saved: SavedSession
+        _ id: SessionID, _ saved: SavedSession, isCopy: Bool = false
     ) throws(RecoveryFault) -> Session {
         guard let registration = table.absent.registration(saved.reactor) else {
             throw .notHosted(saved.reactor)
         }
         let generation = try Generation(saved: saved.key)
-        return try Session(id, registration, generation, table, saved: saved, isNew: false)
+        return try Session(
+            id, registration, generation, table, saved: saved, isNew: false, isCopy: isCopy)
     }
 }

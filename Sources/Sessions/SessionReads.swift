@@ -301,7 +301,7 @@ extension SessionTable {
 
     /// The session if its state is in memory.
     fileprivate func readable(_ id: SessionID) -> Session? {
-        sessions[id].flatMap { $0.isAwake ? $0 : nil }
+        sessions[id].flatMap { $0.isAwake && !$0.isAsleep ? $0 : nil }
     }
 
     /// Milliseconds since the session was confirmed to be the newest.

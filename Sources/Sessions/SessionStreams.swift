@@ -61,8 +61,10 @@ extension Session {
 
     /// Opens a stream. The answer has the subscriber and the opening bytes.
     package func subscribe(_ request: SubscriptionRequest) {
-        guard isRunning else { return answer(content(absence), request.token) }
-        table.eviction.recordUse(of: self)
+        guard isRunning || isFollowed && isReadable else {
+            return answer(content(absence), request.token)
+        }
+        if isRunning { table.eviction.recordUse(of: self) }
         if request.selection.log { keepNotes() }
         StreamOpener(session: self).subscribe(request)
     }
@@ -107,7 +109,9 @@ extension Session {
         let rest = streams.removing(stream)
         guard rest.all.count < streams.all.count else { return }
         streams = rest
-        if isAsleep, streams.isEmpty { table.forget(self) }
+        // While subscribers are being added to a followed session, others of them may have left.
+        let isOpening = persistence?.following?.isOpening ?? false
+        if isAsleep, streams.isEmpty, !isOpening { table.forget(self) }
     }
 
     // MARK: Positions

@@ -29,6 +29,8 @@ package final class SessionTable {
     let claims: SessionClaims?
     /// The same.
     let reads: SessionReads?
+    /// The same.
+    let followed: FollowedSessions?
     /// Reads of the journal by streams.
     let background: BackgroundQueue
     /// The subscriptions for streams of several sessions.
@@ -48,6 +50,7 @@ package final class SessionTable {
         commits = CommitPipeline(journal, limits, hop: hop)
         claims = journal.ownership.map(SessionClaims.init)
         reads = journal.ownership.map(SessionReads.init)
+        followed = journal.ownership.map(FollowedSessions.init)
         background = BackgroundQueue { _ = hop { $0.background.run() } }
         relays = StreamRelays(hop: hop)
         journal.watchHistory { _ in _ = hop { LostHistory(table: $0).forget() } }
@@ -158,6 +161,10 @@ package final class SessionTable {
         var randomness = SystemRandomNumberGenerator()
         let generation = Generation(using: &randomness)
         let session = try Session(id, registration, generation, self, saved: saved, isNew: true)
+        // Subscribers of an earlier generation that has just ended elsewhere: they connect again.
+        if claims != nil, let earlier = asleep(id) {
+            if earlier.isOver { forget(earlier) } else { earlier.abandonReaders() }
+        }
         sessions.insert(session)
         if claims != nil { session.persistence?.confirmed = uptime }
         session.create(for: token, owner: owner)
@@ -175,7 +182,10 @@ package final class SessionTable {
     // MARK: Leaving memory
 
     /// Removes a session that the journal has.
-    func forget(_ session: Session) { _ = sessions.remove(session) }
+    func forget(_ session: Session) {
+        _ = sessions.remove(session)
+        followed?.remove(session)
+    }
 
     /// Removes a session that has ended, or that was never created because its first commit failed.
     ///
@@ -229,9 +239,9 @@ package final class SessionTable {
     /// The sessions that this node owns. It examines every session.
     package var owned: [OwnedSession] {
         sessions.all.compactMap { session in
-            guard session.isAwake, let epoch = session.persistence?.epoch, epoch > 0 else {
-                return nil
-            }
+            guard session.isAwake, !session.isAsleep, let epoch = session.persistence?.epoch,
+                epoch > 0
+            else { return nil }
             return OwnedSession(session.key, epoch: epoch)
         }
     }
@@ -257,7 +267,7 @@ package final class SessionTable {
 
     /// Removes a session from memory that another node owns, or may own.
     func depose(_ session: Session) {
-        guard session.isAwake else { return }
+        guard session.isAwake, !session.isAsleep else { return }
         FailedCommit(session: session, failure: .moved(session.key), isVerdict: false).depose()
     }
 
@@ -268,6 +278,7 @@ package final class SessionTable {
         commits.commit(in: self)
         claims?.flush(in: self)
         reads?.flush(in: self)
+        followed?.flush(in: self)
     }
 
     /// Takes the snapshots that are missing, before the process ends. Calls `act` when the journal has
@@ -296,6 +307,7 @@ package final class SessionTable {
         operations.removeAll()
         claims?.removeAll()
         reads?.removeAll()
+        followed?.removeAll()
         losses.removeAll()
         background.removeAll()
         relays.removeAll()

@@ -234,6 +234,9 @@ final class SharedStream {
         snapshot = nil
     }
 
+    /// Releases the snapshot block.
+    func dropSnapshot() { snapshot = nil }
+
     /// The session was loaded into memory again, at this position. Only the journal has the events
     /// between.
     func restart(at position: HistoryPosition) {

@@ -7,6 +7,9 @@ package protocol StateFold: AnyObject {
     /// The number of mutations so far.
     var version: UInt64 { get }
 
+    /// The `stateVersion` of the records that it can apply.
+    var stateVersion: Int { get }
+
     /// Applies a record of the kind `mutation`.
     func apply(_ record: HistoryEntry) throws(RecoveryFault)
 
@@ -80,7 +83,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     private let reactor: R
     private(set) var state: R.State
     private(set) var version: UInt64
-    private let stateVersion: Int
+    let stateVersion: Int
     private var hasFailedTransform = false
 
     /// - Parameter snapshot: the state to begin with; nil: the initial state.

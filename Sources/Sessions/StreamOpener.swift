@@ -44,10 +44,11 @@ struct StreamOpener {
         case .after(let text):
             switch session.resumption(text, request.selection) {
             case .success(let position): after = position
+            case .failure(let reason)
+            where reason.mayBeOther && session.table.hasOwners && session.isRunning
+                && !request.isConfirmed:
+                return confirm(request)
             case .failure(let reason):
-                guard request.isConfirmed || !reason.mayBeOther || !session.table.hasOwners else {
-                    return confirm(request)
-                }
                 wantsSnapshot = true
                 session.table.subscribers.countReset(reason)
                 opening.block = resetBlock(reason, request.selection, present)
@@ -69,14 +70,31 @@ struct StreamOpener {
         finish(request, subscriber, opening, wantsSnapshot, at: after, snapshot)
     }
 
-    /// Opens a stream whose position may be another owner's, once the journal has said that it is not: behind
-    /// the steps that are decided by then, since the position may be that of a commit on its way.
+    /// Another node may own the session by now, and have reached the position: the journal knows.
     private func confirm(_ request: SubscriptionRequest) {
-        var request = request
-        request.isConfirmed = true
-        session.confirm(for: request.token) { [session, request] in
-            StreamOpener(session: session).subscribe(request)
+        let (session, table) = (session, session.table)
+        table.read(session.id, .confirmed) { found, _ in
+            switch found {
+            case .session(let present) where present === session:
+                var request = request
+                request.isConfirmed = true
+                session.subscribe(request)
+            case .unreadable(let failure):
+                table.output.reply(session.content(.unreadable(failure)), to: request.token)
+            default:
+                table.findForStream(session.id) { openElsewhere(request, $0) }
+            }
         }
+    }
+
+    /// Opens a stream of a session that this node does not own any more.
+    private func openElsewhere(_ request: SubscriptionRequest, _ found: SessionLookup) {
+        guard case .session(let present) = found, present.key == session.key else {
+            // The client connects again.
+            let content = session.content(.failed(.leftMemory))
+            return session.table.output.reply(content, to: request.token)
+        }
+        present.subscribe(request)
     }
 
     /// The reply if the session may have no further subscriber of this selection.

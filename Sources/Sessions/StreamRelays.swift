@@ -88,9 +88,7 @@ package final class StreamRelays {
 
     private func open(_ key: RelayKey, in table: SessionTable) {
         guard let relay = byKey[key] else { return }
-        let found = table.find(relay.request.session)
-        guard case .notInMemory = found else { return open(relay, found) }
-        table.wake(relay.request.session) { [self] found in
+        table.findForStream(relay.request.session) { [self] found in
             // The stream may have ended meanwhile.
             if byKey[key] != nil { open(relay, found) }
         }

@@ -34,6 +34,8 @@ package final class Subscriber {
     /// Bytes to write first: the rest of the opening, of a slice of the journal, or of the event that
     /// was partly written when the reader fell behind. Storage is shared where possible.
     private var unsent: ArraySlice<UInt8> = []
+    /// The record that the journal did not have when it was read, of a session that is followed.
+    var gap: JournalGap?
     /// The index in `stream.subscribers`.
     var index = 0
     /// The index in the loop's ``SubscriberTally``.
@@ -58,6 +60,16 @@ package final class Subscriber {
     var isAtRest: Bool { hasAll && !isBlocked && unsent.isEmpty }
 
     var isLive: Bool { if case .live = state { true } else { false } }
+
+    /// Whether ``advance()`` is to be called when the session's state is in memory, or when the journal
+    /// has answered.
+    var isWaiting: Bool {
+        guard !isBlocked else { return false }
+        return switch state {
+        case .behind, .displaced: true
+        case .live, .catchingUp, .stranded, .draining, .ended: false
+        }
+    }
 
     /// Adds the subscriber to the numbers of its loop.
     func count(in readers: inout SessionCounts.Readers) {
@@ -171,7 +183,8 @@ package final class Subscriber {
     ///
     /// - Parameter opening: bytes to write first.
     func join(at offset: Int, _ opening: StreamOpening?) {
-        state = .live(offset)
+        // A followed session may have ended meanwhile.
+        state = stream.ending == nil ? .live(offset) : .draining(offset)
         if let opening, !send(opening) { return }
         advance()
     }
@@ -199,6 +212,21 @@ package final class Subscriber {
         advance()
     }
 
+    /// The session has ended elsewhere, and the stream has its `end` event.
+    ///
+    /// - Parameter isKept: whether the journal has the events before it.
+    func endElsewhere(isKept: Bool) {
+        switch state {
+        case .catchingUp where isKept, .behind(after: _?) where isKept: break
+        case .catchingUp(let catchUp):
+            catchUp.end()
+            state = .behind(after: nil)
+        case .live, .behind, .stranded, .displaced: state = .behind(after: nil)
+        case .draining, .ended: break
+        }
+        if isWaiting { advance() }
+    }
+
     /// The history of the session is void: nothing more of it is written but what is in `unsent`, which
     /// ends with a whole event.
     func strand() {
@@ -219,9 +247,9 @@ package final class Subscriber {
     ///
     /// - Returns: whether to continue writing.
     private func resync(after position: HistoryPosition?) -> Bool {
-        guard let position, let session, session.persistence != nil, stream.ending == nil else {
-            return reset(.trimmed)
-        }
+        guard let position, let session, session.persistence != nil,
+            stream.ending == nil || session.isFollowed
+        else { return reset(.trimmed) }
         // The position may have the part of a record's last event. The record has no more events for
         // this stream, so none is skipped.
         catchUp(after: position, of: session)
@@ -242,7 +270,11 @@ package final class Subscriber {
         guard let session else { return false }
         // Without a state in memory there is no snapshot for the reset.
         guard session.isAwake else {
-            abandon()
+            if session.isFollowed {
+                session.table.followed?.loadState(of: session)
+            } else {
+                abandon()
+            }
             return false
         }
         state = .live(stream.end)
@@ -251,6 +283,7 @@ package final class Subscriber {
 
     private func finish() {
         leave()
+        if stream.isUnused { session?.removeStream(stream) }
         output.finish(self)
     }
 

@@ -98,6 +98,65 @@ struct ClusterProcessTests {
         }
     }
 
+    /// A session of the server that was asked, wherever its home is.
+    private func session(ownedBy server: ServerProcess) async throws -> SessionHandle {
+        let created = try await server.client().post("/v1/sessions", #"{"reactor":"alerts"}"#)
+        guard created.status == 201, let id = try created.json["id"]?.string,
+            let position = try created.json["position"]?.string
+        else { throw UnexpectedAnswer(response: created) }
+        return SessionHandle(client: server.client(), id: id, created: position)
+    }
+
+    @Test func `streams at another node than the owner lose and double nothing when it is killed`()
+        async throws
+    {
+        try await withNodes { nodes in
+            let owner = try await nodes.start()
+            let other = try await nodes.start()
+            let session = try await session(ownedBy: owner)
+            let pulses = try await session.on(other).open("pulses?after=\(session.created)")
+            let states = try await session.on(other).follow("states")
+            for number in 0..<10 {
+                let server = number.isMultiple(of: 2) ? owner : other
+                #expect(
+                    try await postUntilAccepted(session, on: server, key: "\(number)")
+                        == number + 1)
+            }
+            // The last ones are not read yet.
+            #expect(try await pulses.next(5).map(\.data) == (0..<5).map { "\"\($0)\"" })
+            try await owner.murder()
+            for number in 10..<20 {
+                #expect(
+                    try await postUntilAccepted(session, on: other, key: "\(number)")
+                        == number + 1)
+            }
+            #expect(try await pulses.next(15).map(\.data) == (5..<20).map { "\"\($0)\"" })
+            let shown = try await states.next(20)
+            #expect(shown.map(\.id) == (1...20).map { "\(session.generation).\($0)" })
+            #expect(shown.allSatisfy { $0.name == "state" })
+            try await other.murder()
+        }
+    }
+
+    @Test func `streams at another node show the last events before the end`() async throws {
+        try await withNodes { nodes in
+            let owner = try await nodes.start()
+            let other = try await nodes.start()
+            let session = try await session(ownedBy: owner)
+            let pulses = try await session.on(other).follow("pulses")
+            let states = try await session.on(other).follow("states")
+            for key in ["a", "b", "c"] {
+                _ = try await postUntilAccepted(session, on: owner, key: key)
+            }
+            #expect(try await owner.client().delete(session.path).status == 204)
+            let events = try await pulses.rest()
+            #expect(events.map(\.data).prefix(3) == [#""a""#, #""b""#, #""c""#])
+            #expect(events.map(\.name).suffix(1) == ["end"] && events.count == 4)
+            #expect(try await states.rest().map(\.name) == ["state", "state", "state", "end"])
+            for server in [owner, other] { try await server.murder() }
+        }
+    }
+
     @Test func `a paused owner is deposed, and notices it`() async throws {
         try await withNodes { nodes in
             let owner = try await nodes.start()

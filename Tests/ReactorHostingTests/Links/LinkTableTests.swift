@@ -163,5 +163,28 @@ private struct TwoMembers: Ownership {
         answer(.success([:]))
     }
 
+    func changes(
+        of followed: [Storage.Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>
+    ) {
+        answer(.success([:]))
+    }
+
+    var endedSessions: any HistoryArchive { NoHistories() }
+
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {}
+}
+
+private struct NoHistories: HistoryArchive {
+    func records(
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
+        _ answer: @escaping Answer<[HistoryEntry]>
+    ) {
+        answer(.success([]))
+    }
+
+    func snapshot(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
+    ) {
+        answer(.success(nil))
+    }
 }

@@ -75,14 +75,17 @@ struct UnreachedPositionTests {
     // MARK: Streams
 
     @Test(arguments: [true, false])
-    func `a stream behind a record of the next owner gets no reset`(isSameGeneration: Bool) throws {
+    func `a stream behind a record of the next owner follows that one`(
+        isSameGeneration: Bool
+    ) throws {
         let (rigs, session) = try two()
         let start = isSameGeneration ? position(session, 1) : "zzzzzzzz.4"
         let token = rigs[0].subscribe(session, .allPulses, .after(start))
         rigs.settle()
-        #expect(rigs[0].line(token) == "failed moved v0 n0")
-        #expect(rigs[0].table.counts.resets == [:])
-        #expect(!rigs[0].output.isStreaming(token))
+        #expect(rigs[0].output.isStreaming(token))
+        let events = rigs[0].transcript(token).events
+        #expect(events.map(\.name) == (isSameGeneration ? [] : ["reset", "snapshot"]))
+        #expect(isSameGeneration || events.first?.data == #"{"reason":"generation"}"#)
     }
 
     @Test func `a stream behind what nobody has reached gets a reset`() throws {

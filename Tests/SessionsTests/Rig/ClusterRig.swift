@@ -13,11 +13,19 @@ struct ClusterRig {
         _ count: Int, _ registrations: [Registration], isImmediate: Bool = true,
         hasFence: Bool = true
     ) {
+        self.init(
+            hosting: Array(repeating: registrations, count: count), isImmediate: isImmediate,
+            hasFence: hasFence)
+    }
+
+    /// - Parameter hosted: What each node hosts.
+    init(hosting hosted: [[Registration]], isImmediate: Bool = true, hasFence: Bool = true) {
         cluster = ScriptedCluster(hasFence: hasFence)
         nodes = []
         rigs = []
-        for number in 1...count {
-            let node = ScriptedNode(Int64(number), of: cluster, isImmediate: isImmediate)
+        for registrations in hosted {
+            let number = Int64(nodes.count + 1)
+            let node = ScriptedNode(number, of: cluster, isImmediate: isImmediate)
             nodes.append(node)
             rigs.append(Rig(node: node, registrations: registrations, snapshotEvery: 4))
         }
@@ -73,6 +81,37 @@ struct ClusterRig {
         let token = try rigs[index].post(body, to: session)
         settle()
         return rigs[index].line(token)
+    }
+
+    /// Opens a stream at a node that need not own the session.
+    func stream(
+        _ id: String, at index: Int, _ selection: Selection = .allPulses,
+        _ start: SubscriptionRequest.Start = .snapshot, capacity: Int? = nil
+    ) throws -> UInt64 {
+        let token = try request(id, at: index, selection, start, capacity: capacity)
+        settle()
+        return token
+    }
+
+    /// The same before the journal has answered.
+    func request(
+        _ id: String, at index: Int, _ selection: Selection = .allPulses,
+        _ start: SubscriptionRequest.Start = .snapshot, capacity: Int? = nil
+    ) throws -> UInt64 {
+        let (rig, name) = (rigs[index], try #require(SessionID(id)))
+        let token = rig.nextToken()
+        rig.table.findForStream(name) { found in
+            guard case .session(let session) = found else { return }
+            rig.subscribe(session, selection, start, capacity: capacity, for: token)
+        }
+        return token
+    }
+
+    /// A quarter of a second is over: the node looks at the sessions that it follows.
+    func look(at index: Int) {
+        rigs[index].clock.uptime += 250
+        rigs[index].table.askForChanges()
+        settle()
     }
 
     /// The lease of the node is over, by the database's clock alone.

@@ -114,7 +114,7 @@ struct Reader {
     }
 
     /// The index of the first event after this position.
-    private static func place(after id: String, in events: [Heard]) -> Int? {
+    static func place(after id: String, in events: [Heard]) -> Int? {
         guard let seen = Position(id) else { return nil }
         return events.firstIndex { event in
             guard let position = Position(event.id) else { return false }
@@ -127,7 +127,7 @@ struct Reader {
     }
 
     /// The id of a first block that has no other field.
-    private static func primed(_ bytes: [UInt8]) -> String? {
+    static func primed(_ bytes: [UInt8]) -> String? {
         let text = String(decoding: StreamBody(bytes).content, as: UTF8.self)
         guard text.hasPrefix("id: "), let end = text.firstRange(of: "\n\n") else { return nil }
         return String(text[..<end.lowerBound].dropFirst(4))

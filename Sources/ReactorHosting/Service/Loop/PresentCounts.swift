@@ -59,6 +59,10 @@ struct PresentCounts: Sendable {
         text.gauge(
             "owned_sessions", "Sessions that this node owns, of a journal with several nodes.",
             sessions.owned)
+        text.gauge(
+            "followed_sessions",
+            "Sessions that have subscribers here and that other nodes own, or none.",
+            sessions.followed.sessions)
         text.gauge("links", "Links to other nodes and from them.", links)
         text.gauges(
             "effects_running", "Running steps of effects, by reactor.", "reactor",
@@ -81,6 +85,13 @@ struct PresentCounts: Sendable {
         text.counter(
             "unconfirmed_reads", "Reads that were answered without, with an age.",
             sessions.reads.unconfirmed)
+        text.counter(
+            "follow_questions", "Questions to the journal which followed sessions have changed.",
+            sessions.followed.questions)
+        text.counter(
+            "unconfirmed_streams",
+            "Streams that were closed because the journal did not answer for ten seconds.",
+            sessions.followed.unconfirmed)
         forwards.write(to: &text)
         text.counter("link_bytes", "Bytes sent to other nodes.", linkBytes)
         text.histogram(

@@ -43,7 +43,7 @@ final class ServerLoop: LoopHandler {
         sessions.output = self
         service.watch.add(index, loop.passes, sessions.presentWork)
         setTick()
-        if sessions.hasOwners { setLateReads() }
+        if sessions.hasOwners { setQuarter() }
         resources.links = makeLinks()
     }
 
@@ -112,15 +112,16 @@ final class ServerLoop: LoopHandler {
 
     private static let tick: UInt64 = 0
     private static let eviction: UInt64 = 1
-    private static let lateReads: UInt64 = 3
+    private static let quarter: UInt64 = 3
 
     /// Evicts some idle sessions, or trims the heap.
     func timerReached(_ token: UInt64) {
         if token == HeapTrimmer.timer { return resources.heap.timerReached() }
         if token == LinkTimer.token { return linkTimerReached() }
-        if token == Self.lateReads {
+        if token == Self.quarter {
             sessions.answerLateReads()
-            return setLateReads()
+            sessions.askForChanges()
+            return setQuarter()
         }
         let areMore: Bool
         if token == Self.tick {
@@ -140,9 +141,11 @@ final class ServerLoop: LoopHandler {
         }
     }
 
-    private func setLateReads() {
-        resources.table.setTimer(
-            token: Self.lateReads, at: resources.now + .milliseconds(250))
+    /// All loops at the same moment, so that their questions to the journal become one.
+    private func setQuarter() {
+        let quarter: Int64 = 250_000_000
+        let rest = quarter - resources.now.nanoseconds % quarter
+        resources.table.setTimer(token: Self.quarter, at: resources.now + .nanoseconds(rest))
     }
 
     private func setTick() {

@@ -123,17 +123,20 @@ enum RequestDispatcher {
         let sessions = connection.loop.sessions
         if sessions.hasOwners, endpoint.onlyReads(request) {
             let freshness = Freshness(cacheControl: request.head.text(of: .cacheControl))
-            return try park(&request, endpoint, session, connection, freshness)
+            return try park(&request, endpoint, session, connection, .copy(freshness))
         }
         let found = sessions.find(session)
         if case .notInMemory = found, endpoint.loadsSession {
+            if endpoint.wantsStream(request) {
+                return try park(&request, endpoint, session, connection, .stream)
+            }
             if let way = connection.loop.links?.way, endpoint.isForwarded,
                 connection.linkPart == nil, let member = way.destination(of: session)
             {
                 return RequestForwarder.begin(
                     &request, endpoint, for: session, to: member, on: connection)
             }
-            return try park(&request, endpoint, session, connection)
+            return try park(&request, endpoint, session, connection, .owned)
         }
         connection.keep(request, of: endpoint, for: session)
         let target = SessionTarget(id: session, found: found, access: request.access)
@@ -142,10 +145,19 @@ enum RequestDispatcher {
         }
     }
 
-    /// - Parameter freshness: nil: the request is for the session itself, which is loaded.
+    /// The form in which a request needs its session.
+    private enum Need {
+        /// The session itself, which decides.
+        case owned
+        /// Its state, perhaps as a copy.
+        case copy(Freshness)
+        /// Its events, perhaps from the journal.
+        case stream
+    }
+
     private static func park(
         _ request: inout Request, _ endpoint: any SessionEndpoint.Type, _ session: SessionID,
-        _ connection: HTTPConnection, _ freshness: Freshness? = nil
+        _ connection: HTTPConnection, _ need: Need
     ) throws(Problem) {
         let loop = connection.loop
         guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
@@ -170,10 +182,10 @@ enum RequestDispatcher {
                     on: connection)
             }
         }
-        if let freshness {
-            loop.sessions.read(session, freshness, then: respond)
-        } else {
-            loop.sessions.wake(session) { respond($0, .none) }
+        switch need {
+        case .owned: loop.sessions.wake(session) { respond($0, .none) }
+        case .copy(let freshness): loop.sessions.read(session, freshness, then: respond)
+        case .stream: loop.sessions.findForStream(session) { respond($0, .none) }
         }
     }
 

@@ -1,0 +1,301 @@
+internal import Cluster
+internal import DequeModule
+internal import Storage
+
+/// The sessions of a loop that have subscribers here and that other nodes decide on, or nobody. Exists
+/// only if several nodes write to the journal.
+///
+/// Design: the journal is asked four times a second, with one question for all of them, which have new
+/// records, an end, or another generation or owner. A stream begins with a load of its session, so it
+/// shows what the journal had at a moment after its request, and a position beyond that is ahead.
+///
+/// Following claims nothing. A session whose owner is gone is claimed, since its effects and sources
+/// would rest. The subscribers stay, at this node or at another one that has claimed it.
+///
+/// Bounds: a followed session has a subscriber, and no state in memory; it is forgotten with its last
+/// subscriber.
+final class FollowedSessions {
+    /// A read of a session that is not followed yet, or whose state is needed.
+    private final class Load {
+        let id: SessionID
+        /// When it was sent, and the number of loads that were sent until then.
+        var asked: Int64 = 0
+        var number: UInt64 = 0
+        /// Whether a claim has shown that another node owns the session, or that it has no room here.
+        var isClaimed = false
+        /// Streams that wait for it.
+        var acts: [(SessionLookup) -> Void] = []
+
+        init(_ id: SessionID) { self.id = id }
+
+        /// Responds to the streams, which subscribe at once.
+        func respond(_ found: SessionLookup) {
+            let waiting = acts
+            acts = []
+            for act in waiting { act(found) }
+        }
+    }
+
+    private let ownership: any Ownership
+    private var byID: [SessionID: Session] = [:]
+    /// Loads that are not sent, by session. One that is sent may be older than a later request.
+    private var unsent: [SessionID: Load] = [:]
+    /// The same, the oldest first.
+    private var waiting: Deque<Load> = []
+    private var loadsUnderWay = 0
+    private var loads: UInt64 = 0
+    private var isAsking = false
+    /// The number of questions that were sent.
+    private(set) var questions: UInt64 = 0
+    /// Subscribers that were disconnected because the journal did not answer.
+    private var unconfirmed: UInt64 = 0
+
+    /// A state may be large: not all that are read are in memory at the same time.
+    private static let loadLimit = 64
+    /// The time after which a stream is closed that nothing has confirmed, in milliseconds.
+    private static let confirmationLimit: Int64 = 10_000
+
+    init(_ ownership: any Ownership) { self.ownership = ownership }
+
+    var counts: FollowCounts {
+        FollowCounts(sessions: byID.count, questions: questions, unconfirmed: unconfirmed)
+    }
+
+    func remove(_ session: Session) {
+        if byID[session.id] === session { byID[session.id] = nil }
+    }
+
+    func removeAll() {
+        byID = [:]
+        unsent = [:]
+        waiting = []
+    }
+
+    // MARK: Loads
+
+    /// Loads a session for a stream. Calls `act` later, on the loop of the table; the state is in memory
+    /// until it returns.
+    func open(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
+        load(id).acts.append(act)
+    }
+
+    /// Loads a session whose subscribers need its state.
+    @discardableResult
+    private func load(_ id: SessionID) -> Load {
+        if let load = unsent[id] { return load }
+        let load = Load(id)
+        unsent[id] = load
+        waiting.append(load)
+        return load
+    }
+
+    /// A subscriber of the session needs the present state.
+    func loadState(of session: Session) {
+        session.persistence?.following?.hasWaiting = true
+        load(session.id)
+    }
+
+    /// Sends the loads of this round. Called once a round.
+    func flush(in table: SessionTable) {
+        while loadsUnderWay < Self.loadLimit, let load = waiting.popFirst() {
+            unsent[load.id] = nil
+            loadsUnderWay += 1
+            loads += 1
+            (load.asked, load.number) = (table.uptime, loads)
+            table.ask { archive, answer in
+                archive.load(load.id.text, answer)
+            } then: { [unowned table] result in
+                self.loadsUnderWay -= 1
+                self.loaded(load, result, in: table)
+            }
+        }
+    }
+
+    private func loaded(
+        _ load: Load, _ result: Result<SavedSession?, JournalFailure>, in table: SessionTable
+    ) {
+        // A claim may have been faster.
+        if let found = table.present(load.id) { return load.respond(found) }
+        switch result {
+        case .failure(.historyLost): repeatLoad(load)
+        case .failure(let failure): load.respond(.unreadable(failure))
+        case .success(nil): load.respond(.nothing)
+        // The next question shows the end to those that follow the session.
+        case .success(let saved?) where saved.isDeleted: load.respond(.ended)
+        case .success(let saved?): follow(load, saved, in: table)
+        }
+    }
+
+    private func repeatLoad(_ load: Load, isClaimed: Bool = false) {
+        let next = self.load(load.id)
+        next.acts += load.acts
+        next.isClaimed = next.isClaimed || isClaimed || load.isClaimed
+    }
+
+    private func follow(_ load: Load, _ saved: SavedSession, in table: SessionTable) {
+        let earlier = table.asleep(load.id)
+        if let earlier, isOutdated(load, saved, at: earlier) { return repeatLoad(load) }
+        // Nobody may have waited for it but subscribers that have left.
+        guard earlier != nil || !load.acts.isEmpty else { return }
+        if !load.isClaimed, !load.acts.isEmpty, needsClaim(saved, table.uptime) {
+            return claim(load, in: table)
+        }
+        do throws(RecoveryFault) {
+            let session = try SessionLoader(table: table).follow(load.id, saved, asked: load.asked)
+            byID[load.id] = session
+            session.persistence?.following?.loaded(saved, by: load.number)
+            load.respond(.session(session))
+            session.endOpening()
+        } catch {
+            // The subscribers connect again, and get the reason then.
+            earlier?.abandonReaders()
+            load.respond(.quarantined(error))
+        }
+    }
+
+    /// Whether the session was read before the last answer of the journal about it.
+    private func isOutdated(_ load: Load, _ saved: SavedSession, at present: Session) -> Bool {
+        guard present.key == saved.key else {
+            return load.number < (present.persistence?.following?.firstLoad ?? 0)
+        }
+        return present.isVoid || saved.end.position < present.history.committed.position
+    }
+
+    private func needsClaim(_ saved: SavedSession, _ now: Int64) -> Bool {
+        var following = Following(confirmed: now)
+        following.loaded(saved, by: loads)
+        return following.need(ownership.members, now) == .claim
+    }
+
+    /// The streams of a session whose owner is gone begin at this node, if it becomes the owner.
+    private func claim(_ load: Load, in table: SessionTable) {
+        SessionLoader(table: table).load(load.id) { found in
+            switch found {
+            case .elsewhere, .noRoom: self.repeatLoad(load, isClaimed: true)
+            case .session, .ended, .nothing, .notInMemory, .quarantined, .unreadable:
+                load.respond(found)
+            }
+        }
+    }
+
+    // MARK: Questions
+
+    /// Asks the journal what has changed. Called four times a second.
+    func ask(in table: SessionTable) {
+        let now = table.uptime
+        for session in Array(byID.values) { look(at: session, now, in: table) }
+        let asked = byID.values.filter { !$0.isVoid }
+        guard !isAsking, !asked.isEmpty else { return }
+        isAsking = true
+        questions += 1
+        let expected = asked.map { session in
+            Confirmation(
+                session.key, at: session.history.committed.position,
+                epoch: session.persistence?.following?.epoch)
+        }
+        let (hop, bound) = (table.services.hop, LoopBound((sessions: asked, at: now)))
+        let losses = table.losses.count
+        ownership.changes(of: expected) { result in
+            _ = hop { table in
+                let asked = bound.open(on: table)
+                table.followed?.answered(
+                    asked.sessions, table.losses.count == losses ? result : .failure(.historyLost),
+                    askedAt: asked.at, in: table)
+            }
+        }
+    }
+
+    private func look(at session: Session, _ now: Int64, in table: SessionTable) {
+        guard let following = session.persistence?.following else { return remove(session) }
+        if now - following.confirmed >= Self.confirmationLimit {
+            unconfirmed += UInt64(session.streams.subscriberCount)
+            session.abandonReaders()
+        } else if session.isVoid {
+            load(session.id)
+        } else {
+            meetNeed(of: session, following, now, in: table)
+        }
+    }
+
+    private func answered(
+        _ sessions: [Session], _ result: Result<[String: Change], JournalFailure>,
+        askedAt moment: Int64, in table: SessionTable
+    ) {
+        isAsking = false
+        guard case .success(let changes) = result else { return }
+        for session in sessions {
+            guard byID[session.id] === session, !session.isVoid else { continue }
+            session.persistence?.following?.confirmed = moment
+            session.persistence?.following?.answered = questions
+            if let change = changes[session.id.text] { receive(change, of: session, in: table) }
+            let following = session.persistence?.following
+            if following?.hasWaiting ?? false { session.advanceWaiting() }
+        }
+    }
+
+    private func receive(_ change: Change, of session: Session, in table: SessionTable) {
+        guard let head = change.head else {
+            remove(session)
+            table.rememberEnded(session.id)
+            return session.endElsewhere(at: change.end)
+        }
+        guard head.key == session.key else {
+            // The session was deleted and created again, or history was lost.
+            session.strandReaders()
+            load(session.id)
+            return
+        }
+        session.advance(to: head)
+        session.persistence?.following?.setOwner(change.owner, epoch: change.epoch)
+        guard let following = session.persistence?.following else { return }
+        meetNeed(of: session, following, table.uptime, in: table)
+    }
+
+    /// Claims a session whose owner is gone. Reading wakes nobody, but the end of an owner does.
+    private func meetNeed(
+        of session: Session, _ following: Following, _ now: Int64, in table: SessionTable
+    ) {
+        guard !table.operations.isLoading(session.id) else { return }
+        switch following.need(ownership.members, now) {
+        case .nothing: break
+        case .load: load(session.id)
+        case .claim:
+            session.persistence?.following?.claimed = now
+            SessionLoader(table: table).load(session.id) { [weak session] found in
+                guard case .elsewhere(let member, _) = found else { return }
+                session?.persistence?.following?.setOwner(member.node)
+            }
+        }
+    }
+}
+
+/// The followed sessions of a loop.
+package struct FollowCounts: Sendable, Equatable {
+    /// The present number.
+    package var sessions = 0
+    /// Questions to the journal which of them have changed.
+    package var questions: UInt64 = 0
+    /// Subscribers that were disconnected because the journal has not answered for ten seconds.
+    package var unconfirmed: UInt64 = 0
+
+    package mutating func add(_ other: FollowCounts) {
+        sessions += other.sessions
+        questions += other.questions
+        unconfirmed += other.unconfirmed
+    }
+}
+
+extension SessionTable {
+    /// Finds a session for a stream. Calls `act` later, on this loop, or at once if the session is in
+    /// memory. Among several nodes nothing is claimed: the session is followed if this node does not own
+    /// it, and `act` has to subscribe before it returns.
+    package func findForStream(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
+        if let found = present(id) { return act(found) }
+        guard let followed else { return wake(id, then: act) }
+        followed.open(id, then: act)
+    }
+
+    /// Asks the journal what has become of the sessions that are followed. Called four times a second if
+    /// ``hasOwners``.
+    package func askForChanges() { followed?.ask(in: self) }
+}

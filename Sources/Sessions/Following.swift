@@ -1,0 +1,79 @@
+internal import Cluster
+internal import Storage
+
+/// The knowledge of this node about a session that it follows.
+struct Following {
+    /// Counts the changes of the session's owner; nil until the journal was asked for it.
+    private(set) var epoch: Int64?
+    /// The node that owned the session in that epoch; nil: none.
+    private(set) var owner: Node?
+    /// Whether the effects of actions were running when the session was last loaded; nil: the owner
+    /// has changed since then.
+    var hasRunning: Bool?
+    /// The number of the load with which this generation was found; 0 before that.
+    private(set) var firstLoad: UInt64 = 0
+    /// When a question was sent that the journal has answered, by ``LoopServices/uptime``.
+    var confirmed: Int64
+    /// The number of the last question that the journal has answered.
+    var answered: UInt64 = 0
+    /// When the session was last claimed, because its owner is gone.
+    var claimed: Int64?
+    /// Whether the state is in memory, for new subscribers.
+    var isOpening = true
+    /// Whether a subscriber waits for the journal.
+    var hasWaiting = false
+    /// Whether the session has ended. Its subscribers get the last events.
+    var isOver = false
+
+    init(confirmed: Int64) { self.confirmed = confirmed }
+
+    /// Whether this subscriber's gap stands in the journal's answers, too. Otherwise the session may have
+    /// ended, so that its records are read in another way.
+    func confirms(_ gap: JournalGap) -> Bool { isOver || answered > gap.question }
+
+    mutating func setOwner(_ node: Node?, epoch: Int64) {
+        guard let present = self.epoch else {
+            (self.epoch, owner) = (epoch, node)
+            return
+        }
+        guard epoch > present else { return }
+        (self.epoch, owner, hasRunning) = (epoch, node, nil)
+    }
+
+    /// Takes the values of a session that was loaded.
+    ///
+    /// - Parameter load: the number of the load.
+    mutating func loaded(_ saved: SavedSession, by load: UInt64) {
+        if firstLoad == 0 { firstLoad = load }
+        if let ownership = saved.ownership { setOwner(ownership.owner, epoch: ownership.epoch) }
+        hasRunning = !saved.running.isEmpty
+    }
+
+    /// Records the owner that a claim has met.
+    mutating func setOwner(_ node: Node) { owner = node }
+
+    /// The next step for the session, so that its effects and sources do not rest for ever.
+    func need(_ members: Members, _ now: Int64) -> Need {
+        guard epoch != nil, !isOver, members.isHeard else { return .nothing }
+        if let claimed, now - claimed < Self.claimPause { return .nothing }
+        if let owner, owner != members.own.node { return members[owner] == nil ? .claim : .nothing }
+        switch hasRunning {
+        case nil: return .load
+        case true?: return .claim
+        case false?: return .nothing
+        }
+    }
+
+    enum Need { case nothing, load, claim }
+
+    /// The time between two claims of one session.
+    private static let claimPause: Int64 = 1_000
+}
+
+/// A record that a read of the journal has not found.
+struct JournalGap {
+    /// The record comes next after this position.
+    let after: HistoryPosition
+    /// The number of the last question that was sent before the read ended.
+    let question: UInt64
+}

@@ -1,0 +1,85 @@
+internal import Storage
+
+// A session that another node decides on, or nobody, and that has subscribers here.
+//
+// Design: only the subscribers are in memory, as in a session that is asleep. When the journal has new
+// records, every subscriber falls behind and catches up (``CatchUp``); so there is one code that frames
+// what the journal has. The state is in memory only while subscribers are added.
+extension Session {
+    /// - Parameter asked: When the session was read, by ``LoopServices/uptime``.
+    func beginFollowing(asked: Int64) {
+        guard let persistence else { return }
+        var following = persistence.following ?? Following(confirmed: asked)
+        following.confirmed = max(following.confirmed, asked)
+        following.isOpening = true
+        persistence.following = following
+        persistence.epoch = 0
+    }
+
+    /// This node decides on the session from now on. The subscribers stay.
+    func endFollowing() {
+        guard isFollowed else { return }
+        persistence?.following = nil
+        table.followed?.remove(self)
+    }
+
+    /// New subscribers were added: the state leaves memory.
+    func endOpening() {
+        guard case .copy = life else { return }
+        leaveMemory()
+        for stream in streams.all { stream.dropSnapshot() }
+        persistence?.following?.isOpening = false
+        if streams.isEmpty { table.forget(self) }
+    }
+
+    /// The journal has more of the session: the subscribers read it.
+    func advance(to head: SavedHead) {
+        guard head.end.position > history.committed.position else { return }
+        persistence?.advance(to: head)
+        showJournal(through: head.end)
+    }
+
+    private func showJournal(through end: HistoryEnd) {
+        history.restart(at: end, keepsNotes: keepsRecords)
+        for stream in streams.all {
+            let position = committedPosition(for: stream.selection)
+            if stream.framedThrough < position { stream.restart(at: position) }
+        }
+    }
+
+    /// The session has ended elsewhere. The subscribers get the events before its end, and then `end`.
+    ///
+    /// - Parameter end: the record that is the end; nil: the journal has the last records no longer, and
+    ///   the subscribers get a `reset` before `end`.
+    func endElsewhere(at end: UInt64?) {
+        let isKept = end.map { $0 > history.committed.number } ?? false
+        persistence?.following?.isOver = true
+        if isKept, let end {
+            showJournal(through: HistoryEnd(number: end, version: history.committed.version))
+        }
+        for stream in streams.all {
+            stream.appendEnd(position, scratch: &table.buffers.scratch)
+            for subscriber in stream.subscribers { subscriber.endElsewhere(isKept: isKept) }
+        }
+    }
+
+    /// The session has another generation: the subscribers wait until that is loaded.
+    func strandReaders() {
+        persistence?.isVoid = true
+        for stream in streams.all { stream.strand() }
+    }
+
+    /// Continues the subscribers that have waited for the journal or for the state.
+    func advanceWaiting() {
+        persistence?.following?.hasWaiting = false
+        for stream in streams.all {
+            for subscriber in stream.subscribers where subscriber.isWaiting { subscriber.advance() }
+        }
+    }
+
+    /// Begins to rebuild a state of the session.
+    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
+        guard let machine else { return try registration.makeFold(snapshot) }
+        return try machine.makeFold(from: snapshot)
+    }
+}

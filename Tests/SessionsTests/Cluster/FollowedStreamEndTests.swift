@@ -1,0 +1,167 @@
+import Cluster
+import Storage
+import Testing
+
+@testable import Sessions
+
+@Suite("ADR-0051 — the ends of streams at any node", .timeLimit(.minutes(15)))
+struct FollowedStreamEndTests: FollowedStreams {
+    @Test func `the last events come before the end`() throws {
+        let (rigs, session) = try two()
+        var tokens: [(there: UInt64, here: UInt64)] = []
+        for selection in try Self.selections() {
+            let there = rigs[0].subscribe(session, selection)
+            tokens.append((there, try rigs.stream("s", at: 1, selection)))
+        }
+        for body in Self.bodies { _ = try rigs.post(body, to: session, at: 0) }
+        _ = rigs[0].end(session)
+        rigs.settle()
+        rigs.look(at: 1)
+        for (there, here) in tokens {
+            #expect(rigs[1].lines(here) == rigs[0].lines(there))
+            #expect(rigs[1].lines(here).last?.hasPrefix("end ") == true)
+            #expect(!rigs[1].output.isStreaming(here))
+        }
+        #expect(rigs[1].table.count == 0)
+        #expect(rigs[1].table.counts.followed.sessions == 0)
+    }
+
+    // If missing records meant that they were trimmed: `reset` with `trimmed`.
+    @Test func `a session that ends while its records are read shows them`() throws {
+        let (rigs, session) = try two()
+        let there = rigs[0].subscribe(session)
+        let here = try rigs.stream("s", at: 1)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        rigs.nodes[1].setImmediate(false)
+        rigs[1].table.askForChanges()
+        rigs.nodes[1].carryOut(0)
+        rigs.nodes[1].deliver(0)
+        rigs.run()
+        _ = rigs[0].end(session)
+        rigs.run()
+        rigs.settle()
+        #expect(names(rigs[1], here) == ["snapshot"])
+        rigs.look(at: 1)
+        #expect(rigs[1].lines(here) == rigs[0].lines(there))
+        #expect(names(rigs[1], here) == ["snapshot", "a", "end"])
+    }
+
+    @Test func `an end whose last events are gone is no silent one`() throws {
+        let (rigs, session) = try two()
+        let tokens = try Self.selections().map { try rigs.stream("s", at: 1, $0) }
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        _ = rigs[0].end(session)
+        rigs.settle()
+        rigs.cluster.forgetEnded()
+        rigs.look(at: 1)
+        for token in tokens {
+            #expect(names(rigs[1], token).suffix(2) == ["reset", "end"])
+            #expect(!rigs[1].output.isStreaming(token))
+        }
+        #expect(rigs[1].table.count == 0)
+    }
+
+    @Test func `a session that is created again resets its readers`() throws {
+        let (rigs, session) = try two()
+        let token = try rigs.stream("s", at: 1)
+        _ = rigs[0].end(session)
+        rigs.settle()
+        let again = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        rigs.look(at: 1)
+        _ = try rigs.post(Post.set(7), to: again, at: 0)
+        rigs.look(at: 1)
+        let events = rigs[1].transcript(token).events
+        #expect(events.map(\.name) == ["snapshot", "reset", "snapshot", "a"])
+        #expect(events[1].data.contains("generation"))
+        #expect(rigs[1].table.counts.followed.sessions == 1)
+    }
+
+    @Test func `a session that this node creates again disconnects its readers`() throws {
+        let (rigs, session) = try two()
+        let token = try rigs.stream("s", at: 1)
+        _ = rigs[0].end(session)
+        rigs.settle()
+        let again = try rigs[1].create("s", .ledger())
+        rigs.settle()
+        #expect(!rigs[1].output.isStreaming(token))
+        #expect(rigs[1].table.count == 1 && rigs[1].table.awakeCount == 1)
+        #expect(again.isRunning)
+    }
+
+    @Test func `after a loss of history the readers are reset, and nothing is claimed`() throws {
+        let (rigs, session) = try two()
+        let token = try rigs.stream("s", at: 1)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        rigs.look(at: 1)
+        rigs.cluster.journal.loseHistory(0)
+        rigs.settle()
+        let events = rigs[1].transcript(token).events
+        #expect(events.map(\.name) == ["snapshot", "a", "reset", "snapshot"])
+        #expect(events[2].data.contains("generation"))
+        #expect(rigs[1].output.isStreaming(token))
+        #expect(rigs.nodes[1].counts[.claim] == nil)
+    }
+
+    // MARK: Without the journal
+
+    @Test func `a stream that nothing confirms for ten seconds is closed`() throws {
+        let (rigs, session) = try two()
+        let token = try rigs.stream("s", at: 1)
+        rigs.look(at: 1)
+        rigs.nodes[1].setImmediate(false)
+        for _ in 0..<39 {
+            rigs[1].clock.uptime += 250
+            rigs[1].table.askForChanges()
+            rigs.run()
+        }
+        #expect(rigs[1].output.isStreaming(token))
+        #expect(rigs.nodes[1].waitingCount == 1, "a question that has no answer is not repeated")
+        rigs[1].clock.uptime += 250
+        rigs[1].table.askForChanges()
+        #expect(!rigs[1].output.isStreaming(token))
+        #expect(rigs[1].table.count == 0)
+        #expect(rigs[1].table.counts.followed.unconfirmed == 1)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        #expect(names(rigs[1], token) == ["snapshot"])
+    }
+
+    @Test func `a read that fails delays the events`() throws {
+        let (rigs, session) = try two()
+        let tokens = try Self.selections().map { ($0, try rigs.stream("s", at: 1, $0)) }
+        for body in Self.bodies { _ = try rigs.post(body, to: session, at: 0) }
+        rigs.nodes[1].setImmediate(false)
+        rigs[1].table.askForChanges()
+        rigs.nodes[1].carryOut(0)
+        rigs.nodes[1].deliver(0)
+        rigs.run()
+        while rigs.nodes[1].waitingCount > 0 {
+            rigs.nodes[1].carryOut(0, failing: .unavailable)
+            rigs.nodes[1].deliver(0)
+            rigs.run()
+        }
+        rigs.look(at: 1)
+        check(rigs[1], tokens, against: try Truth(rigs.cluster.journal.all, of: session))
+    }
+
+    @Test func `a session is forgotten with its last subscriber`() throws {
+        let (rigs, _) = try two()
+        let tokens = [try rigs.stream("s", at: 1), try rigs.stream("s", at: 1, .allStates)]
+        for token in tokens {
+            #expect(rigs[1].table.count == 1)
+            rigs[1].output.disconnect(token)
+        }
+        #expect(rigs[1].table.count == 0)
+        #expect(rigs[1].table.counts.asleep == 0)
+        rigs.look(at: 1)
+        #expect(rigs.nodes[1].counts[.follow] == nil, "there is nothing to ask for")
+    }
+
+    @Test func `the limit of subscribers holds`() throws {
+        let (rigs, _) = try two()
+        rigs[1].table.limits.subscribers = 1
+        _ = try rigs.stream("s", at: 1)
+        let second = try rigs.stream("s", at: 1)
+        #expect(rigs[1].line(second).hasPrefix("tooManySubscribers 1"))
+    }
+}

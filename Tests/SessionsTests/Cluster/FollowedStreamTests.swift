@@ -1,0 +1,320 @@
+import Cluster
+import Reactors
+import Storage
+import Testing
+
+@testable import Sessions
+
+@Suite("ADR-0051 — any node serves a stream", .timeLimit(.minutes(15)))
+struct FollowedStreamTests: FollowedStreams {
+    @Test func `a node that does not own the session shows the owner's events`() throws {
+        let (rigs, session) = try two()
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        var tokens: [(there: UInt64, here: UInt64)] = []
+        for selection in try Self.selections() {
+            let there = rigs[0].subscribe(session, selection)
+            tokens.append((there, try rigs.stream("s", at: 1, selection)))
+        }
+        for body in Self.bodies {
+            _ = try rigs.post(body, to: session, at: 0)
+            rigs.look(at: 1)
+        }
+        for (there, here) in tokens {
+            #expect(rigs[1].lines(here) == rigs[0].lines(there))
+            #expect(rigs[1].lines(here).count > 1)
+        }
+        #expect(rigs.nodes[1].counts[.claim] == nil)
+        #expect(rigs[1].table.awakeCount == 0)
+        #expect(rigs[1].table.counts.asleep == 1)
+        #expect(rigs[1].table.counts.followed.sessions == 1)
+    }
+
+    @Test func `one question is for all sessions`() throws {
+        let (rigs, session) = try two()
+        for number in 0..<5 { try rigs[0].create("s\(number)", .ledger()) }
+        rigs.settle()
+        for number in 0..<5 { _ = try rigs.stream("s\(number)", at: 1) }
+        let token = try rigs.stream("s", at: 1)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        let before = rigs.nodes[1].counts[.read] ?? 0
+        rigs.look(at: 1)
+        #expect(rigs.nodes[1].counts[.follow] == 1)
+        #expect(rigs.nodes[1].counts[.read] == before + 1, "only one session has changed")
+        #expect(names(rigs[1], token) == ["snapshot", "a"])
+        for _ in 0..<3 { rigs.look(at: 1) }
+        #expect(rigs.nodes[1].counts[.read] == before + 1)
+    }
+
+    @Test func `readers of states at one position share what is read`() throws {
+        let (rigs, session) = try two()
+        let there = rigs[0].subscribe(session, .allStates)
+        let tokens = try (0..<20).map { _ in try rigs.stream("s", at: 1, .allStates) }
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        let before = rigs.nodes[1].counts[.read] ?? 0
+        rigs.look(at: 1)
+        #expect((rigs.nodes[1].counts[.read] ?? 0) - before < 5)
+        for token in tokens { #expect(rigs[1].lines(token) == rigs[0].lines(there)) }
+        // Those that did not read know nothing of the state, and continue all the same.
+        rigs[1].output.disconnect(tokens[0])
+        _ = try rigs.post(Post.both(2, 3), to: session, at: 0)
+        rigs.look(at: 1)
+        for token in tokens.dropFirst() { #expect(rigs[1].lines(token) == rigs[0].lines(there)) }
+    }
+
+    @Test func `readers of states continue when the one that reads has left`() throws {
+        let (rigs, session) = try two()
+        let there = rigs[0].subscribe(session, .allStates)
+        let tokens = try (0..<3).map { _ in try rigs.stream("s", at: 1, .allStates) }
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        rigs.nodes[1].setImmediate(false)
+        rigs[1].table.askForChanges()
+        rigs.run()
+        // The records, and then the state before them.
+        for _ in 0..<2 {
+            rigs.nodes[1].carryOut(0)
+            rigs.nodes[1].deliver(0)
+            rigs.run()
+        }
+        #expect(rigs.nodes[1].waitingCount == 1)
+        rigs[1].output.disconnect(tokens[0])
+        rigs.settle()
+        for token in tokens.dropFirst() { #expect(rigs[1].lines(token) == rigs[0].lines(there)) }
+    }
+
+    // MARK: Positions
+
+    // Without a look at the journal for each stream: `reset` with `ahead`.
+    @Test func `a position that this node has not reached is not ahead`() throws {
+        let (rigs, session) = try two()
+        let first = try rigs.stream("s", at: 1)
+        let there = rigs[0].subscribe(session)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        let id = rigs[0].transcript(there).lastEventID
+        let here = try rigs.stream("s", at: 1, .allPulses, .after(id))
+        #expect(rigs[1].lines(here) == [])
+        _ = try rigs.post(Post.set(2), to: session, at: 0)
+        rigs.look(at: 1)
+        #expect(rigs[1].lines(here) == ["a 2 2"])
+        #expect(rigs[1].lines(first) == rigs[0].lines(there))
+        let generation = try #require(id.split(separator: ".").first)
+        let beyond = try rigs.stream("s", at: 1, .allPulses, .after("\(generation).3"))
+        let reset = try #require(rigs[1].transcript(beyond).events.first)
+        #expect(reset.name == "reset" && reset.data.contains("ahead"))
+        #expect(names(rigs[1], beyond) == ["reset", "snapshot"])
+    }
+
+    // If it joined the earlier read: `reset` with `ahead`.
+    @Test func `a stream is not served by a read that was sent before its request`() throws {
+        let (rigs, session) = try two()
+        rigs.nodes[1].setImmediate(false)
+        let early = try rigs.request("s", at: 1)
+        rigs.run()
+        rigs.nodes[1].carryOut(0)
+        try rigs[0].act(Post.set(1), on: session)
+        rigs.run()
+        let late = try rigs.request("s", at: 1, .allPulses, .after(session.position.text))
+        rigs.run()
+        rigs.settle()
+        #expect(names(rigs[1], late) == [])
+        #expect(names(rigs[1], early) == ["snapshot", "a"])
+    }
+
+    // Without the comparison of positions: the event is sent twice.
+    @Test func `a read that is older than the last answer is repeated`() throws {
+        let (rigs, session) = try two()
+        let first = try rigs.stream("s", at: 1)
+        rigs.nodes[1].setImmediate(false)
+        let second = try rigs.request("s", at: 1)
+        rigs.run()
+        rigs.nodes[1].carryOut(0)
+        try rigs[0].act(Post.set(1), on: session)
+        rigs.run()
+        rigs[1].table.askForChanges()
+        rigs.nodes[1].carryOut(1)
+        rigs.nodes[1].deliver(1)
+        rigs.run()
+        // The records of the first stream.
+        rigs.nodes[1].carryOut(1)
+        rigs.nodes[1].deliver(1)
+        rigs.run()
+        #expect(names(rigs[1], first) == ["snapshot", "a"])
+        rigs.settle()
+        #expect(rigs[1].lines(second).first?.hasPrefix("snapshot 1 ") == true)
+        #expect(names(rigs[1], first) == ["snapshot", "a"])
+    }
+
+    @Test func `a reader that does not read costs no memory, and gets everything later`() throws {
+        let (rigs, session) = try two()
+        for selection in try Self.selections() where selection.hasSnapshot {
+            let there = rigs[0].subscribe(session, selection)
+            let here = try rigs.stream("s", at: 1, selection, capacity: 40)
+            for body in Self.bodies {
+                _ = try rigs.post(body, to: session, at: 0)
+                rigs.look(at: 1)
+            }
+            rigs[1].output.setCapacity(nil, of: here)
+            rigs.settle()
+            #expect(rigs[1].lines(here) == rigs[0].lines(there))
+        }
+    }
+
+    @Test func `all kept events are shown from the start`() throws {
+        let (rigs, session) = try two()
+        for body in Self.bodies { _ = try rigs.post(body, to: session, at: 0) }
+        for selection in try Self.selections() {
+            let there = rigs[0].subscribe(session, selection, .start)
+            let here = try rigs.stream("s", at: 1, selection, .start)
+            rigs.settle()
+            #expect(rigs[1].lines(here) == rigs[0].lines(there))
+        }
+    }
+
+    // MARK: Owners
+
+    // Without the state for the streams of parts the first change behind the claim is doubled or lost.
+    @Test func `the subscribers stay when their node becomes the owner`() throws {
+        let (rigs, session) = try two()
+        let tokens = try Self.selections().map { ($0, try rigs.stream("s", at: 1, $0)) }
+        for body in [Post.set(1), Post.name("y")] {
+            _ = try rigs.post(body, to: session, at: 0)
+            rigs.look(at: 1)
+        }
+        rigs.expire(0)
+        let own = try rigs.wake("s", at: 1)
+        #expect(rigs[1].table.counts.followed.sessions == 0)
+        for body in [Post.name("y")] + Self.bodies {
+            _ = try rigs.post(body, to: own, at: 1)
+        }
+        check(rigs[1], tokens, against: try Truth(rigs.cluster.journal.all, of: own))
+    }
+
+    @Test func `events that were not shown before the claim are shown behind it`() throws {
+        let (rigs, session) = try two()
+        let tokens = try Self.selections().map { ($0, try rigs.stream("s", at: 1, $0)) }
+        for body in Self.bodies { _ = try rigs.post(body, to: session, at: 0) }
+        rigs.expire(0)
+        let own = try rigs.wake("s", at: 1)
+        _ = try rigs.post(Post.set(9), to: own, at: 1)
+        check(rigs[1], tokens, against: try Truth(rigs.cluster.journal.all, of: own))
+    }
+
+    @Test func `an answer that comes behind a claim changes nothing`() throws {
+        let (rigs, session) = try two()
+        let token = try rigs.stream("s", at: 1)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        rigs.nodes[1].setImmediate(false)
+        rigs[1].table.askForChanges()
+        rigs.run()
+        rigs.nodes[1].carryOut(0)
+        rigs.expire(0)
+        var found: SessionLookup?
+        rigs[1].table.wake(session.id) { found = $0 }
+        rigs.run()
+        rigs.nodes[1].carryOut(1)
+        rigs.nodes[1].deliver(1)
+        rigs.run()
+        guard case .session(let own)? = found else { throw Rig.NoSession(id: "s") }
+        rigs.nodes[1].deliver(0)
+        rigs.settle()
+        _ = try rigs.post(Post.set(2), to: own, at: 1)
+        #expect(names(rigs[1], token) == ["snapshot", "a", "a"])
+        #expect(own.isRunning)
+    }
+
+    @Test func `a session whose owner is gone is continued by a node that follows it`() throws {
+        let (rigs, session) = try two()
+        let token = try rigs.stream("s", at: 1)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        rigs.nodes[0].kill()
+        rigs.look(at: 1)
+        #expect(rigs.nodes[1].counts[.claim] == nil, "no beat has shown it")
+        rigs.beat(1)
+        rigs.look(at: 1)
+        #expect(rigs.cluster.owner(of: "s") == rigs.nodes[1].node)
+        _ = try rigs.post(Post.set(2), to: try rigs[1].session("s"), at: 1)
+        #expect(names(rigs[1], token) == ["snapshot", "a", "a"])
+    }
+
+    @Test func `a stream of a session whose owner is gone begins with a claim`() throws {
+        let (rigs, _) = try two()
+        rigs.nodes[0].kill()
+        rigs.beat(1)
+        let token = try rigs.stream("s", at: 1)
+        #expect(names(rigs[1], token) == ["snapshot"])
+        #expect(rigs.cluster.owner(of: "s") == rigs.nodes[1].node)
+        #expect(try rigs[1].session("s").isRunning)
+    }
+
+    @Test func `reading wakes nobody`() throws {
+        let (rigs, _) = try two()
+        for _ in 0..<6 {
+            rigs[0].table.tick()
+            rigs.settle()
+        }
+        #expect(rigs.cluster.owner(of: "s") == nil)
+        let token = try rigs.stream("s", at: 1)
+        for _ in 0..<8 { rigs.look(at: 1) }
+        #expect(rigs.cluster.owner(of: "s") == nil)
+        #expect(rigs.nodes[1].counts[.claim] == nil)
+        let session = try rigs.wake("s", at: 0)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        rigs.look(at: 1)
+        #expect(names(rigs[1], token) == ["snapshot", "a"])
+    }
+
+    @Test func `a newer program's records are not shown as an older one's`() throws {
+        let old = try Registration.of("growing") { OldGrowth() }
+        let new = try Registration.of("growing") { NewGrowth() }
+        let rigs = ClusterRig(hosting: [[old], [new], [new]])
+        let session = try rigs[0].create("s", old)
+        rigs.settle()
+        let token = try rigs.stream("s", at: 1, .allStates)
+        _ = try rigs.post(#"{"add":{"_0":2}}"#, to: session, at: 0)
+        rigs.expire(0)
+        let next = try rigs.wake("s", at: 2)
+        _ = try rigs.post(#"{"add":{"centimetres":300}}"#, to: next, at: 2)
+        rigs.look(at: 1)
+        #expect(
+            rigs[1].lines(token).suffix(2) == [
+                #"reset 0 {"reason":"trimmed"}"#, #"snapshot 2 {"sum":5,"unit":"m"}"#,
+            ])
+        #expect(rigs[1].output.isStreaming(token))
+        // The older program cannot read it.
+        rigs.beat(0)
+        let refused = try rigs.stream("s", at: 0, .allStates)
+        #expect(rigs[0].answer(refused) == nil)
+    }
+}
+
+private struct OldGrowth: Reactor {
+    enum Action: Codable, Sendable { case add(Int) }
+    struct State: Codable, Sendable { var sum = 0 }
+    let initialState = State()
+    func reduce(state: inout State, mutation: Action) {
+        if case .add(let number) = mutation { state.sum += number }
+    }
+}
+
+private struct NewGrowth: Reactor {
+    enum Action: Codable, Sendable { case add(centimetres: Int) }
+    struct State: Codable, Sendable {
+        var sum = 0
+        var unit = "m"
+    }
+    let initialState = State()
+    static let stateVersion = 2
+
+    static func migrate(state saved: SavedValue) throws -> State {
+        State(sum: try saved.decode(OldGrowth.State.self).sum)
+    }
+
+    static func migrate(mutation saved: SavedValue) throws -> Action {
+        switch try saved.decode(OldGrowth.Action.self) {
+        case .add(let metres): .add(centimetres: metres * 100)
+        }
+    }
+
+    func reduce(state: inout State, mutation: Action) {
+        if case .add(let centimetres) = mutation { state.sum += centimetres / 100 }
+    }
+}

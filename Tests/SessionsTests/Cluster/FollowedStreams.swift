@@ -1,0 +1,44 @@
+import Storage
+import Testing
+
+@testable import Sessions
+
+/// Streams of a session at a node that does not own it.
+protocol FollowedStreams {}
+
+extension FollowedStreams {
+    /// Two nodes; the first owns the session.
+    func two() throws -> (ClusterRig, Session) {
+        let rigs = ClusterRig(2, [try .ledger()])
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        return (rigs, session)
+    }
+
+    static func selections() throws -> [Selection] {
+        [.allPulses, .allActivities, .allStates, .everything, .log, try .part("/name")]
+    }
+
+    static var bodies: [String] {
+        [
+            Post.set(2), Post.both(3, 4), Post.say("x"), Post.name("y"), Post.several(5),
+            Post.touch, Post.name("y"), Post.all(Post.set(6), Post.say("z")), Post.name(nil),
+            Post.reset,
+        ]
+    }
+
+    func names(_ rig: Rig, _ token: UInt64) -> [String] {
+        rig.transcript(token).events.map(\.name)
+    }
+
+    func check(
+        _ rig: Rig, _ tokens: [(Selection, UInt64)], against truth: Truth
+    ) {
+        for (selection, token) in tokens {
+            var reader = Reader(selection)
+            reader.add(connection: token, after: nil)
+            reader.check(rig, against: truth, "\(selection)", mayReset: false)
+            #expect(rig.output.isStreaming(token))
+        }
+    }
+}
