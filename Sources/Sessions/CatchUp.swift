@@ -276,7 +276,9 @@ final class CatchUp {
         guard mayContinue() else { return nil }
         switch result {
         case .success(let value): return value
-        case .failure where session.isFollowed && !session.isOver:
+        case .failure
+        where session.isFollowed && !session.isOver
+            && persistence.following?.mayStillFail(at: session.table.uptime) ?? false:
             wait()
             return nil
         case .failure(let failure):
@@ -324,6 +326,7 @@ final class CatchUp {
     }
 
     private func send(_ framed: [UInt8]) {
+        persistence.following?.readSucceeded()
         if !framed.isEmpty { needsID = false }
         if subscriber.send(framed) { proceed() }
     }
@@ -389,7 +392,7 @@ final class CatchUp {
 
     private func startAgain() {
         startTries += 1
-        guard startTries < Self.startLimit else { return fallBehind() }
+        guard startTries < Self.startLimit else { return loseTrack() }
         proceed()
     }
 }

@@ -44,6 +44,7 @@ final class FollowedSessions {
     private var waiting: Deque<Load> = []
     private var loadsUnderWay = 0
     private var loads: UInt64 = 0
+    private var claimsUnderWay = 0
     private var isAsking = false
     /// The number of questions that were sent.
     private(set) var questions: UInt64 = 0
@@ -53,7 +54,11 @@ final class FollowedSessions {
     /// A state may be large: not all that are read are in memory at the same time.
     private static let loadLimit = 64
     /// The time after which a stream is closed that nothing has confirmed, in milliseconds.
-    private static let confirmationLimit: Int64 = 10_000
+    static let confirmationLimit: Int64 = 10_000
+    /// Claims that are under way at the same time.
+    private static let claimLimit = 16
+    /// Claims of a session whose owner is gone that another node is named for, and that no node continues.
+    private static let claimTries = 5
 
     init(_ ownership: any Ownership) { self.ownership = ownership }
 
@@ -118,12 +123,32 @@ final class FollowedSessions {
         if let found = table.present(load.id) { return load.respond(found) }
         switch result {
         case .failure(.historyLost): repeatLoad(load)
-        case .failure(let failure): load.respond(.unreadable(failure))
-        case .success(nil): load.respond(.nothing)
-        // The next question shows the end to those that follow the session.
-        case .success(let saved?) where saved.isDeleted: load.respond(.ended)
+        case .failure(let failure):
+            load.respond(.unreadable(failure))
+            failed(load.id, failure, in: table)
+        case .success(nil):
+            abandonVoid(load.id, in: table)
+            load.respond(.nothing)
+        // The next question shows the end to those that follow this generation of the session.
+        case .success(let saved?) where saved.isDeleted:
+            abandonVoid(load.id, in: table)
+            load.respond(.ended)
         case .success(let saved?): follow(load, saved, in: table)
         }
+    }
+
+    /// A read of a session that is followed has failed; its subscribers may need it.
+    private func failed(_ id: SessionID, _ failure: JournalFailure, in table: SessionTable) {
+        guard let session = byID[id],
+            !(session.persistence?.following?.mayStillFail(at: table.uptime) ?? true)
+        else { return }
+        session.report(.unreadable(failure.detail))
+        session.abandonReaders()
+    }
+
+    /// The generation that the subscribers know is lost, and there is no other.
+    private func abandonVoid(_ id: SessionID, in table: SessionTable) {
+        if let session = table.asleep(id), session.isVoid { session.abandonReaders() }
     }
 
     private func repeatLoad(_ load: Load, isClaimed: Bool = false) {
@@ -148,7 +173,7 @@ final class FollowedSessions {
             session.endOpening()
         } catch {
             // The subscribers connect again, and get the reason then.
-            earlier?.abandonReaders()
+            if let earlier, !earlier.isOver { earlier.abandonReaders() }
             load.respond(.quarantined(error))
         }
     }
@@ -260,10 +285,18 @@ final class FollowedSessions {
         case .nothing: break
         case .load: load(session.id)
         case .claim:
+            // The others are claimed when these are loaded.
+            guard claimsUnderWay < Self.claimLimit else { return }
+            claimsUnderWay += 1
             session.persistence?.following?.claimed = now
+            session.persistence?.following?.claims += 1
             SessionLoader(table: table).load(session.id) { [weak session] found in
-                guard case .elsewhere(let member, _) = found else { return }
-                session?.persistence?.following?.setOwner(member.node)
+                self.claimsUnderWay -= 1
+                guard case .elsewhere = found, let session,
+                    session.persistence?.following?.claims ?? 0 >= Self.claimTries
+                else { return }
+                // Its records need a program that this node does not have. A stream there claims it.
+                session.abandonReaders()
             }
         }
     }

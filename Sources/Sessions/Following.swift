@@ -18,6 +18,10 @@ struct Following {
     var answered: UInt64 = 0
     /// When the session was last claimed, because its owner is gone.
     var claimed: Int64?
+    /// When the first and the last of the reads failed that have failed since one did not.
+    private var failures: (first: Int64, last: Int64)?
+    /// The claims since the owner has gone.
+    var claims = 0
     /// Whether the state is in memory, for new subscribers.
     var isOpening = true
     /// Whether a subscriber waits for the journal.
@@ -37,7 +41,7 @@ struct Following {
             return
         }
         guard epoch > present else { return }
-        (self.epoch, owner, hasRunning) = (epoch, node, nil)
+        (self.epoch, owner, hasRunning, claims) = (epoch, node, nil, 0)
     }
 
     /// Takes the values of a session that was loaded.
@@ -47,10 +51,19 @@ struct Following {
         if firstLoad == 0 { firstLoad = load }
         if let ownership = saved.ownership { setOwner(ownership.owner, epoch: ownership.epoch) }
         hasRunning = !saved.running.isEmpty
+        failures = nil
     }
 
-    /// Records the owner that a claim has met.
-    mutating func setOwner(_ node: Node) { owner = node }
+    /// A read has failed. The journal answers, so what it reads may be damaged: false if all reads have
+    /// failed for as long as a stream may be without an answer.
+    mutating func mayStillFail(at now: Int64) -> Bool {
+        let limit = FollowedSessions.confirmationLimit
+        let first = failures.flatMap { now - $0.last < 2 * limit ? $0.first : nil } ?? now
+        failures = (first, now)
+        return now - first < limit
+    }
+
+    mutating func readSucceeded() { failures = nil }
 
     /// The next step for the session, so that its effects and sources do not rest for ever.
     func need(_ members: Members, _ now: Int64) -> Need {

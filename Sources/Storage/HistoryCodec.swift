@@ -72,7 +72,9 @@ package enum HistoryCodec {
                 let kind = takeNumber().flatMap(UInt8.init(exactly:)).flatMap(
                     HistoryEntry.Kind.init(rawValue:)),
                 let version = takeSequence(), let action = takeSequence(), let time = takeNumber(),
-                let contentBytes = takeNumber(), let traceBytes = takeNumber()
+                let contentBytes = takeNumber(), let traceBytes = takeNumber(),
+                // The state before a mutation has the version before it.
+                kind != .mutation || version > 0
             else { return nil }
             var lengths: [(name: UInt64, data: UInt64)] = []
             while text[offset - 1] == space {

@@ -113,6 +113,12 @@ struct RecordTextTests {
         #expect(throws: JournalFields.Missing.self) { try HistoryCodec.entry(fields, of: key) }
     }
 
+    // Arithmetic with its version ended the process.
+    @Test func `a mutation of version 0 is damage`() throws {
+        #expect(throws: HistoryCodec.Damage.self) { try read(Array("1 0 1 0 0 0 0 0\n\n".utf8)) }
+        _ = try read(Array("1 0 1 1 0 0 0 0\n\n".utf8))
+    }
+
     // Found by the fuzz target of positions: a client may send any part.
     @Test func `nothing follows the greatest part but its record`() {
         let last = HistoryPosition(7, part: .max)

@@ -105,6 +105,28 @@ struct FollowedStreamEndTests: FollowedStreams {
 
     // MARK: Without the journal
 
+    // Without the bound: heartbeats for ever, and no events.
+    @Test func `a stream whose records cannot be read for ten seconds is closed`() throws {
+        let (rigs, session) = try two()
+        let token = try rigs.stream("s", at: 1)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        rigs.nodes[1].setImmediate(false)
+        let damage = JournalFailure(reason: .unavailable, detail: "damaged")
+        for _ in 0..<41 {
+            #expect(rigs[1].output.isStreaming(token))
+            rigs[1].clock.uptime += 250
+            rigs[1].table.askForChanges()
+            rigs.run()
+            while let kind = rigs.nodes[1].nextKind {
+                rigs.nodes[1].carryOut(0, failing: kind == .read ? damage : nil)
+                rigs.nodes[1].deliver(0)
+                rigs.run()
+            }
+        }
+        #expect(!rigs[1].output.isStreaming(token))
+        #expect(rigs[1].table.counts.followed.unconfirmed == 0)
+    }
+
     @Test func `a stream that nothing confirms for ten seconds is closed`() throws {
         let (rigs, session) = try two()
         let token = try rigs.stream("s", at: 1)

@@ -50,6 +50,9 @@ final class ScriptedNode: Journal {
 
     func setImmediate(_ isImmediate: Bool) { book.withLock { $0.isImmediate = isImmediate } }
 
+    /// The kind of the oldest statement that has no result yet.
+    var nextKind: Kind? { book.withLock { $0.statements.first?.kind } }
+
     var waitingCount: Int { book.withLock { $0.statements.count } }
 
     /// How many statements of each kind were sent.
