@@ -92,10 +92,12 @@ final class FileArchive: Archive {
         }
     }
 
-    private func pool() throws -> DatabasePool {
+    /// Why `use` is called under the lock: a pool must not be closed while a call of it begins. The call
+    /// must not wait for a disk.
+    private func withPool<Value>(_ use: (DatabasePool) throws -> Value) throws -> Value {
         try state.withLock { state in
             switch state {
-            case .open(let pool): return pool
+            case .open(let pool): return try use(pool)
             case .suspended: throw JournalFileFault.unusable("it is being repaired")
             case .closed: throw JournalFileFault.unusable("it is closed")
             }
@@ -230,7 +232,7 @@ final class FileArchive: Archive {
     /// The number of sessions by their owners.
     func ownedSessions() throws(JournalFailure) -> [String: Int] {
         do {
-            return try pool().read { database in
+            return try withPool { $0 }.read { database in
                 var counts: [String: Int] = [:]
                 let rows = try database.cachedStatement(
                     sql: """
@@ -252,24 +254,24 @@ final class FileArchive: Archive {
         _ answer: @escaping Answer<Value>,
         _ find: @escaping @Sendable (Database) throws -> Value
     ) {
-        let pool: DatabasePool
         do {
-            pool = try self.pool()
+            // Not `asyncRead`: it starts its transaction before the tail's index can be read.
+            try withPool { pool in
+                pool.asyncUnsafeRead { result in
+                    answer(
+                        result.flatMap { database in
+                            do {
+                                return .success(try find(database))
+                            } catch {
+                                return .failure(error)
+                            }
+                        }.mapError { JournalFailure($0, systemCode: 0) })
+                }
+            }
         } catch {
             let failure = JournalFailure(error, systemCode: 0)
             // Invariant: never from inside the call.
-            return DispatchQueue.global().async { answer(.failure(failure)) }
-        }
-        // Not `asyncRead`: it starts its transaction before the tail's index can be read.
-        pool.asyncUnsafeRead { result in
-            answer(
-                result.flatMap { database in
-                    do {
-                        return .success(try find(database))
-                    } catch {
-                        return .failure(error)
-                    }
-                }.mapError { JournalFailure($0, systemCode: 0) })
+            DispatchQueue.global().async { answer(.failure(failure)) }
         }
     }
 }
