@@ -42,6 +42,11 @@ final class DispatchPoller: Poller {
 
     func poll(into events: inout [PollEvent]) -> Bool { false }
 
+    // Events arrive on the loop's queue, which a wait would hold up.
+    var alarm: LoopAlarm? { nil }
+
+    func wait(nanoseconds: Int64) {}
+
     func add(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure) {
         guard let fired else {
             preconditionFailure("a poller takes connections once it is started")

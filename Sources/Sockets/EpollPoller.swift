@@ -28,7 +28,13 @@
         private let descriptor: Int32
         /// The kernel writes events here. Owned from init to deinit.
         private let buffer: UnsafeMutablePointer<epoll_event>
+        /// The events in the buffer that a wait has found; nil if the next poll has to ask.
+        private var found: Int?
         private var source: (any DispatchSourceRead)?
+
+        /// No connection has this token: its slot would be the 2³²th.
+        private static let alarmToken = UInt64.max
+        private(set) var alarm: LoopAlarm?
 
         init() throws(SystemFailure) {
             let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -37,6 +43,18 @@
             }
             self.descriptor = descriptor
             unsafe self.buffer = .allocate(capacity: Self.capacity)
+            alarm = try makeAlarm()
+        }
+
+        private func makeAlarm() throws(SystemFailure) -> LoopAlarm {
+            let alarm = try LoopAlarm()
+            var event = unsafe epoll_event(
+                events: EPOLLIN.rawValue | UInt32(1) << 31,
+                data: epoll_data_t(u64: Self.alarmToken))
+            guard
+                unsafe epoll_ctl(descriptor, EPOLL_CTL_ADD, alarm.descriptor, &event) == 0
+            else { throw SystemFailure(operation: "epoll_ctl", code: errno) }
+            return alarm
         }
 
         deinit {
@@ -57,16 +75,31 @@
         }
 
         func poll(into events: inout [PollEvent]) -> Bool {
-            let count = unsafe epoll_wait(descriptor, buffer, Int32(Self.capacity), 0)
             // The only possible error of a correct call is EINTR; the next round polls again.
+            let count =
+                unsafe found ?? Int(epoll_wait(descriptor, buffer, Int32(Self.capacity), 0))
+            found = nil
             guard count > 0 else { return false }
-            for index in 0..<Int(count) {
+            for index in 0..<count {
                 let event = unsafe buffer[index]
+                guard unsafe event.data.u64 != Self.alarmToken else { continue }
                 let id = unsafe ConnectionID(token: event.data.u64)
                 let readiness = unsafe Self.readiness(event.events)
                 events.append(PollEvent(id: id, readiness: readiness))
             }
             return count == Self.capacity
+        }
+
+        func wait(nanoseconds: Int64) {
+            let count = unsafe epoll_wait_nanoseconds(
+                descriptor, buffer, Int32(Self.capacity), nanoseconds)
+            if count >= 0 {
+                found = Int(count)
+            } else if errno != EINTR {
+                // An older kernel does not have the call (ENOSYS), or a container's rules refuse it
+                // (EPERM): the loop then waits in Dispatch alone.
+                alarm = nil
+            }
         }
 
         private static func readiness(_ bits: UInt32) -> PollEvent.Readiness {

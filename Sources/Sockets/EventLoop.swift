@@ -24,6 +24,7 @@ package actor EventLoop<Handler: LoopHandler> {
 
     nonisolated let inbox = LoopInbox<Handler>()
     nonisolated let load = LoopLoad()
+    private nonisolated let alarm: LoopAlarm?
     /// The beginning of the present pass, for other threads.
     package nonisolated let passes = PassClock()
 
@@ -71,6 +72,7 @@ package actor EventLoop<Handler: LoopHandler> {
     ) throws(SystemFailure) {
         precondition(readBufferBytes > 0, "a loop reads into a buffer")
         let poller = try Self.makePoller(poller)
+        self.alarm = poller.alarm
         self.executor = LoopExecutor(label: label)
         self.readBuffer = ReadBuffer(byteCount: readBufferBytes)
         self.table = ConnectionTable(
@@ -139,13 +141,11 @@ package actor EventLoop<Handler: LoopHandler> {
             return false
         case .taken:
             return true
-        case .takenFirst:
-            queue.async {
-                self.assumeIsolated { loop in
-                    loop.inbox.woken()
-                    loop.round()
-                }
-            }
+        case .takenAsleep:
+            queue.async { self.assumeIsolated { $0.round() } }
+            return true
+        case .takenWaiting:
+            alarm?.ring()
             return true
         }
     }

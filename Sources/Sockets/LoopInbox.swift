@@ -19,10 +19,19 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
             then: @Sendable (Handler, ConnectionID) -> Void)
     }
 
+    /// How the loop learns of a new item.
+    private enum Attention {
+        /// It has to be woken by a job on its queue.
+        case asleep
+        /// Such a job is on its way, or a round is running: the loop drains the inbox before it rests.
+        case comes
+        /// It waits inside a round, until the alarm rings.
+        case waits
+    }
+
     private struct State {
         var items: [Item] = []
-        /// Whether a wake-up was requested and has not started.
-        var isWaking = false
+        var attention = Attention.asleep
         /// Invariant: once true, no item is added any more, so the next drain returns the rest.
         var isClosed = false
     }
@@ -34,8 +43,10 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
     /// The outcome of a post.
     enum Receipt {
         case taken
-        /// Accepted; the caller must wake the loop.
-        case takenFirst
+        /// Accepted; the caller must wake the loop with a job on its queue.
+        case takenAsleep
+        /// Accepted; the caller must ring the loop's alarm.
+        case takenWaiting
         /// The loop has stopped.
         case refused
     }
@@ -44,15 +55,38 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
         state.withLock { [item] state in
             guard !state.isClosed else { return .refused }
             state.items.append(item)
-            guard !state.isWaking else { return .taken }
-            state.isWaking = true
-            return .takenFirst
+            defer { state.attention = .comes }
+            return switch state.attention {
+            case .asleep: .takenAsleep
+            case .comes: .taken
+            case .waits: .takenWaiting
+            }
         }
     }
 
-    /// Records that the wake-up has arrived: later posts need another one.
-    func woken() {
-        state.withLock { $0.isWaking = false }
+    /// Records that a round runs, which drains the inbox before it ends.
+    func attend() {
+        state.withLock { $0.attention = .comes }
+    }
+
+    /// Records that the round waits for the alarm. Returns false, and changes nothing, if there are items,
+    /// or if the inbox is closed.
+    func wait() -> Bool {
+        state.withLock { state in
+            guard state.items.isEmpty, !state.isClosed else { return false }
+            state.attention = .waits
+            return true
+        }
+    }
+
+    /// Records that the round ends: later posts wake the loop. Returns false, and changes nothing, if there
+    /// are items: the caller begins another round.
+    func rest() -> Bool {
+        state.withLock { state in
+            guard state.items.isEmpty else { return false }
+            state.attention = .asleep
+            return true
+        }
     }
 
     /// Moves all items into `items`, which must be empty; its memory is reused for the next ones.

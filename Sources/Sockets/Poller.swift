@@ -51,8 +51,16 @@ protocol Poller: AnyObject {
     /// Starts to call `fired` on `queue`: with nil if `poll` has events, else with the event.
     func start(on queue: DispatchQueue, fired: @escaping @Sendable (PollEvent?) -> Void)
 
-    /// Appends the present events without waiting. Returns true if there may be more at once.
+    /// Appends the present events without waiting, or those that the last wait has found. Returns true if
+    /// there may be more at once.
     func poll(into events: inout [PollEvent]) -> Bool
+
+    /// Ends a wait; nil for a poller that does not wait.
+    var alarm: LoopAlarm? { get }
+
+    /// Waits until there is an event, the alarm rings, or the time is over. The next `poll` returns the
+    /// events.
+    func wait(nanoseconds: Int64)
 
     /// Adds a connection. Existing readiness is reported like any other.
     func add(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure)

@@ -134,22 +134,54 @@ extension Loops {
             await host.end()
         }
 
-        @Test func `only the first post of a batch asks for a wake-up`() {
+        @Test func `only a post to a loop that rests or waits wakes it`() {
             let inbox = LoopInbox<Scripted>()
             var items: [LoopInbox<Scripted>.Item] = []
-            #expect(inbox.post(.job { _ in }) == .takenFirst)
+            #expect(inbox.post(.job { _ in }) == .takenAsleep)
             #expect(inbox.post(.job { _ in }) == .taken)
-            // Drained by a round that another event began: the wake-up is still under way.
+            inbox.attend()
+            #expect(inbox.post(.job { _ in }) == .taken)
+            // A round that leaves items neither waits nor rests.
+            #expect(!inbox.wait())
+            #expect(!inbox.rest())
+            #expect(inbox.post(.job { _ in }) == .taken)
             inbox.drain(into: &items)
-            #expect(items.count == 2)
+            #expect(items.count == 4)
+            #expect(inbox.wait())
+            #expect(inbox.post(.job { _ in }) == .takenWaiting)
             #expect(inbox.post(.job { _ in }) == .taken)
-            inbox.woken()
-            #expect(inbox.post(.job { _ in }) == .takenFirst)
-            inbox.close()
-            #expect(inbox.post(.job { _ in }) == .refused)
+            inbox.attend()
             items.removeAll()
             inbox.drain(into: &items)
             #expect(items.count == 2)
+            #expect(inbox.rest())
+            #expect(inbox.post(.job { _ in }) == .takenAsleep)
+            inbox.close()
+            #expect(inbox.post(.job { _ in }) == .refused)
+            #expect(!inbox.wait())
+            items.removeAll()
+            inbox.drain(into: &items)
+            #expect(items.count == 1)
+            #expect(inbox.rest())
+        }
+
+        @Test func `jobs that are posted one after the other each reach a loop that waits`()
+            async throws
+        {
+            let host = try Host(.platformDefault, at: nil)
+            let loop = host.loop
+            // Each post finds the loop working, in its wait, or asleep again.
+            for number in 0..<20_000 {
+                await withCheckedContinuation { continuation in
+                    loop.enqueue { handler in
+                        handler.tally["sum", default: 0] += 1
+                        continuation.resume()
+                    }
+                }
+                if number % 1_000 == 0 { await Task.yield() }
+            }
+            #expect(await host.on { $0.tally["sum"] } == 20_000)
+            await host.end()
         }
 
         @Test(arguments: PollerKind.allCases)
