@@ -247,7 +247,8 @@ let package = Package(
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
         .executableTarget(
             name: "fixture-server",
-            dependencies: ["ReactorHosting", "Cyclers"] + inlined.map { .target(name: $0) },
+            dependencies: ["ReactorHosting", "ReactorPostgres", "Cyclers"]
+                + inlined.map { .target(name: $0) },
             path: "Tests/FixtureServer", swiftSettings: strict),
         // The Swift client as a child process of `.ci/conformance`.
         .executableTarget(

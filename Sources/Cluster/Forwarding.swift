@@ -43,15 +43,18 @@ package struct Forwarding: Sendable {
 
     private let began: Int64
     private let isRepeatable: Bool
+    private let onlyReads: Bool
     private var tries = 0
     private var mayBeApplied = false
 
     /// - Parameters:
     ///   - now: Nanoseconds of a monotonic clock.
     ///   - isRepeatable: Whether the request has an `Idempotency-Key`.
-    package init(at now: Int64, isRepeatable: Bool) {
+    ///   - onlyReads: Whether the request has no effect, so that it may be sent again.
+    package init(at now: Int64, isRepeatable: Bool, onlyReads: Bool = false) {
         began = now
         self.isRepeatable = isRepeatable
+        self.onlyReads = onlyReads
     }
 
     package mutating func beginTry() { tries += 1 }
@@ -59,7 +62,7 @@ package struct Forwarding: Sendable {
     package mutating func next(
         after ending: Ending, at now: Int64, _ members: Members
     ) -> Next {
-        if ending == .lost {
+        if ending == .lost, !onlyReads {
             mayBeApplied = true
             guard isRepeatable else { return .fail(.outcomeUnknown) }
         }

@@ -18,8 +18,8 @@ struct Claims {
         var session: String
         /// An owner that may be deposed although it is a member.
         var deposed: Node?
-        /// Whether it is claimed even if this node cannot read it: nobody else can.
-        var isLastResort = false
+        /// Whether it is claimed even if this node cannot read it.
+        var isDeletion = false
     }
 
     enum Result: Equatable {
@@ -31,6 +31,8 @@ struct Claims {
         case locked
         /// This node does not host the reactor, or only with an older version of its state.
         case unreadable(SessionTraits, stateVersion: Int)
+        /// No member owns it, and it was not claimed: this node leaves.
+        case left(SessionTraits, stateVersion: Int)
     }
 
     private static let limit = Duration.seconds(5)
@@ -44,7 +46,7 @@ struct Claims {
         parameters.add(node.number)
         parameters.add(requests.map { $0.session as String? })
         parameters.add(requests.map { $0.deposed?.number })
-        parameters.add(requests.map { $0.isLastResort ? 1 : 0 as Int64 })
+        parameters.add(requests.map { $0.isDeletion ? 1 : 0 as Int64 })
         addReactors(to: &parameters)
         parameters.add(Int64(respite / .milliseconds(1)))
         let won = try connection.run(Self.claim, parameters, within: Self.limit)
@@ -67,7 +69,8 @@ struct Claims {
 
     /// Why sessions were not claimed, as of a moment after the claim.
     private func look(
-        at requests: [Request], _ connection: Connection, _ results: inout [String: Result]
+        at requests: [Request], _ connection: Connection, _ results: inout [String: Result],
+        isLeaving: Bool = false
     ) throws(PostgresFault) {
         var parameters = Parameters()
         parameters.add(requests.map { $0.session as String? })
@@ -83,6 +86,8 @@ struct Claims {
                 result = .ended
             } else if let owner = found.node(row, 2, except: node), found.bool(row, 5) {
                 result = .elsewhere(owner, traits)
+            } else if isLeaving {
+                result = .left(traits, stateVersion: stateVersion)
             } else if !members.own.canRead(traits.reactor, stateVersion) {
                 result = .unreadable(traits, stateVersion: stateVersion)
             } else {
@@ -106,15 +111,15 @@ struct Claims {
 
     static let claim = """
         WITH c AS MATERIALIZED (
-            SELECT DISTINCT ON (t.id) t.id, t.deposed, t.is_last
-            FROM unnest($2::text[], $3::bigint[], $4::bigint[]) t(id, deposed, is_last)
+            SELECT DISTINCT ON (t.id) t.id, t.deposed, t.is_deletion
+            FROM unnest($2::text[], $3::bigint[], $4::bigint[]) t(id, deposed, is_deletion)
             ORDER BY t.id, t.deposed NULLS LAST),
         l AS MATERIALIZED (
             SELECT s.session, s.node, s.epoch FROM c JOIN sessions s ON s.id = c.id
             WHERE s.deleted IS NULL
                 AND (s.node IS NULL OR s.node = $1 OR NOT \(isKept)
                     OR \(mayDepose(respite: 7)))
-                AND (c.is_last = 1 OR EXISTS (
+                AND (c.is_deletion = 1 OR EXISTS (
                     SELECT 1 FROM unnest($5::text[], $6::bigint[]) r(name, version)
                     WHERE r.name = s.reactor AND r.version >= \(stateVersion)))
             ORDER BY s.session FOR UPDATE OF s SKIP LOCKED),
@@ -171,11 +176,18 @@ struct Claims {
         """
 
     /// Gives up those of the sessions whose rows name this node, in any epoch.
-    func leave(_ sessions: [String], _ connection: Connection) throws(PostgresFault) {
+    ///
+    /// - Returns: What they are, as of a moment after it.
+    func leave(
+        _ sessions: [String], _ connection: Connection
+    ) throws(PostgresFault) -> [Result] {
         var parameters = Parameters()
         parameters.add(node.number)
         parameters.add(sessions.map { $0 as String? })
         _ = try connection.run(Self.leaving, parameters, within: Self.limit)
+        var results: [String: Result] = [:]
+        try look(at: sessions.map { Request(session: $0) }, connection, &results, isLeaving: true)
+        return sessions.map { results[$0] ?? .nothing }
     }
 
     static let leaving = """

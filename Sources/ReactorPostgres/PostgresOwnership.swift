@@ -16,7 +16,7 @@ final class PostgresOwnership: Ownership {
     private let claims: Desk<Claims.Request, Claims.Result>
     private let releases: Desk<[OwnedSession], Void>
     /// Of sessions by their ids, while this node leaves.
-    private let departures: Desk<String, Void>
+    private let departures: Desk<String, Claims.Result>
     private let confirmations: Desk<[Confirmation], [String: Change]>
     private let followed: Desk<[Confirmation], [String: Change]>
 
@@ -51,7 +51,6 @@ final class PostgresOwnership: Ownership {
         departures = Desk(claimLine, lockLimit: lockLimit) {
             sessions, connection throws(PostgresFault) in
             try present().leave(sessions, connection)
-            return sessions.map { _ in }
         }
         confirmations = Desk(confirmLine, lockLimit: lockLimit) {
             lists, connection throws(PostgresFault) in
@@ -100,21 +99,52 @@ final class PostgresOwnership: Ownership {
         guard members.isHeard else {
             return claimLine.async { answer(.failure(Self.failure(Self.unheard))) }
         }
-        if members.own.isLeaving, let home = members.home(of: session) {
-            return leave(session, to: home, answer)
-        }
-        let end = ContinuousClock.now + lockLimit
         let request = Claims.Request(session: session, deposed: deposed)
+        if members.own.isLeaving, let home = members.home(of: session) {
+            return leave(request, to: home, answer)
+        }
+        begin(request, answer)
+    }
+
+    func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>) {
+        guard members.isHeard else {
+            return claimLine.async { answer(.failure(Self.failure(Self.unheard))) }
+        }
+        begin(Claims.Request(session: session, isDeletion: true), answer)
+    }
+
+    private func begin(_ request: Claims.Request, _ answer: @escaping ArchiveAnswer<Claim>) {
+        let end = ContinuousClock.now + lockLimit
         guard rules.contains(.loadsBehindClaim) else { return loadAndClaim(request, answer) }
         claim(request, until: end, answer)
     }
 
     /// Names the home of a session that is not in memory, and gives the session up before: while its row
-    /// names this node, the home refers each request back.
+    /// names this node, the home refers each request back. A session that no other member can read is
+    /// claimed here.
+    ///
+    /// - Parameter home: The home of a session that there is not.
     private func leave(
-        _ session: String, to home: Node, _ answer: @escaping ArchiveAnswer<Claim>
+        _ request: Claims.Request, to home: Node, _ answer: @escaping ArchiveAnswer<Claim>
     ) {
-        departures.ask(session) { result in answer(result.map { _ in .elsewhere(home, nil) }) }
+        departures.ask(request.session) { [self] result in
+            do throws(JournalFailure) {
+                switch try result.get() {
+                case .elsewhere(let owner, let traits):
+                    answer(.success(.elsewhere(owner, traits)))
+                case .ended: answer(.success(.ended))
+                case .unreadable(let traits, let stateVersion),
+                    .left(let traits, let stateVersion):
+                    let reader = members.home(
+                        of: request.session, needing: (traits.reactor, stateVersion))
+                    guard let reader else { return begin(request, answer) }
+                    answer(.success(.elsewhere(reader, traits)))
+                case .nothing, .won, .locked: answer(.success(.elsewhere(home, nil)))
+                }
+            } catch {
+                answer(.failure(error))
+            }
+        }
     }
 
     private static let unheard = "this node has not reached the database for a lease"
@@ -139,6 +169,7 @@ final class PostgresOwnership: Ownership {
                 case .locked: claimLater(request, until: end, answer)
                 case .unreadable(let traits, let stateVersion):
                     claim(request, of: traits, in: stateVersion, until: end, answer)
+                case .left: claimLater(request, until: end, answer)
                 }
             } catch {
                 answer(.failure(error))
@@ -157,18 +188,18 @@ final class PostgresOwnership: Ownership {
     }
 
     /// Leaves a session that this node cannot read to a member that can. If none can, it is claimed
-    /// here, to say what is missing.
+    /// only to be deleted.
     private func claim(
         _ request: Claims.Request, of traits: SessionTraits, in stateVersion: Int,
         until end: ContinuousClock.Instant, _ answer: @escaping ArchiveAnswer<Claim>
     ) {
         let home = members.home(of: request.session, needing: (traits.reactor, stateVersion))
         if let home, home != node { return answer(.success(.elsewhere(home, traits))) }
-        // It is claimed whether it can be read or not, so somebody holds the row.
-        guard !request.isLastResort else { return claimLater(request, until: end, answer) }
-        var request = request
-        request.isLastResort = true
-        claim(request, until: end, answer)
+        guard home == nil, !request.isDeletion else {
+            // This node can read it by now, or it need not: somebody holds the row.
+            return claimLater(request, until: end, answer)
+        }
+        answer(.success(.noNode(traits, stateVersion: stateVersion)))
     }
 
     /// Loads a session behind its claim: what was read before may lack what its last owner has written.

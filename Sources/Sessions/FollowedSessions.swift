@@ -165,6 +165,11 @@ final class FollowedSessions {
         if !load.isClaimed, !load.acts.isEmpty, needsClaim(saved, table.uptime) {
             return claim(load, in: table)
         }
+        // The subscribers connect again, perhaps to a node that can read the session.
+        if let found = table.claims?.reader(of: saved, in: table) {
+            if let earlier, !earlier.isOver { earlier.abandonReaders() }
+            return load.respond(found)
+        }
         do throws(RecoveryFault) {
             let session = try SessionLoader(table: table).follow(load.id, saved, asked: load.asked)
             byID[load.id] = session
@@ -197,7 +202,7 @@ final class FollowedSessions {
         SessionLoader(table: table).load(load.id) { found in
             switch found {
             case .elsewhere, .noRoom: self.repeatLoad(load, isClaimed: true)
-            case .session, .ended, .nothing, .notInMemory, .quarantined, .unreadable:
+            case .session, .ended, .nothing, .notInMemory, .quarantined, .unreadable, .noNode:
                 load.respond(found)
             }
         }

@@ -62,7 +62,7 @@ struct LostHistory {
         switch loaded {
         case .session, .ended, .nothing, .notInMemory, .elsewhere: return
         case .unreadable, .noRoom: table.reopenings.addForNextTick(id)
-        case .quarantined: break
+        case .quarantined, .noNode: break
         }
         // The subscribers reconnect with their last ids, and get the reason or a `reset` then.
         if let session = table.asleep(id), session.isVoid { session.abandonReaders() }

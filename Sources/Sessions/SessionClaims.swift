@@ -43,21 +43,23 @@ final class SessionClaims {
 
     /// Makes this node the owner of a session. Calls `act` later, on the loop of the table.
     ///
-    /// - Parameter deposed: The owner that is gone or silent; nil: none is deposed.
+    /// - Parameters:
+    ///   - deposed: The owner that is gone or silent; nil: none is deposed.
+    ///   - isDeletion: Whether the session is to be deleted, so that nobody has to be able to read it.
     func claim(
-        _ id: SessionID, deposing deposed: Node? = nil, in table: SessionTable,
-        then act: @escaping (Result<Claim, JournalFailure>) -> Void
+        _ id: SessionID, deposing deposed: Node? = nil, isDeletion: Bool = false,
+        in table: SessionTable, then act: @escaping (Result<Claim, JournalFailure>) -> Void
     ) {
         guard !leaving.contains(id.text) else {
             waiting[id.text] = { [self, unowned table] in
-                claim(id, deposing: deposed, in: table, then: act)
+                claim(id, deposing: deposed, isDeletion: isDeletion, in: table, then: act)
             }
             return
         }
         guard !table.commits.isUndecided(id) else {
             return table.commits.afterSubmitted { [unowned self, unowned table] in
                 guard !table.commits.isStopped else { return }
-                claim(id, deposing: deposed, in: table, then: act)
+                claim(id, deposing: deposed, isDeletion: isDeletion, in: table, then: act)
             }
         }
         failed[id.text] = nil
@@ -67,20 +69,52 @@ final class SessionClaims {
             return
         }
         let losses = table.losses.count
-        ownership.claim(id.text, deposing: deposed) { result in
+        let answer: ArchiveAnswer<Claim> = { result in
             _ = hop { table in
                 table.claims?.count(result)
                 let isVoid = table.losses.count != losses
                 bound.open(on: table)(isVoid ? .failure(.historyLost) : result)
             }
         }
+        if isDeletion {
+            ownership.claimForDeletion(id.text, answer)
+        } else {
+            ownership.claim(id.text, deposing: deposed, answer)
+        }
+    }
+
+    // MARK: Reading
+
+    /// Whether another member hosts the reactor.
+    func isHostedElsewhere(_ reactor: String) -> Bool {
+        ownership.members.others.contains { $0.reactors[reactor] != nil }
+    }
+
+    /// Where a session is read that this node cannot rebuild: at a member that can, if there is one. Nil
+    /// if this node can.
+    func reader(of saved: SavedSession, in table: SessionTable) -> SessionLookup? {
+        let version = saved.snapshot?.stateVersion ?? 0
+        if let here = table.absent.registration(saved.reactor), here.stateVersion >= version {
+            return nil
+        }
+        let members = ownership.members
+        let traits = SessionTraits(reactor: saved.reactor, owner: saved.owner)
+        let owner = saved.ownership?.owner.flatMap { members[$0] }
+        if let owner, owner.node != members.own.node, owner.canRead(saved.reactor, version) {
+            return .elsewhere(owner, traits)
+        }
+        let home = members.home(of: saved.key.session, needing: (saved.reactor, version))
+        guard let home, home != members.own.node, let member = members[home] else {
+            return .noNode(traits, stateVersion: version)
+        }
+        return .elsewhere(member, traits)
     }
 
     private func count(_ result: Result<Claim, JournalFailure>) {
         switch result {
         case .success(.owned): counts.owned += 1
         case .success(.elsewhere): counts.elsewhere += 1
-        case .success(.nothing), .success(.ended), .failure: break
+        case .success(.noNode), .success(.nothing), .success(.ended), .failure: break
         }
     }
 

@@ -14,13 +14,15 @@ struct SessionDeleter {
         guard !table.operations.isLoading(id) else { return deleteAfterLoad(id, then: act) }
         guard table.operations.addDeleter(act, of: id) else { return }
         if let claims = table.claims {
-            claims.claim(id, in: table) { claim in
+            claims.claim(id, isDeletion: true, in: table) { claim in
                 switch claim {
                 case .failure(let failure): finish(id, .unreadable(failure))
                 case .success(.nothing): finishMissing(id)
                 case .success(.ended): finishEnded(id)
                 case .success(.elsewhere(let node, let traits)):
                     finish(id, .overtaken(.elsewhere(claims.member(node), traits)))
+                case .success(.noNode(let traits, let stateVersion)):
+                    finish(id, .overtaken(.noNode(traits, stateVersion: stateVersion)))
                 case .success(.owned(let saved)):
                     commitEnd(of: id, SavedHead(saved), epoch: saved.epoch)
                 }
@@ -55,7 +57,7 @@ struct SessionDeleter {
     ) {
         SessionLoader(table: table).load(id) { loaded in
             switch loaded {
-            case .quarantined, .unreadable: delete(id, then: act)
+            case .quarantined, .unreadable, .noNode: delete(id, then: act)
             case .session, .ended, .nothing, .noRoom, .notInMemory, .elsewhere:
                 act(.overtaken(loaded))
             }

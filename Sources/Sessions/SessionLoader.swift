@@ -56,7 +56,7 @@ struct SessionLoader {
         load(id) { loaded in
             switch loaded {
             case .unreadable, .noRoom: table.reopenings.addForNextTick(id)
-            case .session, .ended, .nothing, .notInMemory, .quarantined, .elsewhere: break
+            case .session, .ended, .nothing, .notInMemory, .quarantined, .elsewhere, .noNode: break
             }
         }
     }
@@ -73,6 +73,9 @@ struct SessionLoader {
             // The subscribers reconnect, unless they get the events from the journal.
             abandonReaders(of: id)
             return .elsewhere(claims.member(node), traits)
+        case .success(.noNode(let traits, let stateVersion)):
+            abandonReaders(of: id)
+            return .noNode(traits, stateVersion: stateVersion)
         case .success(.owned(let saved)):
             // The lease may have ended since the claim.
             let found =
@@ -125,6 +128,7 @@ struct SessionLoader {
         case .success(nil): return .nothing
         case .success(let saved?):
             guard !saved.isDeleted else { return .ended }
+            if let other = table.claims?.reader(of: saved, in: table) { return other }
             do throws(RecoveryFault) {
                 return .session(try make(id, saved, isCopy: true))
             } catch {

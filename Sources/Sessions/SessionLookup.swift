@@ -15,6 +15,9 @@ package enum SessionLookup {
     case unreadable(JournalFailure)
     /// Another node decides on the session. The traits are nil if it is not known whether there is one.
     case elsewhere(Member, SessionTraits?)
+    /// No node of the cluster can read the session: none hosts its reactor, or only with an older version
+    /// of its state than this.
+    case noNode(SessionTraits, stateVersion: Int)
     /// The session is in the journal, and memory holds the maximal number of sessions.
     case noRoom
 }

@@ -125,7 +125,14 @@ package final class SessionTable {
     }
 
     /// Why today's code cannot rebuild the session, if that is known.
-    package func fault(of line: SavedLine) -> RecoveryFault? { absent.fault(of: line) }
+    package func fault(of line: SavedLine) -> RecoveryFault? {
+        if let claims, absent.registration(line.reactor) == nil,
+            claims.isHostedElsewhere(line.reactor)
+        {
+            return nil
+        }
+        return absent.fault(of: line)
+    }
 
     // MARK: Pages
 

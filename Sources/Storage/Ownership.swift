@@ -14,8 +14,8 @@ package protocol Ownership: Sendable {
 
     /// Makes this node the owner of a session, and loads the session behind the claim.
     ///
-    /// A session that another member owns is left to it, unless `deposed` names that owner. A node that
-    /// leaves gives up a session whose owner it is, and refers to the session's home.
+    /// A session that another member owns is left to it, unless `deposed` names that owner. So is a
+    /// session that this node cannot read, to a member that can. A node that leaves gives up a session whose owner it is, and refers to the session's home.
     ///
     /// - Precondition: This node does not have the session in memory, and nothing of it is on its way to the
     ///   journal.
@@ -23,6 +23,10 @@ package protocol Ownership: Sendable {
     ///   owner, or an owner that is no member.
     func claim(
         _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>)
+
+    /// The same for a session that is to be deleted, which needs no program that can read it.
+    /// Default: ``claim(_:deposing:_:)`` without a deposed owner.
+    func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>)
 
     /// Gives up sessions. A session that this node no longer owns at this epoch is skipped.
     func release(_ sessions: [OwnedSession], _ answer: @escaping ArchiveAnswer<Void>)
@@ -53,6 +57,10 @@ package protocol Ownership: Sendable {
 
 extension Ownership {
     package func leave() {}
+
+    package func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>) {
+        claim(session, deposing: nil, answer)
+    }
 }
 
 /// The result of a claim.
@@ -62,6 +70,9 @@ package enum Claim: Sendable, Equatable {
     /// Another member owns it. The traits are nil if the session was not looked for, because this node is
     /// about to end.
     case elsewhere(Node, SessionTraits?)
+    /// No member can read it: none hosts its reactor, or only with an older version of its state than
+    /// the newest snapshot has. Nobody owns it.
+    case noNode(SessionTraits, stateVersion: Int)
     /// There never was a session with this id.
     case nothing
     /// It was deleted.

@@ -7,7 +7,7 @@ package struct LinkRequest: Equatable, Sendable {
     /// client may do what, and from which page, is decided by the node that the client has reached.
     package static let fields: [KnownField] = [
         .contentType, .contentEncoding, .ifMatch, .idempotencyKey, .traceparent, .xRequestID,
-        .prefer,
+        .prefer, .ifNoneMatch, .accept, .cacheControl,
     ]
 
     /// The rest of the time that the node that sent it waits for an answer.

@@ -1,4 +1,5 @@
 import ReactorHosting
+import ReactorPostgres
 import Reactors
 
 /// Hosts the reactors of the conformance cases that need more than the samples.
@@ -25,6 +26,7 @@ enum Main {
                 Hosted("errands") { Errands() },
                 Hosted("values") { Values() },
                 Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },
-            ], authenticator: Tokens.fromEnvironment())
+            ] + (Versioned.present == nil ? [] : [Hosted("versioned") { Versioned() }]),
+            authenticator: Tokens.fromEnvironment(), journals: [.postgres])
     }
 }

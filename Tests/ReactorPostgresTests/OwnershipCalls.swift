@@ -59,6 +59,18 @@ struct ClusterNode {
         return saved
     }
 
+    /// Claims a session that has to be free.
+    func claimForDeletion(_ session: String) async throws -> SavedSession {
+        let ownership = try ownership
+        let claim = try await withCheckedContinuation { continuation in
+            ownership.claimForDeletion(session) { continuation.resume(returning: $0) }
+        }.get()
+        guard case .owned(let saved) = claim else {
+            throw PostgresServer.Failure(description: "\(session): \(claim)")
+        }
+        return saved
+    }
+
     func release(_ sessions: OwnedSession...) async throws {
         let ownership = try ownership
         try await withCheckedContinuation { continuation in

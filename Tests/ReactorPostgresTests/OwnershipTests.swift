@@ -237,12 +237,14 @@ struct OwnershipTests {
         try await a.journal.beat()
         try a.ownership.leave()
         #expect(try await b.claim("s") == .elsewhere(a.node, .alerts))
-        #expect(try await a.claim("s") == .elsewhere(b.node, nil))
+        #expect(try await a.claim("s") == .elsewhere(b.node, .alerts))
         #expect(try rig.row("s") == (0, 2))
         #expect(try await b.own("s").epoch == 3)
         // A session of another node stays there.
-        #expect(try await a.claim("s") == .elsewhere(b.node, nil))
+        #expect(try await a.claim("s") == .elsewhere(b.node, .alerts))
         #expect(try rig.row("s") == (2, 3))
+        // One that there is not is created at its home.
+        #expect(try await a.claim("t") == .elsewhere(b.node, nil))
         await a.close()
         await b.close()
     }
@@ -283,16 +285,41 @@ struct OwnershipTests {
             try await node.journal.beat()
             #expect(try await node.claim("s") == .elsewhere(a.node, .alerts))
         }
-        // Nobody else is left: the node says itself what it is missing.
+        // Nobody else is left. It is claimed by nobody, and only to be deleted.
         await a.close()
-        try await other.journal.beat()
-        #expect(try await other.own("s").epoch == 3)
+        for node in [old, other] {
+            try await node.journal.beat()
+            #expect(try await node.claim("s") == .noNode(.alerts, stateVersion: 3))
+        }
+        #expect(try rig.row("s") == (0, 2))
+        #expect(try await other.claimForDeletion("s").epoch == 3)
         await old.close()
         await other.close()
     }
 
+    @Test func `a node that leaves serves a session that no other can read`() async throws {
+        let rig = try Rig()
+        let new = try rig.node(1, reactors: ["alerts": 3])
+        let old = try rig.node(2, reactors: ["alerts": 2])
+        var batch = Batch(records: [.created("s")])
+        // Of the version 3.
+        batch.snapshots = [.of("s", 0)]
+        #expect(await new.journal.verdict(on: batch) == .committed)
+        try await new.release(OwnedSession(.of("s"), epoch: 1))
+        try await new.journal.beat()
+        try new.ownership.leave()
+        // No home is known that can read it.
+        #expect(try await new.own("s").epoch == 3)
+        try await old.journal.beat()
+        #expect(try await old.claim("s") == .elsewhere(new.node, .alerts))
+        await new.close()
+        await old.close()
+    }
+
     /// Without the rule the node asks without end, and without a pause.
-    @Test func `a session that nobody can read is waited for while it is locked`() async throws {
+    @Test func `a session that nobody can read is waited for, to be deleted, while it is locked`()
+        async throws
+    {
         let rig = try Rig()
         let a = try rig.node(1, reactors: ["alerts": 5])
         try await a.create("s")
@@ -309,7 +336,7 @@ struct OwnershipTests {
             within: .seconds(600))
         let ownership = try #require(other.ownership)
         let claim = await withCheckedContinuation { continuation in
-            ownership.claim("s", deposing: nil) { continuation.resume(returning: $0) }
+            ownership.claimForDeletion("s") { continuation.resume(returning: $0) }
         }
         guard case .failure(let failure) = claim else {
             Issue.record("\(claim)")

@@ -30,6 +30,7 @@ struct QuarantineExitTests {
         case .unreadable: "unreadable"
         case .noRoom: "noRoom"
         case .elsewhere: "elsewhere"
+        case .noNode: "noNode"
         }
     }
 

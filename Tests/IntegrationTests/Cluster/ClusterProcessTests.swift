@@ -3,33 +3,7 @@ import PostgresRig
 import Testing
 
 @Suite("Two servers on one PostgreSQL are one service", .timeLimit(.minutes(15)))
-struct ClusterProcessTests {
-    private struct Nodes {
-        let database: PostgresServer
-        let folder: TemporaryFolder
-
-        /// Starts a node.
-        ///
-        /// - Parameter secret: The character of which its secret consists.
-        func start(secret: String = "s") async throws -> ServerProcess {
-            let path = "\(folder.path)/\(secret)"
-            try String(repeating: secret, count: 32).write(
-                toFile: path, atomically: true, encoding: .utf8)
-            return try await ServerProcess.start(
-                .server,
-                [
-                    "--journal", database.address("reactor"), "--link", "127.0.0.1:0",
-                    "--cluster-secret-file", path, "--loops", "2",
-                ])
-        }
-    }
-
-    private func withNodes(_ body: (Nodes) async throws -> Void) async throws {
-        try await Turnstile.servers.pass {
-            try await body(Nodes(database: try PostgresServer(), folder: TemporaryFolder()))
-        }
-    }
-
+struct ClusterProcessTests: ProcessCluster {
     private func post(
         _ session: SessionHandle, on server: ServerProcess, key: String
     ) async throws -> Response {

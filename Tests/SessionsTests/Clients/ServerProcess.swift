@@ -296,7 +296,8 @@ final class ServerProcess: SessionOutput {
             return call.respond(.endedStream(.quarantined(target.id.text, fault)))
         case .unreadable(let failure): return call.respond(.endedStream(.unreadable(failure)))
         case .noRoom: return call.respond(.endedStream(.noRoomForSession))
-        case .elsewhere: return call.respond(.endedStream(.moved(target.id.text)))
+        case .elsewhere, .noNode:
+            return call.respond(.endedStream(.moved(target.id.text)))
         case .nothing, .notInMemory: throw .unknownSession(target.id.text)
         }
         call.options.wantsStream = true
@@ -341,7 +342,7 @@ final class ServerProcess: SessionOutput {
         case .quarantined(let fault): return .problem(RelayProblem(.quarantined(id.text, fault)))
         case .unreadable(let failure): return .problem(RelayProblem(.unreadable(failure)))
         case .noRoom: return .problem(RelayProblem(.noRoomForSession))
-        case .elsewhere: return .problem(RelayProblem(.moved(id.text)))
+        case .elsewhere, .noNode: return .problem(RelayProblem(.moved(id.text)))
         }
     }
 }

@@ -184,7 +184,7 @@ final class ClusterSimulation {
     }
 
     private func beat(_ process: Process) {
-        cluster.join(process.node.node)
+        cluster.join(process.node.member)
         process.node.beat(owning: process.rig.table.owned)
     }
 

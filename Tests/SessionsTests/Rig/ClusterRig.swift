@@ -25,7 +25,10 @@ struct ClusterRig {
         rigs = []
         for registrations in hosted {
             let number = Int64(nodes.count + 1)
-            let node = ScriptedNode(number, of: cluster, isImmediate: isImmediate)
+            let node = ScriptedNode(
+                number, of: cluster, isImmediate: isImmediate,
+                reactors: Dictionary(
+                    uniqueKeysWithValues: registrations.map { ($0.name, $0.stateVersion) }))
             nodes.append(node)
             rigs.append(Rig(node: node, registrations: registrations, snapshotEvery: 4))
         }
@@ -119,7 +122,7 @@ struct ClusterRig {
 
     /// A beat of the node reaches the database, and it hears of the others.
     func beat(_ index: Int, joins: Bool = true) {
-        if joins { cluster.join(nodes[index].node) }
+        if joins { cluster.join(nodes[index].member) }
         nodes[index].beat(owning: rigs[index].table.owned)
         rigs[index].drainInbox()
         rigs[index].endRound()

@@ -154,7 +154,7 @@ final class JointReader {
                 knownPulses: named.filter { session.registration.pulses.contains($0) })
         case .ended: .end(.deleted)
         case .nothing, .notInMemory: .end(.unknown)
-        case .quarantined, .unreadable, .noRoom, .elsewhere:
+        case .quarantined, .unreadable, .noRoom, .elsewhere, .noNode:
             .problem(RelayProblem(code: "unavailable", body: Array("{}".utf8)))
         }
     }

@@ -36,24 +36,13 @@ final class ScriptedCluster: Sendable {
 
     // MARK: Members
 
-    func join(_ node: Node) {
-        book.withLock {
-            $0.members[node] = Member(node: node, address: "\(node.number):1", loops: 1)
-        }
-    }
+    func join(_ member: Member) { book.withLock { $0.members[member.node] = member } }
 
     /// The node's lease is over, or its process has ended.
     func leave(_ node: Node) { book.withLock { $0.members[node] = nil } }
 
     /// The members as a beat of this node shows them.
-    func members(seenBy node: Node) -> Members {
-        book.withLock { book in
-            let own = Member(node: node, address: "\(node.number):1", loops: 1)
-            return Members(
-                own: own, others: book.members.values.filter { $0.node != node },
-                isHeard: book.members[node] != nil)
-        }
-    }
+    func members(seenBy own: Member) -> Members { book.withLock { $0.members(seenBy: own) } }
 
     /// Those of the sessions that the node does not own at their epoch.
     func deposed(_ node: Node, of sessions: [OwnedSession]) -> [OwnedSession] {
@@ -114,8 +103,11 @@ final class ScriptedCluster: Sendable {
         }
     }
 
-    func claim(_ session: String, by node: Node, deposing deposed: Node?) -> Claim {
-        book.withLock { book in
+    func claim(
+        _ session: String, by member: Member, deposing deposed: Node?, isDeletion: Bool = false
+    ) -> Claim {
+        let node = member.node
+        return book.withLock { book in
             guard var saved = journal.loaded(session) else { return .nothing }
             guard !saved.isDeleted else { return .ended }
             var ownership = book.owners[session] ?? Ownership(owner: nil, epoch: 0)
@@ -125,6 +117,7 @@ final class ScriptedCluster: Sendable {
                 return .elsewhere(
                     owner, SessionTraits(reactor: saved.reactor, owner: saved.owner))
             }
+            if !isDeletion, let other = book.reader(of: saved, besides: member) { return other }
             ownership.owner = node
             ownership.epoch += 1
             book.owners[session] = ownership
@@ -208,6 +201,24 @@ final class ScriptedCluster: Sendable {
 }
 
 extension ScriptedCluster.Book {
+    fileprivate func members(seenBy own: Member) -> Members {
+        Members(
+            own: own, others: members.values.filter { $0.node != own.node },
+            isHeard: members[own.node] != nil)
+    }
+
+    /// The result of a claim by a node that cannot read the session. A node of which no reactors are
+    /// known hosts all.
+    fileprivate func reader(of saved: SavedSession, besides member: Member) -> Claim? {
+        let version = saved.snapshot?.stateVersion ?? 0
+        guard !member.reactors.isEmpty, !member.canRead(saved.reactor, version) else { return nil }
+        let traits = SessionTraits(reactor: saved.reactor, owner: saved.owner)
+        let home = members(seenBy: member).home(
+            of: saved.key.session, needing: (saved.reactor, version))
+        guard let home else { return .noNode(traits, stateVersion: version) }
+        return .elsewhere(home, traits)
+    }
+
     fileprivate func owns(_ session: String, _ node: Node, _ epoch: Int64) -> Bool {
         owners[session].map { $0.owner == node && $0.epoch == epoch } ?? false
     }

@@ -29,16 +29,23 @@ final class ScriptedNode: Journal {
     }
 
     let cluster: ScriptedCluster
-    let node: Node
+    let member: Member
+    var node: Node { member.node }
     private let book: Mutex<Book>
 
-    /// - Parameter isImmediate: whether statements are carried out, and answered, at once.
-    init(_ number: Int64, of cluster: ScriptedCluster, isImmediate: Bool = true) {
+    /// - Parameters:
+    ///   - isImmediate: whether statements are carried out, and answered, at once.
+    ///   - reactors: the versions of the reactors that it hosts; nil: all.
+    init(
+        _ number: Int64, of cluster: ScriptedCluster, isImmediate: Bool = true,
+        reactors: [String: Int] = [:]
+    ) {
         self.cluster = cluster
-        node = Node(number: number)
-        cluster.join(node)
+        let node = Node(number: number)
+        member = Member(node: node, address: "\(number):1", loops: 1, reactors: reactors)
+        cluster.join(member)
         book = Mutex(
-            Book(isImmediate: isImmediate, members: cluster.members(seenBy: node)))
+            Book(isImmediate: isImmediate, members: cluster.members(seenBy: member)))
     }
 
     let name = "scripted"
@@ -101,7 +108,7 @@ final class ScriptedNode: Journal {
 
     /// A beat: shows the members and the sessions of which this node is no longer the owner.
     func beat(owning sessions: [OwnedSession] = []) {
-        let members = cluster.members(seenBy: node)
+        let members = cluster.members(seenBy: member)
         let deposed = cluster.deposed(node, of: sessions)
         let changed = book.withLock { book in
             book.members = members
@@ -162,8 +169,14 @@ extension ScriptedNode: Ownership {
     func claim(
         _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>
     ) {
-        send(.claim, answer) { [cluster, node] in
-            cluster.claim(session, by: node, deposing: deposed)
+        send(.claim, answer) { [cluster, member] in
+            cluster.claim(session, by: member, deposing: deposed)
+        }
+    }
+
+    func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>) {
+        send(.claim, answer) { [cluster, member] in
+            cluster.claim(session, by: member, deposing: nil, isDeletion: true)
         }
     }
 

@@ -89,7 +89,7 @@ extension WholeLife {
         case .nothing: said[token] = .nothing
         case .unreadable: said[token] = .unreadable
         case .noRoom: said[token] = .refused
-        case .elsewhere: blame("one process owns every session")
+        case .elsewhere, .noNode: blame("one process owns every session")
         case .quarantined(let fault):
             said[token] = .quarantined
             if !spoiled.contains(requests[token]?.id ?? "") { blame("quarantined: \(fault)") }

@@ -9,7 +9,12 @@ enum CreateSession: ServiceEndpoint {
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         let loop = connection.loop
-        let (registration, origin) = try request.sessionToCreate(in: loop.service)
+        let wanted = try request.sessionToCreate()
+        let origin = wanted.from
+        guard let registration = loop.service.registration(named: wanted.reactor) else {
+            let isElsewhere = loop.links?.way.isHosted(wanted.reactor) ?? false
+            throw isElsewhere ? .hostedElsewhere(wanted.reactor) : .unknownReactor(wanted.reactor)
+        }
         // A fork shows the whole state of its origin.
         if origin != nil, let grants = request.access?.grants,
             !grants.verbs.contains(.read) || grants.pulses != nil

@@ -11,7 +11,7 @@ enum DeleteSession: SessionEndpoint {
         switch target.found {
         // It cannot be read whose it is.
         case .unreadable(let failure) where target.needsOwner: throw .unreadable(failure)
-        case .quarantined, .unreadable: deleteUnread(target, on: connection)
+        case .quarantined, .unreadable, .noNode: deleteUnread(target, on: connection)
         case .session, .ended, .nothing, .noRoom, .notInMemory, .elsewhere:
             try target.session().end(for: connection.id.token)
         }

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Sessions
 
 /// `PUT /v1/sessions/{id}`: creates the session, or confirms that it exists with the same reactor.
@@ -8,7 +9,7 @@ enum PutSession: SessionEndpoint {
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         let loop = connection.loop
-        let (registration, origin) = try request.sessionToCreate(in: loop.service)
+        let wanted = try request.sessionToCreate()
         guard !target.isHidden else {
             // The id is in use, which the client has to know; whose it is, is not for it, nor the
             // reactor's name.
@@ -19,9 +20,15 @@ enum PutSession: SessionEndpoint {
             }
             throw Problem(409, "other_reactor", "the session \(target.id.text) has another reactor")
         }
-        guard origin == nil else {
+        guard wanted.from == nil else {
             throw Problem(
                 422, "not_a_session", "PUT does not accept \"from\"; use POST /v1/sessions")
+        }
+        guard let registration = loop.service.registration(named: wanted.reactor) else {
+            if case .nothing = target.found, sendOn(request, wanted, for: target, on: connection) {
+                return nil
+            }
+            throw .unknownReactor(wanted.reactor)
         }
         if case .nothing = target.found {
             guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }
@@ -34,5 +41,25 @@ enum PutSession: SessionEndpoint {
         }
         session.acknowledgeExisting(for: connection.id.token)
         return nil
+    }
+
+    /// Sends the request to a member that hosts the reactor.
+    ///
+    /// - Returns: False if there is none, or if that one has sent the request back.
+    private static func sendOn(
+        _ request: Request, _ wanted: SessionBody, for target: SessionTarget,
+        on connection: HTTPConnection
+    ) -> Bool {
+        guard
+            let member = connection.loop.links?.way.host(of: wanted.reactor, for: target.id)
+        else { return false }
+        switch connection.linkPart {
+        case .guest?: connection.answerGuest(movedTo: member.node)
+        case .forwarded(let forward)? where forward.asked == member.node: return false
+        case .forwarded?, .local?, nil:
+            var request = request
+            RequestForwarder.begin(&request, Self.self, for: target.id, to: member, on: connection)
+        }
+        return true
     }
 }

@@ -8,6 +8,8 @@ enum ReadLog: StreamEndpoint {
         request.accepts(["text/event-stream", "text/*"], orMissing: false)
     }
 
+    static let isForwarded = true
+
     static func onlyReads(_ request: Request) -> Bool { !wantsStream(request) }
 
     static func selection(_ items: QueryItems, pulses: UInt64) throws(Problem) -> Selection {

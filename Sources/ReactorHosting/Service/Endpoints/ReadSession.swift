@@ -3,6 +3,8 @@ internal import Wire
 
 /// `GET /v1/sessions/{id}`: the state, now or as it was at `?version=`.
 enum ReadSession: SessionEndpoint {
+    static let isForwarded = true
+
     static func onlyReads(_ request: Request) -> Bool { true }
 
     static func respond(

@@ -1,4 +1,5 @@
 internal import Sessions
+internal import Storage
 internal import Wire
 
 /// A session endpoint whose response is an event stream (contract §3.2).
@@ -32,6 +33,8 @@ extension StreamEndpoint {
         case .unreadable(let failure): return .endedStream(.unreadable(failure))
         case .noRoom: return .endedStream(.noRoomForSession)
         case .elsewhere: return .endedStream(.moved(target.id.text))
+        case .noNode(let traits, let version):
+            return .endedStream(.noNode(target.id.text, traits.reactor, version))
         case .nothing, .notInMemory: throw .unknownSession(target.id.text)
         }
         try request.requireAccepted(

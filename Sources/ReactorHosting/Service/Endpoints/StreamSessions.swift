@@ -1,4 +1,5 @@
 internal import Sessions
+internal import Storage
 internal import Wire
 
 /// `GET /v1/events?session=a&session=b`: several sessions on one stream (ADR-0037).
@@ -73,6 +74,8 @@ private struct JointChooser: Sendable {
         case .unreadable(let failure): return .problem(RelayProblem(.unreadable(failure)))
         case .noRoom: return .problem(RelayProblem(.noRoomForSession))
         case .elsewhere: return .problem(RelayProblem(.moved(id.text)))
+        case .noNode(let traits, let version):
+            return .problem(RelayProblem(.noNode(id.text, traits.reactor, version)))
         }
     }
 

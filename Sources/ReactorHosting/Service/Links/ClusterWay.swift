@@ -41,6 +41,19 @@ final class ClusterWay {
         return member
     }
 
+    /// The member at which a new session of a reactor is created that this node does not host; nil if none
+    /// hosts it.
+    func host(of reactor: String, for session: SessionID) -> Member? {
+        let members = ownership.members
+        let home = members.home(of: session.text, needing: (reactor, 0))
+        return home.flatMap { $0 == node ? nil : members[$0] }
+    }
+
+    /// Whether another member hosts the reactor.
+    func isHosted(_ reactor: String) -> Bool {
+        ownership.members.others.contains { !$0.isLeaving && $0.reactors[reactor] != nil }
+    }
+
     func remember(_ owner: Node, of session: SessionID) {
         guard routes[session] != owner else { return }
         routes.remember(owner, of: session)

@@ -75,6 +75,7 @@ extension RequestDispatcher {
         guard case .route(let route, let segment) = loop.service.match(request.head, at: .main),
             case .session(let endpoint) = route.endpoint, endpoint.isForwarded
         else { throw .notForwarded }
+        guard !endpoint.wantsStream(request) else { throw Problem.notForwarded }
         request.route = route
         request.segment = segment
         request.access = link.access.flatMap { Access($0, at: loop.table.wallClockMilliseconds) }

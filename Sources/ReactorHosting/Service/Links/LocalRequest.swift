@@ -17,7 +17,7 @@ extension HTTPConnection {
         _ request: Request, of endpoint: any SessionEndpoint.Type, for session: SessionID
     ) {
         guard loop.links != nil, endpoint.isForwarded, linkPart == nil,
-            request.body.count <= LocalRequest.bodyLimitBytes
+            !endpoint.onlyReads(request), request.body.count <= LocalRequest.bodyLimitBytes
         else { return }
         let local = LocalRequest(request: request, endpoint: endpoint, session: session)
         setOptions { $0.link = .local(local) }

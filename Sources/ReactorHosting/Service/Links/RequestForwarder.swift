@@ -28,9 +28,9 @@ enum RequestForwarder {
         on connection: HTTPConnection
     ) -> Bool {
         let loop = connection.loop
-        guard loop.links != nil, endpoint.isForwarded, connection.buffers?.parked != nil else {
-            return false
-        }
+        guard loop.links != nil, endpoint.isForwarded, let parked = connection.buffers?.parked,
+            !endpoint.wantsStream(parked)
+        else { return false }
         switch connection.linkPart {
         case .guest?:
             _ = connection.buffers?.removeParked(loop)
@@ -67,11 +67,14 @@ enum RequestForwarder {
         _ endpoint: any SessionEndpoint.Type, _ session: SessionID, on connection: HTTPConnection
     ) -> ForwardedRequest {
         // Only stored answers make a repetition harmless, and only posts have them.
-        let head = connection.buffers?.parked?.head
-        let isRepeatable = head?.method == .post && head?.range(of: .idempotencyKey) != nil
+        let parked = connection.buffers?.parked
+        let isRepeatable =
+            parked?.head.method == .post && parked?.head.range(of: .idempotencyKey) != nil
         let forward = ForwardedRequest(
             of: connection.id, for: session, endpoint,
-            Forwarding(at: connection.loop.now.nanoseconds, isRepeatable: isRepeatable))
+            Forwarding(
+                at: connection.loop.now.nanoseconds, isRepeatable: isRepeatable,
+                onlyReads: parked.map { endpoint.onlyReads($0) } ?? false))
         connection.setOptions { $0.link = .forwarded(forward) }
         return forward
     }
@@ -126,6 +129,9 @@ enum RequestForwarder {
         let (loop, id) = (connection.loop, connection.id)
         guard let way = loop.links?.way else { return }
         way.forget(forward.session)
+        if let parked = connection.buffers?.parked, forward.endpoint.onlyReads(parked) {
+            return readAgain(forward, on: connection)
+        }
         let present = loop.sessions.find(forward.session)
         guard case .notInMemory = present else {
             return serveHere(forward, present, on: connection)
@@ -140,6 +146,20 @@ enum RequestForwarder {
             // Nothing is taken if the journal has no such session, or could not say.
             if deposed != nil, case .session = found {
                 way.suspicion.took(forward.session.text, at: .now)
+            }
+            serveHere(forward, found, on: connection)
+        }
+    }
+
+    /// Looks for another node that can read the session. A read claims nothing.
+    private static func readAgain(_ forward: ForwardedRequest, on connection: HTTPConnection) {
+        let id = connection.id
+        connection.loop.sessions.read(forward.session, .confirmed) { found, _ in
+            guard connection.id == id, case .forwarded(let present)? = connection.linkPart,
+                present === forward
+            else { return }
+            if case .elsewhere(let member, _) = found {
+                return redirect(forward, to: member, on: connection)
             }
             serveHere(forward, found, on: connection)
         }

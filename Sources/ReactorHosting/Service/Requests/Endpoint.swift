@@ -92,6 +92,7 @@ struct SessionTarget {
         case .ended: return needsOwner
         case .elsewhere(_, let traits?):
             return isHidden(reactor: traits.reactor, owner: traits.owner)
+        case .noNode(let traits, _): return isHidden(reactor: traits.reactor, owner: traits.owner)
         case .nothing, .notInMemory, .unreadable, .noRoom, .elsewhere: return false
         }
     }
@@ -120,6 +121,7 @@ struct SessionTarget {
         case .noRoom: throw .noRoomForSession
         case .notInMemory: throw .noRoomForSession
         case .elsewhere: throw .moved(id.text)
+        case .noNode(let traits, let version): throw .noNode(id.text, traits.reactor, version)
         }
     }
 }

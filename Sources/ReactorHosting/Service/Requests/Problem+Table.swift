@@ -118,6 +118,24 @@ extension Problem {
             fields: [("Retry-After", "1")])
     }
 
+    /// The session is as it was: a deployment with a node that can read it serves it again.
+    static func noNode(_ id: String, _ reactor: String, _ stateVersion: Int) -> Problem {
+        Problem(
+            503, "no_node_for_session",
+            "nothing was applied: no node hosts the reactor \(reactor) in the version \(stateVersion) of "
+                + "its state, which the session \(id) has, or in a newer one",
+            fields: [("Retry-After", "1")])
+    }
+
+    /// This node does not host the reactor, and another one does.
+    static func hostedElsewhere(_ reactor: String) -> Problem {
+        Problem(
+            503, "reactor_elsewhere",
+            "nothing was created: this node does not host the reactor \(reactor), and another one does; "
+                + "send the request again, or name the session with PUT",
+            fields: [("Retry-After", "1")])
+    }
+
     static func quarantined(_ id: String, _ fault: RecoveryFault) -> Problem {
         Problem(
             500, "session_quarantined",

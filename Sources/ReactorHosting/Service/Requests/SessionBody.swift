@@ -2,8 +2,8 @@ internal import JSONCoding
 internal import Sessions
 
 extension Request {
-    /// The reactor of the session to create, and the origin of a fork.
-    func sessionToCreate(in service: Service) throws(Problem) -> (Registration, Origin?) {
+    /// The session to create: the name of its reactor, which the client may use, and the origin of a fork.
+    func sessionToCreate() throws(Problem) -> SessionBody {
         try requireJSON()
         try requireSmallBody()
         let wanted: SessionBody
@@ -15,10 +15,7 @@ extension Request {
         if let grants = access?.grants, !grants.permits(reactor: wanted.reactor) {
             throw .forbidden
         }
-        guard let registration = service.registration(named: wanted.reactor) else {
-            throw .unknownReactor(wanted.reactor)
-        }
-        return (registration, wanted.from)
+        return wanted
     }
 }
 
