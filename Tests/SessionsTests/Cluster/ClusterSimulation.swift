@@ -19,6 +19,8 @@ final class ClusterSimulation {
         var heard = 0
         /// Questions of followers.
         var followed = 0
+        var handedOver = 0
+        var woken = 0
     }
 
     /// A request and what has become of it. Moments are numbers of steps.
@@ -125,7 +127,7 @@ final class ClusterSimulation {
     private func act() {
         step += 1
         let process = processes[number(0..<processes.count)]
-        switch number(0..<56) {
+        switch number(0..<60) {
         case 0..<9: post(at: process)
         case 9..<14: read(at: process)
         case 14..<24: run(process)
@@ -141,8 +143,26 @@ final class ClusterSimulation {
         case 43..<47: connect(readers[number(0..<readers.count)], to: process)
         case 47: readers[number(0..<readers.count)].disconnect()
         case 48..<55: follow(at: process)
+        case 55..<58: handOver(process)
+        case 58: wake(at: process)
         default: if number(0..<4) == 0 { kill(process) }
         }
+    }
+
+    /// A process gives up what is at rest, and does not end.
+    private func handOver(_ process: Process) {
+        guard !process.isPaused else { return }
+        for _ in 0..<2 {
+            process.rig.table.handOver()
+            if number(0..<2) == 0 { settle(process) } else { run(process) }
+        }
+    }
+
+    /// A search has found the sessions.
+    private func wake(at process: Process) {
+        guard !process.isPaused else { return }
+        process.rig.table.wakeWorking(Self.sessions.compactMap(SessionID.init)) {}
+        run(process)
     }
 
     /// Others may own the sessions of a process that does not know of it.
@@ -466,6 +486,8 @@ final class ClusterSimulation {
             let counts = process.rig.table.counts
             tally.deposed += Int(counts.claims.deposed)
             tally.elsewhere += Int(counts.claims.elsewhere)
+            tally.handedOver += Int(counts.claims.handedOver)
+            tally.woken += Int(counts.woken)
         }
     }
 }
