@@ -1,5 +1,4 @@
 import JSONCoding
-import Reactors
 import Sessions
 import Storage
 import Synchronization
@@ -302,10 +301,10 @@ struct QuarantineTests {
 
     @Test func `older states and mutations are migrated and saved again`() throws {
         let rig = Rig(answers: true)
-        let session = try rig.create("s", .of("growing") { Plain() })
+        let session = try rig.create("s", .of("growing") { OldGrowth() })
         try rig.act(#"{"add":{"_0":2}}"#, on: session)
         try rig.act(#"{"add":{"_0":3}}"#, on: session)
-        let later = Rig(journal: rig.journal, registrations: [try .of("growing") { Grown() }])
+        let later = Rig(journal: rig.journal, registrations: [try .of("growing") { NewGrowth() }])
         guard case .session(let grown) = try later.wake("s") else {
             Issue.record("it is migrated")
             return
@@ -313,44 +312,11 @@ struct QuarantineTests {
         #expect(later.state(grown) == #"{"sum":5,"unit":"m"}"#)
         #expect(later.journal.keptBatch.snapshots.last?.stateVersion == 2)
         try later.act(#"{"add":{"centimetres":400}}"#, on: grown)
-        let last = Rig(journal: rig.journal, registrations: [try .of("growing") { Grown() }])
+        let last = Rig(journal: rig.journal, registrations: [try .of("growing") { NewGrowth() }])
         guard case .session(let again) = try last.wake("s") else {
             Issue.record("mutations of the new form follow the new snapshot")
             return
         }
         #expect(last.state(again) == #"{"sum":9,"unit":"m"}"#)
-    }
-}
-
-private struct Plain: Reactor {
-    enum Action: Codable, Sendable { case add(Int) }
-    struct State: Codable, Sendable { var sum = 0 }
-    let initialState = State()
-    func reduce(state: inout State, mutation: Action) {
-        if case .add(let number) = mutation { state.sum += number }
-    }
-}
-
-private struct Grown: Reactor {
-    enum Action: Codable, Sendable { case add(centimetres: Int) }
-    struct State: Codable, Sendable {
-        var sum = 0
-        var unit = "m"
-    }
-    let initialState = State()
-    static let stateVersion = 2
-
-    static func migrate(state saved: SavedValue) throws -> State {
-        State(sum: try saved.decode(Plain.State.self).sum)
-    }
-
-    static func migrate(mutation saved: SavedValue) throws -> Action {
-        switch try saved.decode(Plain.Action.self) {
-        case .add(let metres): .add(centimetres: metres * 100)
-        }
-    }
-
-    func reduce(state: inout State, mutation: Action) {
-        if case .add(let centimetres) = mutation { state.sum += centimetres / 100 }
     }
 }

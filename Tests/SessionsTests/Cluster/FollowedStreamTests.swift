@@ -1,5 +1,4 @@
 import Cluster
-import Reactors
 import Storage
 import Testing
 

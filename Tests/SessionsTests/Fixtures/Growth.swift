@@ -1,6 +1,6 @@
 import Reactors
 
-/// A reactor, as an older program hosts it.
+/// The reactor `growing` as an earlier program has it.
 struct OldGrowth: Reactor {
     enum Action: Codable, Sendable { case add(Int) }
     struct State: Codable, Sendable { var sum = 0 }
@@ -10,7 +10,7 @@ struct OldGrowth: Reactor {
     }
 }
 
-/// The same with another version of its state.
+/// The same with another form of its state and of its mutations.
 struct NewGrowth: Reactor {
     enum Action: Codable, Sendable { case add(centimetres: Int) }
     struct State: Codable, Sendable {
