@@ -6,6 +6,9 @@ internal import Storage
 /// Design: the steps that all sessions collect in one round are submitted to the journal as one batch.
 /// Batches end in the order in which they were submitted, so the first one in flight is the one that
 /// ended.
+///
+/// Invariant: behind a step that begins a form (``Step/beginsForm``) nothing of its session is submitted
+/// until it is committed. It may have no record, so the journal would let in what was decided upon it.
 final class CommitPipeline {
     private let lane: any CommitLane
     private let keepsRecords: Bool
@@ -19,6 +22,8 @@ final class CommitPipeline {
     private var uncommittedBytes = 0
     /// Called when no batch is in flight.
     private var completion: (() -> Void)?
+    /// Whether steps were gathered that had waited for a batch.
+    private var hasReleased = false
     /// Whether the process ends: nothing is submitted any more.
     private(set) var isStopped = false
     /// The sessions of which a step was rolled back after it had been submitted, and that the journal has
@@ -67,7 +72,18 @@ final class CommitPipeline {
         uncommittedBytes += bytes
     }
 
-    func gather(_ step: Step) { gathering.append(step) }
+    /// Gathers the newest step of a session.
+    func gather(_ step: Step) {
+        if let first = step.session.uncommitted.first, first.beginsForm, first !== step { return }
+        gathering.append(step)
+    }
+
+    /// Gathers the step that has waited for one that begins a form.
+    private func release(after step: Step) {
+        guard step.beginsForm, let next = step.next else { return }
+        gathering.append(next)
+        hasReleased = true
+    }
 
     func attach(_ reply: consuming Reply, to step: Step) {
         step.replies.append(reply)
@@ -194,7 +210,7 @@ final class CommitPipeline {
         }
         defer {
             passBarriers()
-            finishWait()
+            finishWait(in: table)
         }
         let batch: [Step]
         switch flight {
@@ -224,6 +240,7 @@ final class CommitPipeline {
 
     private func commit(_ step: Step) {
         release(step)
+        release(after: step)
         step.session.commit(step)
     }
 
@@ -260,14 +277,19 @@ final class CommitPipeline {
         }
     }
 
-    private func finishWait() {
+    private func finishWait(in table: SessionTable) {
+        if hasReleased, completion != nil { commit(in: table) }
+        hasReleased = false
         if inFlight.isEmpty { complete() }
     }
 
     /// Abandons all uncommitted steps because the process ends.
     func abandonSteps() {
         isStopped = true
-        for step in inFlight.flatMap(\.steps) + gathering { step.abandon() }
+        for step in inFlight.flatMap(\.steps) + gathering {
+            step.abandon()
+            if step.beginsForm { step.next?.abandon() }
+        }
         for case .barrier(let act) in inFlight { act() }
         gathering = []
         inFlight = []

@@ -17,9 +17,9 @@ struct FailedCommit {
     private var history: History { session.history }
 
     /// Whether nothing is lost with the step: it has no record and no note, so later steps do not depend
-    /// on it and may be committed.
+    /// on it and may be committed. The first snapshot of a form is none: later records have that form.
     func isHarmless(for step: Step) -> Bool {
-        session.uncommitted.first === step && !step.creates
+        session.uncommitted.first === step && !step.creates && !step.beginsForm
             && step.end.position == history.committed.position && step.effects.isEmpty
     }
 

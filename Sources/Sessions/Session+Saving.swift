@@ -73,7 +73,10 @@ extension Session {
         guard let machine else { return }
         beginWork(.rebuilding)
         defer { endWork() }
-        if saved.snapshot?.stateVersion != machine.stateVersion { takeSnapshot() }
+        if saved.snapshot?.stateVersion != machine.stateVersion {
+            takeSnapshot()
+            uncommitted.last?.beginsForm = true
+        }
         for action in saved.running { machine.recover(action, in: self) }
         let opened = machine.openSources(in: self, isNew: false)
         tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))

@@ -22,6 +22,9 @@ final class Step {
     var creates = false
     /// Whether the step still collects decisions: it is not submitted to the journal.
     var isGathering = true
+    /// Whether it has the first snapshot of this program's form of the state. Later records have that form,
+    /// so the session's next step is submitted only when this one is committed.
+    var beginsForm = false
     /// Whether the step was rolled back, alone or with an earlier one. The result of its commit is then
     /// ignored.
     var isRolledBack = false

@@ -319,4 +319,53 @@ struct QuarantineTests {
         }
         #expect(last.state(again) == #"{"sum":9,"unit":"m"}"#)
     }
+
+    /// The next program, whose commits wait for the test, with the first of them submitted.
+    private func grown() throws -> (Rig, Session) {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .of("growing") { OldGrowth() })
+        try rig.act(#"{"add":{"_0":2}}"#, on: session)
+        rig.journal.setImmediate(false)
+        let later = Rig(journal: rig.journal, registrations: [try .of("growing") { NewGrowth() }])
+        let grown = try woken(later)
+        later.endRound()
+        #expect(later.journal.pendingCount == 1)
+        return (later, grown)
+    }
+
+    private func woken(_ rig: Rig) throws -> Session {
+        guard case .session(let session) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
+        return session
+    }
+
+    // Skipped, it left a state of the old form before mutations of the new one.
+    @Test func `nothing is committed behind the snapshot of a new form that fails`() throws {
+        let (rig, session) = try grown()
+        let post = try rig.act(#"{"add":{"centimetres":300}}"#, on: session)
+        rig.settle(.full)
+        #expect(rig.line(post) == "failed full v1 n1")
+        rig.settleAll()
+        #expect(rig.journal.kept.map(\.number) == [0, 1])
+        let again = try woken(rig)
+        let next = try rig.act(#"{"add":{"centimetres":400}}"#, on: again)
+        rig.settleAll()
+        #expect(rig.line(next) == "received v2 n2")
+        let last = Rig(journal: rig.journal, registrations: [try .of("growing") { NewGrowth() }])
+        #expect(try last.state(woken(last)) == #"{"sum":6,"unit":"m"}"#)
+    }
+
+    @Test func `a post behind the snapshot of a new form is committed before the process ends`()
+        throws
+    {
+        let (rig, session) = try grown()
+        let post = try rig.post(#"{"add":{"centimetres":300}}"#, to: session)
+        var isSaved = false
+        rig.table.save { isSaved = true }
+        #expect(rig.journal.pendingCount == 1)
+        rig.settle()
+        #expect(!isSaved)
+        rig.settleAll()
+        #expect(isSaved)
+        #expect(rig.line(post) == "received v2 n2")
+    }
 }
