@@ -42,7 +42,7 @@ struct SessionDeleter {
     }
 
     private func finishMissing(_ id: SessionID) {
-        table.asleep(id)?.abandonReaders()
+        table.abandonReaders(of: id)
         finish(id, .overtaken(.nothing))
     }
 
@@ -97,7 +97,7 @@ struct SessionDeleter {
         table.reopenings.remove(id)
         table.rememberEnded(id)
         // The subscribers reconnect, and are refused because the session has ended.
-        table.asleep(id)?.abandonReaders()
+        table.abandonReaders(of: id)
     }
 
     /// Calls all callers back. The first deleter gets the outcome; for the others the session had

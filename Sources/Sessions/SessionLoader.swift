@@ -71,10 +71,10 @@ struct SessionLoader {
         case .success(.ended): return insertEnded(id)
         case .success(.elsewhere(let node, let traits)):
             // The subscribers reconnect, unless they get the events from the journal.
-            abandonReaders(of: id)
+            table.abandonReaders(of: id)
             return .elsewhere(claims.member(node), traits)
         case .success(.noNode(let traits, let stateVersion)):
-            abandonReaders(of: id)
+            table.abandonReaders(of: id)
             return .noNode(traits, stateVersion: stateVersion)
         case .success(.owned(let saved)):
             // The lease may have ended since the claim.
@@ -87,15 +87,9 @@ struct SessionLoader {
     }
 
     private func insertEnded(_ id: SessionID) -> SessionLookup {
-        abandonReaders(of: id)
+        table.abandonReaders(of: id)
         table.rememberEnded(id)
         return .ended
-    }
-
-    /// Disconnects the subscribers of a session that is asleep and not followed.
-    private func abandonReaders(of id: SessionID) {
-        guard let session = table.asleep(id), !session.isFollowed else { return }
-        session.abandonReaders()
     }
 
     /// Makes the session that the journal has a session of the table.
@@ -105,7 +99,7 @@ struct SessionLoader {
         switch result {
         case .failure(let failure): return .unreadable(failure)
         case .success(nil):
-            abandonReaders(of: id)
+            table.abandonReaders(of: id)
             return .nothing
         case .success(let saved?):
             guard !saved.isDeleted else { return insertEnded(id) }

@@ -109,6 +109,13 @@ package final class SessionTable {
         sessions[id].flatMap { $0.isAsleep ? $0 : nil }
     }
 
+    /// Disconnects the subscribers of a session that is asleep. Those of a followed one get from the journal
+    /// what has become of it, and may still be getting its last events.
+    func abandonReaders(of id: SessionID) {
+        guard let session = asleep(id), !session.isFollowed else { return }
+        session.abandonReaders()
+    }
+
     /// Loads a session from the journal. Calls `act` later, on this loop, with the result that
     /// ``find(_:)`` has then, or with the reason why the session could not be loaded.
     ///

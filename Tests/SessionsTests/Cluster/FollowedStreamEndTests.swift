@@ -61,6 +61,36 @@ struct FollowedStreamEndTests: FollowedStreams {
         #expect(rigs[1].table.count == 0)
     }
 
+    // Disconnected, they got neither the last events nor the end.
+    @Test func `a further deletion leaves the readers of the last events alone`() throws {
+        let (rigs, session) = try two()
+        let there = rigs[0].subscribe(session)
+        let slow = try rigs.stream("s", at: 1, capacity: 60)
+        let other = try rigs.stream("s", at: 1)
+        for body in Self.bodies { _ = try rigs.post(body, to: session, at: 0) }
+        _ = rigs[0].end(session)
+        rigs.settle()
+        // Before this node knows of the end, and behind that.
+        try delete("s", at: rigs)
+        #expect(rigs[1].output.isStreaming(other))
+        rigs.look(at: 1)
+        #expect(rigs[1].lines(other) == rigs[0].lines(there))
+        #expect(rigs[1].output.isStreaming(slow))
+        try delete("s", at: rigs)
+        #expect(rigs[1].output.isStreaming(slow))
+        rigs[1].output.setCapacity(nil, of: slow)
+        rigs.settle()
+        #expect(rigs[1].lines(slow) == rigs[0].lines(there))
+        #expect(rigs[1].table.count == 0)
+    }
+
+    private func delete(_ id: String, at rigs: ClusterRig) throws {
+        var outcome: DeletionOutcome?
+        rigs[1].table.delete(try #require(SessionID(id))) { outcome = $0 }
+        rigs.settle()
+        guard case .overtaken(.ended)? = outcome else { throw Rig.NoSession(id: id) }
+    }
+
     @Test func `a session that is created again resets its readers`() throws {
         let (rigs, session) = try two()
         let token = try rigs.stream("s", at: 1)
