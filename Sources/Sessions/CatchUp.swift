@@ -278,7 +278,7 @@ final class CatchUp {
         case .success(let value): return value
         case .failure
         where session.isFollowed && !session.isOver
-            && persistence.following?.mayStillFail(at: session.table.uptime) ?? false:
+            && subscriber.failures.mayContinue(at: session.table.uptime):
             wait()
             return nil
         case .failure(let failure):
@@ -326,7 +326,7 @@ final class CatchUp {
     }
 
     private func send(_ framed: [UInt8]) {
-        persistence.following?.readSucceeded()
+        subscriber.failures.end()
         if !framed.isEmpty { needsID = false }
         if subscriber.send(framed) { proceed() }
     }

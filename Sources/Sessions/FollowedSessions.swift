@@ -140,7 +140,7 @@ final class FollowedSessions {
     /// A read of a session that is followed has failed; its subscribers may need it.
     private func failed(_ id: SessionID, _ failure: JournalFailure, in table: SessionTable) {
         guard let session = byID[id],
-            !(session.persistence?.following?.mayStillFail(at: table.uptime) ?? true)
+            !(session.persistence?.following?.failures.mayContinue(at: table.uptime) ?? true)
         else { return }
         session.report(.unreadable(failure.detail))
         session.abandonReaders()

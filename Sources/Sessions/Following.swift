@@ -18,8 +18,8 @@ struct Following {
     var answered: UInt64 = 0
     /// When the session was last claimed, because its owner is gone.
     var claimed: Int64?
-    /// When the first and the last of the reads failed that have failed since one did not.
-    private var failures: (first: Int64, last: Int64)?
+    /// Of loads for subscribers that need the state.
+    var failures = ReadFailures()
     /// The claims since the owner has gone.
     var claims = 0
     /// Whether the state is in memory, for new subscribers.
@@ -51,19 +51,8 @@ struct Following {
         if firstLoad == 0 { firstLoad = load }
         if let ownership = saved.ownership { setOwner(ownership.owner, epoch: ownership.epoch) }
         hasRunning = !saved.running.isEmpty
-        failures = nil
+        failures.end()
     }
-
-    /// A read has failed. The journal answers, so what it reads may be damaged: false if all reads have
-    /// failed for as long as a stream may be without an answer.
-    mutating func mayStillFail(at now: Int64) -> Bool {
-        let limit = FollowedSessions.confirmationLimit
-        let first = failures.flatMap { now - $0.last < 2 * limit ? $0.first : nil } ?? now
-        failures = (first, now)
-        return now - first < limit
-    }
-
-    mutating func readSucceeded() { failures = nil }
 
     /// The next step for the session, so that its effects and sources do not rest for ever.
     func need(_ members: Members, _ now: Int64) -> Need {
@@ -81,6 +70,27 @@ struct Following {
 
     /// The time between two claims of one session.
     private static let claimPause: Int64 = 1_000
+}
+
+/// Reads of the journal that have failed one after the other, although it answers: what is read may be
+/// damaged.
+struct ReadFailures {
+    /// When the first and the last of them have failed; nil if the last read did not fail.
+    private var times: (first: Int64, last: Int64)?
+
+    /// A read has failed.
+    ///
+    /// - Parameter now: By ``LoopServices/uptime``.
+    /// - Returns: false if all reads have failed for as long as a stream may be without an answer.
+    mutating func mayContinue(at now: Int64) -> Bool {
+        let limit = FollowedSessions.confirmationLimit
+        let first = times.flatMap { now - $0.last < 2 * limit ? $0.first : nil } ?? now
+        times = (first, now)
+        return now - first < limit
+    }
+
+    /// A read has not failed.
+    mutating func end() { times = nil }
 }
 
 /// A record that a read of the journal has not found.

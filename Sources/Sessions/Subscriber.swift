@@ -36,6 +36,8 @@ package final class Subscriber {
     private var unsent: ArraySlice<UInt8> = []
     /// The record that the journal did not have when it was read, of a session that is followed.
     var gap: JournalGap?
+    /// Of reads for this subscriber, of a session that is followed. Others may read other records.
+    var failures = ReadFailures()
     /// The index in `stream.subscribers`.
     var index = 0
     /// The index in the loop's ``SubscriberTally``.
@@ -185,6 +187,7 @@ package final class Subscriber {
     func join(at offset: Int, _ opening: StreamOpening?) {
         // A followed session may have ended meanwhile.
         state = stream.ending == nil ? .live(offset) : .draining(offset)
+        failures.end()
         if let opening, !send(opening) { return }
         advance()
     }

@@ -157,6 +157,36 @@ struct FollowedStreamEndTests: FollowedStreams {
         #expect(rigs[1].table.counts.followed.unconfirmed == 0)
     }
 
+    // Counted for the session, the failures of one ended with each read of the other.
+    @Test func `a stream whose records cannot be read is closed beside one that is read`() throws {
+        let (rigs, session) = try two()
+        let (damaged, well) = (try rigs.stream("s", at: 1), try rigs.stream("s", at: 1, .log))
+        for number in 1...41 {
+            #expect(rigs[1].output.isStreaming(damaged))
+            _ = try rigs.post(Post.set(number), to: session, at: 0)
+            rigs.nodes[1].setImmediate(false)
+            lookInVain(rigs)
+            rigs.nodes[1].setImmediate(true)
+        }
+        #expect(!rigs[1].output.isStreaming(damaged))
+        #expect(rigs[1].output.isStreaming(well))
+        #expect(names(rigs[1], well).count == 82)
+    }
+
+    /// A quarter of a second is over, and the first read fails.
+    private func lookInVain(_ rigs: ClusterRig) {
+        var failure: JournalFailure? = JournalFailure(reason: .unavailable, detail: "damaged")
+        rigs[1].clock.uptime += 250
+        rigs[1].table.askForChanges()
+        rigs.run()
+        while let kind = rigs.nodes[1].nextKind {
+            rigs.nodes[1].carryOut(0, failing: kind == .read ? failure : nil)
+            if kind == .read { failure = nil }
+            rigs.nodes[1].deliver(0)
+            rigs.run()
+        }
+    }
+
     @Test func `a stream that nothing confirms for ten seconds is closed`() throws {
         let (rigs, session) = try two()
         let token = try rigs.stream("s", at: 1)
