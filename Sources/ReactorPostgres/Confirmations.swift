@@ -44,11 +44,7 @@ struct Confirmations {
         parameters.add(some.map(\.epoch))
         let found = try connection.run(
             areFollowed ? Self.changes : Self.statement, parameters, within: Self.limit)
-        guard found.count == 0 || !found.bool(0, Self.isStandby) else {
-            // A former primary that was demoted keeps its connections, and its reads are late.
-            throw PostgresFault(
-                state: "25006", message: "the server is a standby by now", isBroken: true)
-        }
+        guard found.count == 0 || !found.bool(0, Self.isStandby) else { throw .standby }
         return found
     }
 

@@ -223,6 +223,10 @@ struct PostgresFault: Error {
         self.isBroken = isBroken || (ending ?? false)
     }
 
+    /// A pooler may continue a connection at a standby, whose reads are late.
+    static let standby = PostgresFault(
+        state: "25006", message: "the server is a standby by now", isBroken: true)
+
     /// One line.
     var sentence: String {
         let line = message.split(separator: "\n").first.map(String.init) ?? "an error"

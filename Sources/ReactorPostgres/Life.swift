@@ -56,10 +56,18 @@ struct Life {
         var parameters = Parameters()
         parameters.add(id)
         let found = try connection.run(byID, parameters, within: limit)
-        return found.count > 0 ? Life(found, 0) : nil
+        guard found.count > 0, !found.bool(0, isStandby) else { throw .standby }
+        return found.isNull(0, 0) ? nil : Life(found, 0)
     }
 
-    static let byID = "SELECT \(columns) FROM sessions s \(newest) WHERE s.id = $1"
+    /// The column behind ``columns``.
+    private static let isStandby = 14
+
+    /// One row, whether there is such a session or not: each says which server it is from.
+    static let byID = """
+        SELECT \(columns), pg_is_in_recovery()
+        FROM (SELECT $1::text AS id) t LEFT JOIN sessions s ON s.id = t.id \(newest)
+        """
 
     /// Nil if the session has another generation, or has ended.
     static func find(

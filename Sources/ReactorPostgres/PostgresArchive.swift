@@ -89,23 +89,30 @@ final class PostgresArchive: Archive {
     func storedAnswer(
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
     ) {
-        read(answer) { connection in
-            var parameters = Parameters()
-            parameters.add(session.session)
-            parameters.add(session.generation)
-            parameters.add(key)
-            let found = try connection.run(Self.answer, parameters, within: Life.limit)
-            guard found.count > 0 else { return nil }
-            return StoredAnswer(
-                session: session.session, generation: session.generation, key: key,
-                bodyDigest: found.bytes(0, 0), status: found.status(0, 1),
-                body: found.bytes(0, 3), time: found.integer(0, 2))
-        }
+        read(answer) { try Self.findAnswer(of: session, key: key, $0) }
     }
 
+    static func findAnswer(
+        of session: SessionKey, key: String, _ connection: Connection
+    ) throws(PostgresFault) -> StoredAnswer? {
+        var parameters = Parameters()
+        parameters.add(session.session)
+        parameters.add(session.generation)
+        parameters.add(key)
+        let found = try connection.run(Self.answer, parameters, within: Life.limit)
+        guard found.count > 0, !found.bool(0, 4) else { throw .standby }
+        guard !found.isNull(0, 0) else { return nil }
+        return StoredAnswer(
+            session: session.session, generation: session.generation, key: key,
+            bodyDigest: found.bytes(0, 0), status: found.status(0, 1), body: found.bytes(0, 3),
+            time: found.integer(0, 2))
+    }
+
+    /// One row, as that of ``Life/byID``.
     static let answer = """
-        SELECT digest, status, time, body FROM answers JOIN sessions s USING (session)
-        WHERE s.id = $1 AND s.generation = $2 AND s.deleted IS NULL AND key = $3
+        SELECT digest, status, time, body, pg_is_in_recovery()
+        FROM (SELECT 1) one LEFT JOIN (answers JOIN sessions s USING (session))
+            ON s.id = $1 AND s.generation = $2 AND s.deleted IS NULL AND key = $3
         """
 
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {

@@ -110,6 +110,35 @@ struct PostgresLossTests {
         await journal.close()
     }
 
+    /// A pooler may continue a connection at a standby, which may lack what was committed.
+    @Test func `no read of a session is believed that a standby has answered`() async throws {
+        let primary = try PostgresServer()
+        let schema = primary.newSchema()
+        let journal = try PostgresJournal(PostgresAddress(primary, schema), looksEvery: nil)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        await journal.close()
+        let standby = try PostgresServer(standbyOf: primary, in: PostgresServer.newFolder())
+        for (server, isBelieved) in [(primary, true), (standby, false)] {
+            let connection = try server.connection()
+            try connection.execute("SET search_path = \(schema)", within: .seconds(600))
+            for id in ["s", "none"] {
+                let found = Result { () throws(PostgresFault) in try Life.find(id, connection) }
+                switch found {
+                case .success(let life):
+                    #expect(isBelieved && (life?.key == .of("s")) == (id == "s"))
+                case .failure(let fault): #expect(!isBelieved && fault.isBroken, "\(fault)")
+                }
+            }
+            let answer = Result { () throws(PostgresFault) in
+                try PostgresArchive.findAnswer(of: .of("s"), key: "k", connection)
+            }
+            switch answer {
+            case .success(let answer): #expect(isBelieved && answer == nil)
+            case .failure(let fault): #expect(!isBelieved && fault.isBroken, "\(fault)")
+            }
+        }
+    }
+
     /// Each lane has a part under way when the connections break, and one of them meets the new era first.
     @Test func `a part that was sent in an earlier era stays unknown, on each lane`() async throws {
         let server = try PostgresServer.shared.get()
