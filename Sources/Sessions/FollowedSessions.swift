@@ -162,7 +162,7 @@ final class FollowedSessions {
         if let earlier, isOutdated(load, saved, at: earlier) { return repeatLoad(load) }
         // Nobody may have waited for it but subscribers that have left.
         guard earlier != nil || !load.acts.isEmpty else { return }
-        if !load.isClaimed, !load.acts.isEmpty, needsClaim(saved, table.uptime) {
+        if !load.isClaimed, !load.acts.isEmpty, needsClaim(saved, in: table) {
             return claim(load, in: table)
         }
         // The subscribers connect again, perhaps to a node that can read the session.
@@ -173,7 +173,8 @@ final class FollowedSessions {
         do throws(RecoveryFault) {
             let session = try SessionLoader(table: table).follow(load.id, saved, asked: load.asked)
             byID[load.id] = session
-            session.persistence?.following?.loaded(saved, by: load.number)
+            session.persistence?.following?.loaded(
+                saved, of: session.registration, by: load.number)
             load.respond(.session(session))
             session.endOpening()
         } catch {
@@ -191,10 +192,10 @@ final class FollowedSessions {
         return present.isVoid || saved.end.position < present.history.committed.position
     }
 
-    private func needsClaim(_ saved: SavedSession, _ now: Int64) -> Bool {
-        var following = Following(confirmed: now)
-        following.loaded(saved, by: loads)
-        return following.need(ownership.members, now) == .claim
+    private func needsClaim(_ saved: SavedSession, in table: SessionTable) -> Bool {
+        var following = Following(confirmed: table.uptime)
+        following.loaded(saved, of: table.absent.registration(saved.reactor), by: loads)
+        return following.need(ownership.members, table.uptime) == .claim
     }
 
     /// The streams of a session whose owner is gone begin at this node, if it becomes the owner.

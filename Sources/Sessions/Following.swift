@@ -7,9 +7,9 @@ struct Following {
     private(set) var epoch: Int64?
     /// The node that owned the session in that epoch; nil: none.
     private(set) var owner: Node?
-    /// Whether the effects of actions were running when the session was last loaded; nil: the owner
-    /// has changed since then.
-    var hasRunning: Bool?
+    /// Whether the session acts without a request: it listens to a topic, or the effects of actions were
+    /// running when it was last loaded. Nil: the owner has changed since then.
+    private(set) var hasWork: Bool?
     /// The number of the load with which this generation was found; 0 before that.
     private(set) var firstLoad: UInt64 = 0
     /// When a question was sent that the journal has answered, by ``LoopServices/uptime``.
@@ -41,16 +41,18 @@ struct Following {
             return
         }
         guard epoch > present else { return }
-        (self.epoch, owner, hasRunning, claims) = (epoch, node, nil, 0)
+        (self.epoch, owner, hasWork, claims) = (epoch, node, nil, 0)
     }
 
     /// Takes the values of a session that was loaded.
     ///
-    /// - Parameter load: the number of the load.
-    mutating func loaded(_ saved: SavedSession, by load: UInt64) {
+    /// - Parameters:
+    ///   - registration: nil: its reactor is not hosted here.
+    ///   - load: the number of the load.
+    mutating func loaded(_ saved: SavedSession, of registration: Registration?, by load: UInt64) {
         if firstLoad == 0 { firstLoad = load }
         if let ownership = saved.ownership { setOwner(ownership.owner, epoch: ownership.epoch) }
-        hasRunning = !saved.running.isEmpty
+        hasWork = registration.map { $0.listensToTopics || !saved.running.isEmpty } ?? false
         failures.end()
     }
 
@@ -59,7 +61,7 @@ struct Following {
         guard epoch != nil, !isOver, members.isHeard else { return .nothing }
         if let claimed, now - claimed < Self.claimPause { return .nothing }
         if let owner, owner != members.own.node { return members[owner] == nil ? .claim : .nothing }
-        switch hasRunning {
+        switch hasWork {
         case nil: return .load
         case true?: return .claim
         case false?: return .nothing

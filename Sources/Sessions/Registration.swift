@@ -19,6 +19,8 @@ package struct Registration: Sendable {
     /// Announces the topics of the reactor's sources, so that topics that remember a value keep it
     /// before the first session is created. Makes a reactor to read its sources.
     package private(set) var announceTopics: @Sendable (TopicBus) -> Void = { _ in }
+    /// Whether the reactor's sources include a topic, to which a session listens until it ends.
+    private(set) var listensToTopics = false
     /// Whether the `type` of an action names its case.
     package private(set) var hasTaggedActions = false
     /// The JSON Schemas of its types.
@@ -57,7 +59,8 @@ package struct Registration: Sendable {
         make: @escaping @Sendable () -> R, compiled: ReactorMachine<R>.Compiled
     ) throws(RegistrationFailure)
     where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
-        let initial = make().initialState
+        let first = make()
+        let initial = first.initialState
         let fields = JSON.pulses(of: initial)
         try self.init(
             name: name, stateVersion: R.stateVersion, initial: initial, fields: fields,
@@ -77,6 +80,7 @@ package struct Registration: Sendable {
                 compiled: compiled)
         }
         announceTopics = { bus in for source in make().sources { source.announce(bus) } }
+        listensToTopics = first.sources.contains { $0.topic != nil }
         hasTaggedActions = R.Action.self is any TaggedCodable.Type
     }
 
@@ -118,7 +122,8 @@ package struct Registration: Sendable {
         makeCycler make: @escaping @Sendable () -> C, link: (@Sendable (C, Session) -> Void)?
     ) throws(RegistrationFailure)
     where C.Action: Codable, C.State: Codable, C.Activity: Codable {
-        let initial = make().state.value
+        let first = make()
+        let initial = first.state.value
         let fields = JSON.pulses(of: initial)
         try self.init(
             name: name, stateVersion: C.stateVersion, initial: initial, fields: fields,
@@ -134,6 +139,7 @@ package struct Registration: Sendable {
             try CyclerMachine(make, pulses: fields, session: session, saved: saved, link: link)
         }
         announceTopics = { bus in for source in make().sources { source.announce(bus) } }
+        listensToTopics = first.sources.contains { $0.topic != nil }
         hasTaggedActions = C.Action.self is any TaggedCodable.Type
     }
 

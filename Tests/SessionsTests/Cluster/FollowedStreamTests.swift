@@ -1,4 +1,5 @@
 import Cluster
+import Reactors
 import Storage
 import Testing
 
@@ -261,6 +262,30 @@ struct FollowedStreamTests: FollowedStreams {
         #expect(names(rigs[1], token) == ["snapshot", "a"])
     }
 
+    // Nobody woke it, and what was published was lost.
+    @Test func `a session that nobody owns and that listens to a topic is woken by readers`()
+        throws
+    {
+        let registration = try Registration.of("listener") { Listener() }
+        let rigs = ClusterRig(2, [registration])
+        for id in ["s", "t"] { _ = try rigs[0].create(id, registration) }
+        rigs.settle()
+        let first = try rigs.stream("s", at: 1)
+        // Its owner gives it up and ends.
+        rigs[0].table.stop()
+        rigs.nodes[0].kill()
+        for id in ["s", "t"] { rigs.cluster.leaveUnowned(id) }
+        rigs.beat(1)
+        for _ in 0..<2 { rigs.look(at: 1) }
+        #expect(rigs.cluster.owner(of: "s") == rigs.nodes[1].node)
+        #expect(try rigs[1].session("s").tasks.isListening)
+        #expect(rigs[1].output.isStreaming(first))
+        let second = try rigs.stream("t", at: 1)
+        #expect(rigs.cluster.owner(of: "t") == rigs.nodes[1].node)
+        #expect(rigs[1].output.isStreaming(second))
+        rigs[1].table.stop()
+    }
+
     @Test func `a newer program's records are not shown as an older one's`() throws {
         let old = try Registration.of("growing") { OldGrowth() }
         let new = try Registration.of("growing") { NewGrowth() }
@@ -282,5 +307,15 @@ struct FollowedStreamTests: FollowedStreams {
         rigs.beat(0)
         let refused = try rigs.stream("s", at: 0, .allStates)
         #expect(rigs[0].answer(refused) == nil)
+    }
+}
+
+private struct Listener: Reactor {
+    enum Action: Codable, Sendable { case rename(to: String) }
+    struct State: Codable, Sendable { @Pulse var name = "" }
+    let initialState = State()
+    var sources: [Source] { [.mutations(topic: Topic<String>("name")) { .rename(to: $0) }] }
+    func reduce(state: inout State, mutation: Action) {
+        if case .rename(let name) = mutation { state.name = name }
     }
 }

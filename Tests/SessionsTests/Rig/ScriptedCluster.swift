@@ -56,6 +56,14 @@ final class ScriptedCluster: Sendable {
         book.withLock { $0.owners[session]?.owner = node }
     }
 
+    /// The owner gives the session up.
+    func leaveUnowned(_ session: String) {
+        book.withLock { book in
+            book.owners[session]?.owner = nil
+            book.owners[session]?.epoch += 1
+        }
+    }
+
     func ownership(of session: String) -> SavedOwnership {
         book.withLock { book in
             let present = book.owners[session]
