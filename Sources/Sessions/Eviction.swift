@@ -124,6 +124,14 @@ final class Eviction {
         return table.hasRoomForSession
     }
 
+    /// Whether there is room for all sessions that are being loaded, or will be when others have left.
+    func mayMakeRoom(in table: SessionTable) -> Bool {
+        let surplus = table.awakeCount + table.operations.count - table.limits.sessions
+        guard surplus > 0 else { return true }
+        findCandidates(in: table)
+        return candidates.count { $0.isAtRest && $0.isSaved } >= surplus
+    }
+
     private func findCandidates(in table: SessionTable) {
         // A session that was used since stays awake.
         candidates.removeAll { $0.uncommitted.isEmpty && !($0.isAtRest && $0.isSaved) }

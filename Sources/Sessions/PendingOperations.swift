@@ -17,6 +17,9 @@ struct PendingOperations {
 
     private var byID: [SessionID: Operation] = [:]
 
+    /// The number of sessions that are being loaded or deleted.
+    var count: Int { byID.count }
+
     func isLoading(_ id: SessionID) -> Bool { byID[id]?.deleters.isEmpty == true }
 
     func isDeleting(_ id: SessionID) -> Bool { byID[id]?.deleters.isEmpty == false }

@@ -110,6 +110,63 @@ final class SessionClaims {
         return .elsewhere(member, traits)
     }
 
+    /// The knowledge about a session that was not claimed.
+    enum Sight {
+        /// Another member owns it.
+        case elsewhere(Node, SessionTraits)
+        case unowned
+        case nothing
+        case ended
+    }
+
+    /// Finds out whether another member owns a session. Calls `act` later, on the loop of the table.
+    ///
+    /// - Parameter deposed: An owner that is gone or silent, and counts as none.
+    func look(
+        for id: SessionID, deposing deposed: Node?, in table: SessionTable,
+        then act: @escaping (Result<Sight, JournalFailure>) -> Void
+    ) {
+        // No session has this generation, so the answer says how the present one differs.
+        let none = Confirmation(
+            SessionKey(session: id.text, generation: ""), at: HistoryPosition(0))
+        let (hop, bound, losses) = (table.services.hop, LoopBound(act), table.losses.count)
+        ownership.confirm([none]) { result in
+            _ = hop { table in
+                let act = bound.open(on: table)
+                guard table.losses.count == losses else { return act(.failure(.historyLost)) }
+                switch result {
+                case .failure(let failure): act(.failure(failure))
+                case .success(let changes):
+                    table.claims?.look(
+                        at: changes[id.text], of: id, deposing: deposed, in: table, then: act)
+                }
+            }
+        }
+    }
+
+    private func look(
+        at change: Change?, of id: SessionID, deposing deposed: Node?, in table: SessionTable,
+        then act: @escaping (Result<Sight, JournalFailure>) -> Void
+    ) {
+        if let head = change?.head {
+            let members = ownership.members
+            guard let owner = change?.owner, owner != members.own.node, owner != deposed,
+                members[owner] != nil
+            else { return act(.success(.unowned)) }
+            let traits = SessionTraits(reactor: head.reactor, owner: head.owner)
+            return act(.success(.elsewhere(owner, traits)))
+        }
+        table.ask { archive, answer in
+            archive.head(of: id.text, answer)
+        } then: { head in
+            act(
+                head.map { head in
+                    guard let head else { return .nothing }
+                    return head.isDeleted ? .ended : .unowned
+                })
+        }
+    }
+
     private func count(_ result: Result<Claim, JournalFailure>) {
         switch result {
         case .success(.owned): counts.owned += 1

@@ -18,6 +18,9 @@ struct SessionLoader {
 
     private func read(_ id: SessionID, deposing deposed: Node? = nil) {
         if let claims = table.claims {
+            guard table.eviction.mayMakeRoom(in: table) else {
+                return look(for: id, deposing: deposed, claims)
+            }
             let asked = table.uptime
             claims.claim(id, deposing: deposed, in: table) { claim in
                 finish(id, claim) { claim in
@@ -31,6 +34,23 @@ struct SessionLoader {
                 archive.load(id.text, answer)
             } then: { result in
                 finish(id, result) { insert(id, $0) }
+            }
+        }
+    }
+
+    /// Finds out who owns a session for which there is no room. Claimed, it would be given up again, and
+    /// nobody else could have it meanwhile.
+    private func look(for id: SessionID, deposing deposed: Node?, _ claims: SessionClaims) {
+        claims.look(for: id, deposing: deposed, in: table) { result in
+            finish(id, result) { result in
+                switch result {
+                case .failure(let failure): .unreadable(failure)
+                case .success(.elsewhere(let node, let traits)):
+                    .elsewhere(claims.member(node), traits)
+                case .success(.unowned): .noRoom
+                case .success(.ended): insertEnded(id)
+                case .success(.nothing): insert(id, .success(nil))
+                }
             }
         }
     }

@@ -56,6 +56,44 @@ struct OwnershipTests {
         #expect(try word(rigs.find("s", at: 0)) == "elsewhere 2")
     }
 
+    // It was claimed, loaded, and given up again.
+    @Test func `a node without room claims nothing, and still knows the owner`() throws {
+        let rigs = try two()
+        for id in ["s", "gone"] { _ = try rigs[0].create(id, .ledger()) }
+        let own = try rigs[1].create("own", .ledger())
+        rigs.settle()
+        _ = rigs[0].end(try rigs[0].session("gone"))
+        rigs.settle()
+        // A session that is read stays in memory.
+        let reader = rigs[1].subscribe(own)
+        rigs[1].table.limits.sessions = 1
+        #expect(try word(rigs.find("s", at: 1)) == "elsewhere 1")
+        #expect(try word(rigs.find("gone", at: 1)) == "ended")
+        #expect(try word(rigs.find("none", at: 1)) == "nothing")
+        sleep(rigs, 0)
+        #expect(try word(rigs.find("s", at: 1)) == "noRoom")
+        #expect(rigs.cluster.owner(of: "s") == nil)
+        #expect(rigs.nodes[1].counts[.claim] == nil)
+        rigs[1].output.disconnect(reader)
+        #expect(try word(rigs.find("s", at: 1)) == "session 0")
+    }
+
+    @Test func `sessions that are being loaded count as if they were there`() throws {
+        let rigs = try two()
+        for number in 0..<3 { _ = try rigs[0].create("s\(number)", .ledger()) }
+        rigs.settle()
+        sleep(rigs, 0)
+        rigs[1].table.limits.sessions = 2
+        rigs.nodes[1].setImmediate(false)
+        var found: [String] = []
+        for number in 0..<3 {
+            rigs[1].table.wake(try #require(SessionID("s\(number)"))) { found.append(word($0)) }
+        }
+        rigs.settle()
+        #expect(found.sorted() == ["noRoom", "session 0", "session 0"])
+        #expect(rigs.nodes[1].counts[.claim] == 2)
+    }
+
     @Test func `a session that is being given up is claimed only after that`() throws {
         let rigs = try two()
         _ = try rigs[0].create("s", .ledger())
