@@ -35,15 +35,15 @@ struct Confirmations {
         _ some: [Confirmation], _ areFollowed: Bool, _ connection: Connection
     ) throws(PostgresFault) -> Rows {
         var parameters = Parameters()
-        if !areFollowed { parameters.add(node.number) }
         parameters.add(some.indices.map { Int64($0) })
         parameters.add(some.map { $0.key.session as String? })
         parameters.add(some.map { $0.key.generation as String? })
         parameters.add(some.map(\.position.column.number))
         parameters.add(some.map(\.position.column.part))
         parameters.add(some.map(\.epoch))
+        if !areFollowed { parameters.add(node.number) }
         let found = try connection.run(
-            areFollowed ? Self.changes : Self.statement, parameters, within: Self.limit)
+            areFollowed ? Self.followed : Self.owned, parameters, within: Self.limit)
         guard found.count == 0 || !found.bool(0, Self.isStandby) else { throw .standby }
         return found
     }
@@ -70,19 +70,16 @@ struct Confirmations {
     /// Columns behind those of ``Life``.
     private static let (index, isStandby) = (14, 15)
 
-    static let statement = """
-        SELECT \(Life.columns), t.i, (SELECT pg_is_in_recovery())
-        FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[])
-            t(i, id, generation, number, part, epoch)
-        LEFT JOIN sessions s ON s.id = t.id
-        \(Life.newest)
-        WHERE s.session IS NULL OR s.deleted IS NOT NULL OR s.generation <> t.generation
-            OR (r.number, r.part) IS DISTINCT FROM (t.number, t.part)
-            OR t.epoch IS NOT NULL AND (s.epoch <> t.epoch OR s.node IS DISTINCT FROM $1)
-            OR (SELECT pg_is_in_recovery())
-        """
+    /// Of sessions that this node owns, or has a copy of.
+    static let owned = statement(
+        isOther: "t.epoch IS NOT NULL AND (s.epoch <> t.epoch OR s.node IS DISTINCT FROM $7)")
 
-    static let changes = """
+    /// Of sessions that this node follows.
+    static let followed = statement(isOther: "s.epoch IS DISTINCT FROM t.epoch")
+
+    /// - Parameter isOther: Whether the row `s` has another owner than `t` says.
+    private static func statement(isOther: String) -> String {
+        """
         SELECT \(Life.columns), t.i, (SELECT pg_is_in_recovery())
         FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
             t(i, id, generation, number, part, epoch)
@@ -90,7 +87,8 @@ struct Confirmations {
         \(Life.newest)
         WHERE s.session IS NULL OR s.deleted IS NOT NULL OR s.generation <> t.generation
             OR (r.number, r.part) IS DISTINCT FROM (t.number, t.part)
-            OR s.epoch IS DISTINCT FROM t.epoch
+            OR \(isOther)
             OR (SELECT pg_is_in_recovery())
         """
+    }
 }

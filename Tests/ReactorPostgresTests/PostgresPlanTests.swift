@@ -60,10 +60,10 @@ struct PostgresPlanTests {
             (Claims.release, [integer, texts, texts, integers]),
             (Claims.leaving, [integer, texts]),
             (
-                Confirmations.statement,
-                [integer, integers, texts, texts, integers, integers, integers]
+                Confirmations.owned,
+                [integers, texts, texts, integers, integers, integers, integer]
             ),
-            (Confirmations.changes, [integers, texts, texts, integers, integers, integers]),
+            (Confirmations.followed, [integers, texts, texts, integers, integers, integers]),
             (Membership.depositions, [integer]),
             (Life.byID, [text]), (Life.snapshotAt, [integer, integer]),
             (Life.runningActions, [integer]), (Life.anyAnswer, [integer]),
