@@ -277,7 +277,7 @@ final class CatchUp {
         switch result {
         case .success(let value): return value
         case .failure
-        where session.isFollowed && !session.isOver
+        where session.isFollowed && session.table.sessions.contains(session)
             && subscriber.failures.mayContinue(at: session.table.uptime):
             wait()
             return nil

@@ -38,6 +38,8 @@ final class FollowedSessions {
 
     private let ownership: any Ownership
     private var byID: [SessionID: Session] = [:]
+    /// Sessions that have ended, and whose subscribers are still getting the last events.
+    private var ending: [SessionID: Session] = [:]
     /// Loads that are not sent, by session. One that is sent may be older than a later request.
     private var unsent: [SessionID: Load] = [:]
     /// The same, the oldest first.
@@ -68,10 +70,12 @@ final class FollowedSessions {
 
     func remove(_ session: Session) {
         if byID[session.id] === session { byID[session.id] = nil }
+        if ending[session.id] === session { ending[session.id] = nil }
     }
 
     func removeAll() {
         byID = [:]
+        ending = [:]
         unsent = [:]
         waiting = []
     }
@@ -215,6 +219,7 @@ final class FollowedSessions {
     func ask(in table: SessionTable) {
         let now = table.uptime
         for session in Array(byID.values) { look(at: session, now, in: table) }
+        for session in Array(ending.values) { session.advanceWaiting() }
         let asked = byID.values.filter { !$0.isVoid }
         guard !isAsking, !asked.isEmpty else { return }
         isAsking = true
@@ -267,6 +272,7 @@ final class FollowedSessions {
     private func receive(_ change: Change, of session: Session, in table: SessionTable) {
         guard let head = change.head else {
             remove(session)
+            ending[session.id] = session
             table.rememberEnded(session.id)
             return session.endElsewhere(at: change.end)
         }

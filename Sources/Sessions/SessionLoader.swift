@@ -154,7 +154,7 @@ struct SessionLoader {
     private func restore(
         _ id: SessionID, _ saved: SavedSession
     ) throws(RecoveryFault) -> Session {
-        if let over = table.asleep(id), over.isOver { table.forget(over) }
+        table.forgetOver(id)
         let earlier = table.asleep(id)
         if let session = earlier, !session.isVoid {
             guard session.generation.text != saved.key.generation else {
@@ -190,8 +190,7 @@ struct SessionLoader {
     func follow(
         _ id: SessionID, _ saved: SavedSession, asked: Int64
     ) throws(RecoveryFault) -> Session {
-        // Its subscribers get its end.
-        if let over = table.asleep(id), over.isOver { table.forget(over) }
+        table.forgetOver(id)
         let earlier = table.asleep(id)
         if let earlier, !earlier.isVoid {
             if earlier.generation.text == saved.key.generation {

@@ -177,8 +177,9 @@ package final class SessionTable {
         let generation = Generation(using: &randomness)
         let session = try Session(id, registration, generation, self, saved: saved, isNew: true)
         // Subscribers of an earlier generation that has just ended elsewhere: they connect again.
-        if claims != nil, let earlier = asleep(id) {
-            if earlier.isOver { forget(earlier) } else { earlier.abandonReaders() }
+        if claims != nil {
+            forgetOver(id)
+            asleep(id)?.abandonReaders()
         }
         sessions.insert(session)
         if claims != nil { session.persistence?.confirmed = uptime }
@@ -200,6 +201,14 @@ package final class SessionTable {
     func forget(_ session: Session) {
         _ = sessions.remove(session)
         followed?.remove(session)
+    }
+
+    /// Removes a followed session that has ended, because its id is used again. Its subscribers get the last
+    /// events without it, unless the journal cannot be read.
+    func forgetOver(_ id: SessionID) {
+        guard let over = asleep(id), over.isOver else { return }
+        forget(over)
+        over.advanceWaiting()
     }
 
     /// Removes a session that has ended, or that was never created because its first commit failed.

@@ -46,6 +46,43 @@ struct FollowedStreamEndTests: FollowedStreams {
         #expect(names(rigs[1], here) == ["snapshot", "a", "end"])
     }
 
+    // Without another attempt the reader was disconnected, and there was nothing to continue.
+    @Test func `a read that fails behind the end delays the last events`() throws {
+        let (rigs, session) = try two()
+        let there = rigs[0].subscribe(session)
+        let here = try rigs.stream("s", at: 1)
+        _ = try rigs.post(Post.both(1, 2), to: session, at: 0)
+        _ = rigs[0].end(session)
+        rigs.settle()
+        rigs.nodes[1].setImmediate(false)
+        lookInVain(rigs)
+        rigs.nodes[1].setImmediate(true)
+        #expect(names(rigs[1], here) == ["snapshot"])
+        #expect(rigs[1].output.isStreaming(here))
+        rigs.look(at: 1)
+        #expect(rigs[1].lines(here) == rigs[0].lines(there))
+        #expect(rigs[1].table.count == 0)
+    }
+
+    @Test func `an end whose last events cannot be read leaves no reader without an answer`() throws
+    {
+        let (rigs, session) = try two()
+        let here = try rigs.stream("s", at: 1)
+        _ = try rigs.post(Post.both(1, 2), to: session, at: 0)
+        _ = rigs[0].end(session)
+        rigs.settle()
+        rigs.nodes[1].setImmediate(false)
+        lookInVain(rigs)
+        #expect(rigs[1].output.isStreaming(here))
+        // The id is used again, so nobody looks at the session that has ended.
+        rigs.nodes[1].setImmediate(true)
+        _ = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        _ = try rigs.stream("s", at: 1)
+        #expect(!rigs[1].output.isStreaming(here))
+        #expect(rigs[1].table.counts.followed.sessions == 1)
+    }
+
     @Test func `an end whose last events are gone is no silent one`() throws {
         let (rigs, session) = try two()
         let tokens = try Self.selections().map { try rigs.stream("s", at: 1, $0) }
