@@ -122,21 +122,27 @@ struct FailedCommit {
         let table = session.table
         let listens = session.tasks.isListening
         session.cancelTasks()
-        // A subscriber that reads from the journal and not from the stream yet needs a machine to
-        // continue.
-        for stream in session.streams.all {
-            for subscriber in stream.subscribers where !subscriber.isLive { subscriber.abandon() }
-        }
-        guard failure.reason != .moved else {
+        if failure.reason == .moved {
             table.claims?.countDeposed()
             table.reopenings.remove(session.id)
-            session.leaveMemory()
-            return session.abandonReaders()
+        } else {
+            table.claims?.release(session)
         }
-        table.claims?.release(session)
-        session.leaveMemory()
-        // Another node may continue the session, and this one would not hear of its events.
-        if table.claims != nil { session.abandonReaders() }
+        if let followed = table.followed {
+            // Another node may continue the session.
+            session.leaveMemory()
+            followed.carryOn(session)
+        } else {
+            // A subscriber that reads from the journal and not from the stream yet needs a machine to
+            // continue.
+            for stream in session.streams.all {
+                for subscriber in stream.subscribers where !subscriber.isLive {
+                    subscriber.abandon()
+                }
+            }
+            session.leaveMemory()
+        }
+        guard failure.reason != .moved else { return }
         guard !session.streams.isEmpty || listens else { return table.forget(session) }
         guard listens else { return }
         // The present values of its sources may be those that could not be committed: a session that

@@ -196,6 +196,18 @@ final class FollowedSessions {
         return present.isVoid || saved.end.position < present.history.committed.position
     }
 
+    /// Follows a session that this node has owned until now, so that its streams continue from the journal.
+    ///
+    /// Why nothing is lost or sent twice: the subscribers have got what was committed, and nothing else.
+    ///
+    /// - Precondition: its state has left memory.
+    func carryOn(_ session: Session) {
+        guard !session.streams.isEmpty else { return session.table.forget(session) }
+        // Before its subscribers continue: the last of them may end.
+        byID[session.id] = session
+        session.beginFollowing(Following(since: session.table.uptime, loads, questions))
+    }
+
     private func needsClaim(_ saved: SavedSession, in table: SessionTable) -> Bool {
         var following = Following(confirmed: table.uptime)
         following.loaded(saved, of: table.absent.registration(saved.reactor), by: loads)
@@ -260,7 +272,9 @@ final class FollowedSessions {
         isAsking = false
         guard case .success(let changes) = result else { return }
         for session in sessions {
-            guard byID[session.id] === session, !session.isVoid else { continue }
+            guard byID[session.id] === session, !session.isVoid,
+                session.persistence?.following?.lastQuestion ?? 0 < questions
+            else { continue }
             session.persistence?.following?.confirmed = moment
             session.persistence?.following?.answered = questions
             if let change = changes[session.id.text] { receive(change, of: session, in: table) }

@@ -10,6 +10,8 @@ struct Following {
     /// Whether the session acts without a request: it listens to a topic, or the effects of actions were
     /// running when it was last loaded. Nil: the owner has changed since then.
     private(set) var hasWork: Bool?
+    /// The last question that was sent before the session was followed: its answer may be of an earlier stay.
+    private(set) var lastQuestion: UInt64 = 0
     /// The number of the load with which this generation was found; 0 before that.
     private(set) var firstLoad: UInt64 = 0
     /// When a question was sent that the journal has answered, by ``LoopServices/uptime``.
@@ -30,6 +32,17 @@ struct Following {
     var isOver = false
 
     init(confirmed: Int64) { self.confirmed = confirmed }
+
+    /// - Parameters:
+    ///   - now: when this node has ceased to own the session.
+    ///   - loads: the loads that were sent until then.
+    ///   - questions: the questions that were sent until then.
+    init(since now: Int64, _ loads: UInt64, _ questions: UInt64) {
+        confirmed = now
+        firstLoad = loads + 1
+        lastQuestion = questions
+        isOpening = false
+    }
 
     /// Whether this subscriber's gap stands in the journal's answers, too. Otherwise the session may have
     /// ended, so that its records are read in another way.

@@ -16,6 +16,18 @@ extension Session {
         persistence.epoch = 0
     }
 
+    /// This node has owned the session until now, and its state has left memory.
+    func beginFollowing(_ following: Following) {
+        persistence?.following = following
+        persistence?.epoch = 0
+        for stream in streams.all {
+            stream.dropSnapshot()
+            if stream.isAtRest { stream.removeAll() }
+        }
+        showJournal(through: history.committed)
+        advanceWaiting()
+    }
+
     /// This node decides on the session from now on. The subscribers stay.
     func endFollowing() {
         guard isFollowed else { return }

@@ -63,6 +63,9 @@ final class ScriptedNode: Journal {
 
     var waitingCount: Int { book.withLock { $0.statements.count } }
 
+    /// The statements of this kind that have no result yet.
+    func waiting(_ kind: Kind) -> Int { book.withLock { $0.statements.count { $0.kind == kind } } }
+
     /// How many statements of each kind were sent.
     var counts: [Kind: Int] { book.withLock { $0.counts } }
 
