@@ -242,6 +242,7 @@ final class CommitPipeline {
         release(step)
         release(after: step)
         step.session.commit(step)
+        if hasOwners { step.session.table.hints?.committed(step.session) }
     }
 
     private func batchFailed(_ batch: [Step], _ failure: JournalFailure) {

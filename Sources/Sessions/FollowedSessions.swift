@@ -6,8 +6,10 @@ internal import Storage
 /// only if several nodes write to the journal.
 ///
 /// Design: the journal is asked four times a second, with one question for all of them, which have new
-/// records, an end, or another generation or owner. A stream begins with a load of its session, so it
-/// shows what the journal had at a moment after its request, and a position beyond that is ahead.
+/// records, an end, or another generation or owner. Where the owner says when there are new records
+/// (``SessionHints``), it is asked then, and once a second besides. A stream begins with a load of its
+/// session, so it shows what the journal had at a moment after its request, and a position beyond that is
+/// ahead.
 ///
 /// Following claims nothing. A session whose owner is gone is claimed, since its effects and sources
 /// would rest. The subscribers stay, at this node or at another one that has claimed it.
@@ -48,6 +50,9 @@ final class FollowedSessions {
     private var loads: UInt64 = 0
     private var claimsUnderWay = 0
     private var isAsking = false
+    /// Sessions of which a hint has come since the last question about them. Invariant: some of ``byID``, and
+    /// some that were followed then.
+    private var hinted: Set<SessionID> = []
     /// The number of questions that were sent.
     private(set) var questions: UInt64 = 0
     /// Subscribers that were disconnected because the journal did not answer.
@@ -65,17 +70,24 @@ final class FollowedSessions {
     init(_ ownership: any Ownership) { self.ownership = ownership }
 
     var counts: FollowCounts {
-        FollowCounts(sessions: byID.count, questions: questions, unconfirmed: unconfirmed)
+        FollowCounts(
+            sessions: byID.count,
+            hinted: byID.values.count { $0.persistence?.following?.isHinted ?? false },
+            questions: questions, unconfirmed: unconfirmed)
     }
 
     func remove(_ session: Session) {
-        if byID[session.id] === session { byID[session.id] = nil }
+        if byID[session.id] === session {
+            byID[session.id] = nil
+            session.table.hints?.unfollow(session.id)
+        }
         if ending[session.id] === session { ending[session.id] = nil }
     }
 
     func removeAll() {
         byID = [:]
         ending = [:]
+        hinted = []
         unsent = [:]
         waiting = []
     }
@@ -104,8 +116,9 @@ final class FollowedSessions {
         load(session.id)
     }
 
-    /// Sends the loads of this round. Called once a round.
+    /// Sends the loads of this round, and the question that its hints call for. Called once a round.
     func flush(in table: SessionTable) {
+        askHinted(in: table)
         while loadsUnderWay < Self.loadLimit, let load = waiting.popFirst() {
             unsent[load.id] = nil
             loadsUnderWay += 1
@@ -181,6 +194,8 @@ final class FollowedSessions {
                 saved, of: session.registration, by: load.number)
             load.respond(.session(session))
             session.endOpening()
+            // It may have no subscriber.
+            if byID[load.id] === session { seekHints(of: session, in: table) }
         } catch {
             // The subscribers connect again, and get the reason then.
             if let earlier, !earlier.isOver { earlier.abandonReaders() }
@@ -232,10 +247,28 @@ final class FollowedSessions {
         let now = table.uptime
         for session in Array(byID.values) { look(at: session, now, in: table) }
         for session in Array(ending.values) { session.advanceWaiting() }
-        let asked = byID.values.filter { !$0.isVoid }
+        let pause = ownership.followPause
+        ask(
+            about: byID.values.filter { $0.persistence?.following?.isDue(at: now, pause) ?? true },
+            in: table)
+    }
+
+    /// Asks about the sessions of which hints have come.
+    private func askHinted(in table: SessionTable) {
+        guard !isAsking, !hinted.isEmpty else { return }
+        let sessions = hinted.compactMap { byID[$0] }
+        hinted = []
+        ask(about: sessions, in: table)
+    }
+
+    /// There is one question at a time: what comes meanwhile is asked with the next one.
+    private func ask(about sessions: [Session], in table: SessionTable) {
+        let asked = sessions.filter { !$0.isVoid }
         guard !isAsking, !asked.isEmpty else { return }
+        let now = table.uptime
         isAsking = true
         questions += 1
+        for session in asked { hinted.remove(session.id) }
         let expected = asked.map { session in
             Confirmation(
                 session.key, at: session.history.committed.position,
@@ -255,10 +288,13 @@ final class FollowedSessions {
 
     private func look(at session: Session, _ now: Int64, in table: SessionTable) {
         guard let following = session.persistence?.following else { return remove(session) }
-        if now - following.confirmed >= Self.confirmationLimit {
+        // Ten questions have had no answer.
+        if now - following.confirmed >= max(Self.confirmationLimit, 10 * ownership.followPause) {
             unconfirmed += UInt64(session.streams.subscriberCount)
-            session.abandonReaders()
-        } else if session.isVoid {
+            return session.abandonReaders()
+        }
+        seekHints(of: session, in: table)
+        if session.isVoid {
             load(session.id)
         } else {
             meetNeed(of: session, following, now, in: table)
@@ -277,6 +313,7 @@ final class FollowedSessions {
             else { continue }
             session.persistence?.following?.confirmed = moment
             session.persistence?.following?.answered = questions
+            session.persistence?.following?.hints.isDue = hinted.contains(session.id)
             if let change = changes[session.id.text] { receive(change, of: session, in: table) }
             let following = session.persistence?.following
             if following?.hasWaiting ?? false { session.advanceWaiting() }
@@ -298,9 +335,51 @@ final class FollowedSessions {
         }
         session.advance(to: head)
         session.persistence?.following?.setOwner(change.owner, epoch: change.epoch)
+        seekHints(of: session, in: table)
         guard let following = session.persistence?.following else { return }
         meetNeed(of: session, following, table.uptime, in: table)
     }
+
+    // MARK: Hints
+
+    /// Asks the session's owner for hints, unless it was asked just now.
+    private func seekHints(of session: Session, in table: SessionTable) {
+        guard let links = table.hints, let following = session.persistence?.following else {
+            return
+        }
+        let members = ownership.members
+        let owner = following.owner.flatMap { node in
+            node == members.own.node || following.isOver ? nil : members[node]?.node
+        }
+        switch session.persistence?.following?.hints.next(owner, following.epoch, table.uptime) {
+        case .nothing?, nil: break
+        case .follow(let owner)?: links.follow(session.id, at: owner)
+        case .unfollow?: links.unfollow(session.id)
+        }
+    }
+
+    /// The owner says that this is the session's newest position. It is asked for with the round.
+    func hint(_ id: SessionID, at end: CommittedEnd, in table: SessionTable) {
+        guard let session = byID[id], !session.isVoid else { return }
+        session.persistence?.following?.hints.come()
+        let isKnown =
+            end.generation == session.key.generation
+            && end.position <= session.history.committed.position
+        if !isKnown { askSoon(about: session) }
+    }
+
+    func hintsEnded(of id: SessionID, in table: SessionTable) {
+        guard let session = byID[id] else { return }
+        session.persistence?.following?.hints.end(table.uptime)
+        askSoon(about: session)
+    }
+
+    private func askSoon(about session: Session) {
+        session.persistence?.following?.hints.isDue = true
+        hinted.insert(session.id)
+    }
+
+    // MARK: Claims
 
     /// Claims a session whose owner is gone. Reading wakes nobody, but the end of an owner does.
     private func meetNeed(
@@ -332,6 +411,8 @@ final class FollowedSessions {
 package struct FollowCounts: Sendable, Equatable {
     /// The present number.
     package var sessions = 0
+    /// Those of which the owner says when there are new records.
+    package var hinted = 0
     /// Questions to the journal which of them have changed.
     package var questions: UInt64 = 0
     /// Subscribers that were disconnected because the journal has not answered for ten seconds.
@@ -339,6 +420,7 @@ package struct FollowCounts: Sendable, Equatable {
 
     package mutating func add(_ other: FollowCounts) {
         sessions += other.sessions
+        hinted += other.hinted
         questions += other.questions
         unconfirmed += other.unconfirmed
     }

@@ -24,6 +24,7 @@ struct Following {
     var failures = ReadFailures()
     /// The claims since the owner has gone.
     var claims = 0
+    var hints = FollowedHints()
     /// Whether the state is in memory, for new subscribers.
     var isOpening = true
     /// Whether a subscriber waits for the journal.
@@ -47,6 +48,17 @@ struct Following {
     /// Whether this subscriber's gap stands in the journal's answers, too. Otherwise the session may have
     /// ended, so that its records are read in another way.
     func confirms(_ gap: JournalGap) -> Bool { isOver || answered > gap.question }
+
+    /// Whether the owner says when there are new records.
+    var isHinted: Bool { hints.areComing(in: epoch) }
+
+    /// Whether the journal is to be asked.
+    ///
+    /// - Parameter pause: Between two questions while the owner says when there are new records, in
+    ///   milliseconds. A question may come early by half of a quarter of a second.
+    func isDue(at now: Int64, _ pause: Int64) -> Bool {
+        !isHinted || hints.isDue || hasWaiting || now - confirmed > pause - 125
+    }
 
     mutating func setOwner(_ node: Node?, epoch: Int64) {
         guard let present = self.epoch else {

@@ -148,6 +148,7 @@ package final class Session {
         traces.removeAll()
         life = .asleep
         incarnation = 0
+        if let hints = table.hints, !isFollowed { hints.left(id) }
     }
 
     /// The end is committed, or the process ends.

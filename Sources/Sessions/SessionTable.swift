@@ -36,6 +36,8 @@ package final class SessionTable {
     let background: BackgroundQueue
     /// The subscriptions for streams of several sessions.
     package let relays: StreamRelays
+    /// Nil if there are no links to other nodes.
+    package var hints: (any SessionHints)?
 
     /// - Parameter registrations: the reactors that sessions in the journal may have.
     package init(
@@ -216,6 +218,7 @@ package final class SessionTable {
     /// - Parameter mayExist: Whether the journal may have the session all the same.
     func remove(_ session: Session, mayExist: Bool = false) {
         guard sessions.remove(session) else { return }
+        hints?.left(session.id)
         if let owner = session.owner, let owners = services.owners {
             if mayExist { owners.keep(owner) } else { owners.remove(owner) }
         }

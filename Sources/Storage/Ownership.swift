@@ -50,6 +50,10 @@ package protocol Ownership: Sendable {
     /// that have another owner. One caller.
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void)
 
+    /// The time between two questions about a followed session whose owner says when it has new records, in
+    /// milliseconds. Default: a second.
+    var followPause: Int64 { get }
+
     /// Says to the other members that this node is about to end: it is nobody's home from then on, and
     /// claims nothing while another member can. Default: nothing.
     func leave()
@@ -57,6 +61,7 @@ package protocol Ownership: Sendable {
 
 extension Ownership {
     package func leave() {}
+    package var followPause: Int64 { 1_000 }
 
     package func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>) {
         claim(session, deposing: nil, answer)

@@ -21,6 +21,8 @@ final class ClusterSimulation {
         var followed = 0
         var handedOver = 0
         var woken = 0
+        /// Hints that were delivered.
+        var hinted = 0
     }
 
     /// A request and what has become of it. Moments are numbers of steps.
@@ -62,6 +64,7 @@ final class ClusterSimulation {
 
     private var generator: SeededGenerator
     private let cluster: ScriptedCluster
+    private let links = ScriptedLinks()
     private let registration: Registration
     private var processes: [Process] = []
     private var lastNode: Int64 = 0
@@ -117,6 +120,7 @@ final class ClusterSimulation {
             ScriptedNode(lastNode, of: cluster, isImmediate: false), registration)
         process.node.beat()
         process.rig.clock.uptime = time
+        links.add(process.node.node, process.rig.table)
         return process
     }
 
@@ -127,7 +131,7 @@ final class ClusterSimulation {
     private func act() {
         step += 1
         let process = processes[number(0..<processes.count)]
-        switch number(0..<60) {
+        switch number(0..<70) {
         case 0..<9: post(at: process)
         case 9..<14: read(at: process)
         case 14..<24: run(process)
@@ -145,6 +149,7 @@ final class ClusterSimulation {
         case 48..<55: follow(at: process)
         case 55..<58: handOver(process)
         case 58: wake(at: process)
+        case 59..<69: post(someLetters: number(1..<4))
         default: if number(0..<4) == 0 { kill(process) }
         }
     }
@@ -222,6 +227,7 @@ final class ClusterSimulation {
         guard let index = processes.firstIndex(where: { $0 === process }) else { return }
         collect(process)
         process.node.kill()
+        links.remove(process.node.node)
         process.rig.output.breakAll()
         process.rig.table.stop()
         followQuestions += Int(process.rig.table.counts.followed.questions)
@@ -243,6 +249,24 @@ final class ClusterSimulation {
         if number(0..<2) == 0 { settle(process) }
     }
 
+    /// Letters on the links arrive, in any order, and perhaps once more; or they are lost, or the links of
+    /// a node break.
+    private func post(someLetters count: Int) {
+        for _ in 0..<min(count, links.count) {
+            guard links.count > 0 else { return }
+            let index = number(0..<links.count)
+            let process = processes.first { $0.node.node == links.recipient(index) }
+            switch number(0..<20) {
+            case 0: links.lose(index)
+            case 1: links.breakLinks(to: processes[number(0..<processes.count)].node.node)
+            default:
+                guard let process, !process.isPaused else { continue }
+                links.deliver(index, isKept: number(0..<8) == 0)
+                run(process)
+            }
+        }
+    }
+
     /// Every reader has a stream and gets what there is.
     private func finishStreams() {
         for _ in 0..<3 {
@@ -251,6 +275,8 @@ final class ClusterSimulation {
                 reader.connect(to: processes[number(0..<processes.count)].rig)
             }
             settle()
+            // Some hints are lost for ever.
+            advance(by: 1_000)
             for process in processes { process.rig.table.askForChanges() }
             settle()
         }
@@ -480,6 +506,7 @@ final class ClusterSimulation {
         }
         tally.heard += readers.reduce(0) { $0 + $1.heard }
         tally.followed += followQuestions
+        tally.hinted += links.hinted
         tally.claims += cluster.claims
         tally.fenced += cluster.fenced
         for process in processes {

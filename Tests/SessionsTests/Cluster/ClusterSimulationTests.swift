@@ -45,5 +45,6 @@ struct ClusterSimulationTests {
         #expect(met.followed > 200)
         #expect(met.handedOver > 10)
         #expect(met.woken > 10)
+        #expect(met.hinted > 200)
     }
 }

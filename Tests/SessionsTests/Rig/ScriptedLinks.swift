@@ -1,0 +1,132 @@
+import Cluster
+import Sessions
+
+/// The links of the nodes of a test. Each letter waits until the test delivers it, loses it, or delivers it
+/// twice.
+///
+/// Unlike those of a server, they pass on the hints of a node that is not asked any more.
+final class ScriptedLinks {
+    private enum Letter {
+        case follow(SessionID)
+        case unfollow(SessionID)
+        case hint(SessionID, CommittedEnd)
+        case end(SessionID)
+    }
+
+    private struct Post {
+        let letter: Letter
+        let from: Node
+        let to: Node
+    }
+
+    /// The end of one node.
+    private final class End: SessionHints {
+        unowned let links: ScriptedLinks
+        let node: Node
+        unowned let table: SessionTable
+        /// The owner that was asked last, by session.
+        var asked: [SessionID: Node] = [:]
+        var followers: [SessionID: Set<Node>] = [:]
+
+        init(_ links: ScriptedLinks, _ node: Node, _ table: SessionTable) {
+            (self.links, self.node, self.table) = (links, node, table)
+        }
+
+        func follow(_ session: SessionID, at owner: Node) {
+            unfollow(session)
+            asked[session] = owner
+            send(.follow(session), to: owner)
+        }
+
+        func unfollow(_ session: SessionID) {
+            guard let owner = asked.removeValue(forKey: session) else { return }
+            send(.unfollow(session), to: owner)
+        }
+
+        func committed(_ session: Session) {
+            for follower in followers[session.id, default: []].ordered {
+                send(.hint(session.id, session.committedEnd), to: follower)
+            }
+        }
+
+        func left(_ session: SessionID) {
+            for follower in (followers.removeValue(forKey: session) ?? []).ordered {
+                send(.end(session), to: follower)
+            }
+        }
+
+        private func send(_ letter: Letter, to node: Node) {
+            links.posts.append(Post(letter: letter, from: self.node, to: node))
+        }
+
+        func receive(_ letter: Letter, from node: Node) {
+            switch letter {
+            case .follow(let session):
+                guard let end = table.ownedEnd(of: session) else {
+                    return send(.end(session), to: node)
+                }
+                followers[session, default: []].insert(node)
+                send(.hint(session, end), to: node)
+            case .unfollow(let session): followers[session]?.remove(node)
+            case .hint(let session, let end): table.hint(session, at: end)
+            case .end(let session): table.hintsEnded(of: [session])
+            }
+        }
+    }
+
+    private var ends: [Node: End] = [:]
+    private var posts: [Post] = []
+    /// The hints that were delivered.
+    private(set) var hinted = 0
+
+    var count: Int { posts.count }
+
+    func add(_ node: Node, _ table: SessionTable) {
+        let end = End(self, node, table)
+        ends[node] = end
+        table.hints = end
+    }
+
+    /// The process has ended. The others notice it when its links end.
+    func remove(_ node: Node) {
+        guard let end = ends.removeValue(forKey: node) else { return }
+        end.table.hints = nil
+        breakLinks(to: node)
+    }
+
+    func breakLinks(to node: Node) {
+        posts.removeAll { $0.from == node || $0.to == node }
+        for other in Set(ends.keys).ordered {
+            guard let end = ends[other] else { continue }
+            let sessions = end.asked.filter { $0.value == node }.keys.sorted { $0.text < $1.text }
+            for session in sessions { end.asked[session] = nil }
+            end.table.hintsEnded(of: sessions)
+            for session in end.followers.keys { end.followers[session]?.remove(node) }
+        }
+        ends[node]?.followers = [:]
+    }
+
+    /// Delivers a letter.
+    ///
+    /// - Parameter isKept: Whether it comes once more later.
+    /// - Returns: The node that has received it; nil if there is none.
+    @discardableResult
+    func deliver(_ index: Int, isKept: Bool = false) -> Node? {
+        let post = isKept ? posts[index] : posts.remove(at: index)
+        guard let end = ends[post.to] else { return nil }
+        if case .hint = post.letter { hinted += 1 }
+        end.receive(post.letter, from: post.from)
+        return post.to
+    }
+
+    func recipient(_ index: Int) -> Node { posts[index].to }
+
+    func lose(_ index: Int) { posts.remove(at: index) }
+
+    func loseAll() { posts = [] }
+}
+
+extension Set<Node> {
+    /// The same order in each run.
+    fileprivate var ordered: [Node] { sorted { $0.number < $1.number } }
+}
