@@ -12,6 +12,11 @@ package struct IncomingLink: Sendable {
         case gone(stream: UInt32)
         /// The answer is due without waiting for effects.
         case hurry(stream: UInt32)
+        /// Hints of the session are wanted, the first one at once; or none are sent, with
+        /// ``IncomingLink/unfollow(_:)``.
+        case follow(stream: UInt32, LinkFollow)
+        /// No hints are wanted any more.
+        case unfollow(stream: UInt32)
         case ping(LinkPing)
     }
 
@@ -22,6 +27,10 @@ package struct IncomingLink: Sendable {
     package private(set) var output = LinkOutput()
     /// The streams of requests without an answer.
     package private(set) var underWay: Set<UInt32> = []
+    /// The streams of sessions that are followed.
+    package private(set) var followed: Set<UInt32> = []
+    /// Hints that are not in ``output``, the newest of each session. Invariant: all are of ``followed``.
+    private var hints: [UInt32: LinkHint] = [:]
     private var isFinishing = false
     /// Whether the last frame is in ``output``.
     package private(set) var hasFinished = false
@@ -63,6 +72,35 @@ package struct IncomingLink: Sendable {
         guard underWay.remove(stream) != nil else { return }
         output.append { moved.append(stream: stream, to: &$0) }
         finishIfIdle()
+    }
+
+    /// A session that is followed has this newest position. A hint that waits is replaced.
+    package mutating func hint(_ stream: UInt32, _ hint: LinkHint) {
+        guard followed.contains(stream), !hasFinished else { return }
+        hints[stream] = hint
+    }
+
+    /// Whether hints wait for ``writeHints()``.
+    package var hasHints: Bool { !hints.isEmpty && !hasFinished }
+
+    /// Writes the hints that wait, unless the other node does not read.
+    ///
+    /// - Returns: Their number.
+    @discardableResult
+    package mutating func writeHints() -> Int {
+        guard hasHints, !output.isFull else { return 0 }
+        let count = hints.count
+        for (stream, hint) in hints { output.append { hint.append(stream: stream, to: &$0) } }
+        hints.removeAll(keepingCapacity: count < 1_024)
+        return count
+    }
+
+    /// Sends no more hints: this node does not own the session.
+    package mutating func unfollow(_ stream: UInt32) {
+        guard followed.remove(stream) != nil else { return }
+        hints[stream] = nil
+        guard !hasFinished else { return }
+        output.append { LinkFrame(.unfollow, stream: stream).append(to: &$0) }
     }
 
     /// Ignores the requests that arrive from now on. When those under way are answered, the other node
@@ -117,9 +155,27 @@ package struct IncomingLink: Sendable {
         case .hurry:
             guard frame.payload.isEmpty else { throw .malformed(.hurry) }
             return underWay.contains(frame.stream) ? .hurry(stream: frame.stream) : nil
+        case .follow: return try receiveFollow(frame)
+        case .unfollow:
+            guard frame.payload.isEmpty else { throw .malformed(.unfollow) }
+            hints[frame.stream] = nil
+            return followed.remove(frame.stream).map { Event.unfollow(stream: $0) }
         case .ping: return .ping(try LinkPing(frame))
-        case .hello, .challenge, .proof, .answer, .moved, .last: throw .unexpected(frame.kind)
+        case .hello, .challenge, .proof, .answer, .moved, .last, .hint:
+            throw .unexpected(frame.kind)
         }
+    }
+
+    private mutating func receiveFollow(_ frame: LinkFrame) throws(LinkFault) -> Event? {
+        let follow = try LinkFollow(frame)
+        guard frame.stream != 0, followed.insert(frame.stream).inserted else {
+            throw .repeatedStream(frame.stream)
+        }
+        guard followed.count <= OutgoingLink.followLimit, !isFinishing else {
+            unfollow(frame.stream)
+            return nil
+        }
+        return .follow(stream: frame.stream, follow)
     }
 
     private mutating func shakeHands(_ frame: LinkFrame) throws(LinkFault) -> Event? {

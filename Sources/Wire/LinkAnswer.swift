@@ -82,25 +82,24 @@ package struct LinkPing: Equatable, Sendable {
     /// Counts the losses of the database's history: a node that meets a newer one believes nothing
     /// that it has in memory.
     package var era: Int64
-    /// Counts the changes of members that the sender has seen.
-    package var view: UInt64
+    package var features: LinkFeatures
 
-    package init(era: Int64, view: UInt64) {
+    package init(era: Int64, features: LinkFeatures) {
         self.era = era
-        self.view = view
+        self.features = features
     }
 
     package init(_ frame: LinkFrame) throws(LinkFault) {
         var payload = try LinkPayload(frame, is: .ping)
         era = try payload.number()
-        view = try payload.number()
+        features = LinkFeatures(rawValue: try payload.number())
         try payload.finish()
     }
 
     package func append(to out: inout [UInt8]) {
         LinkFrame.append(.ping, stream: 0, to: &out) { payload in
             payload.append(era)
-            payload.append(view)
+            payload.append(features.rawValue)
         }
     }
 }

@@ -2,11 +2,11 @@
 /// network byte order, the length that of the payload.
 ///
 /// A link belongs to the node that has dialled it: it sends requests, each on a stream of its own, and
-/// the other node answers on the same stream. Frames that concern the link as a whole have the stream
-/// 0.
+/// the other node answers on the same stream. Followed sessions have streams of their own: a request and
+/// a session may have the same number. Frames that concern the link as a whole have the stream 0.
 package struct LinkFrame: Equatable, Sendable {
-    /// The kinds 16 to 20 are reserved for what follows sessions and publishes to topics: `follow`,
-    /// `followed`, `runs`, `unfollow`, `publish`.
+    /// The kinds from 16 on are sent only to a node whose pings say that it has them (``LinkFeatures``).
+    /// 18 and 20 are reserved for runs of records and for what is published to topics.
     package enum Kind: UInt8, Sendable, CaseIterable {
         // The handshake (``LinkHandshake``).
         case hello = 1
@@ -28,6 +28,12 @@ package struct LinkFrame: Equatable, Sendable {
         /// To the node that answers: the client's node ends, so the answer is due without waiting for
         /// effects.
         case hurry = 10
+        /// ``LinkFollow``, to the node that owns the session: hints are wanted.
+        case follow = 16
+        /// ``LinkHint``, from the owner: the session's newest position.
+        case hint = 17
+        /// In both directions: no hints are wanted, or none will be sent.
+        case unfollow = 19
     }
 
     static let headBytes = 9

@@ -11,12 +11,19 @@ package struct OutgoingLink: Sendable {
         /// The request had no effect.
         case moved(stream: UInt32, LinkMoved)
         case ping(LinkPing)
+        /// The session that is followed on that stream has this newest position. The first one comes at
+        /// once.
+        case hint(stream: UInt32, LinkHint)
+        /// There are no hints on that stream: the other node does not own the session, or no more.
+        case unfollowed(stream: UInt32)
         /// The other node ends. The requests without an answer had no effect, and nothing follows.
         case last
     }
 
     /// Requests without an answer; as many as the other node has guests at most.
     package static let streamLimit = 20_000
+    /// Sessions that are followed.
+    package static let followLimit = 20_000
 
     private var reader = LinkReader(payloadLimitBytes: LinkHandshake.payloadLimitBytes)
     /// Nil once the other node has proved itself.
@@ -28,6 +35,11 @@ package struct OutgoingLink: Sendable {
     /// Invariant: the stream before has been used by one request. After 2³² requests the numbers begin
     /// again, and those under way are left out.
     private var lastStream: UInt32 = 0
+    /// The features of the other node; nil before its first ping.
+    package private(set) var features: LinkFeatures?
+    /// The streams of sessions that are followed.
+    package private(set) var followed: Set<UInt32> = []
+    private var lastFollowed: UInt32 = 0
 
     /// - Parameters:
     ///   - sought: The node that is dialled, and its loop.
@@ -76,6 +88,27 @@ package struct OutgoingLink: Sendable {
         output.append { LinkFrame(.hurry, stream: stream).append(to: &$0) }
     }
 
+    /// Asks for hints of a session.
+    ///
+    /// - Returns: The stream of the hints; nil if nothing was sent: the other node has not said that it sends
+    ///   hints, too many sessions are followed, or the other node does not read.
+    package mutating func follow(_ session: String) -> UInt32? {
+        guard isOpen, features?.contains(.hints) ?? false, !output.isFull,
+            followed.count < Self.followLimit
+        else { return nil }
+        repeat { lastFollowed &+= 1 } while lastFollowed == 0 || followed.contains(lastFollowed)
+        let stream = lastFollowed
+        followed.insert(stream)
+        output.append { LinkFollow(session: session).append(stream: stream, to: &$0) }
+        return stream
+    }
+
+    /// Nobody follows the session any more. Hints that come nevertheless are dropped.
+    package mutating func unfollow(_ stream: UInt32) {
+        guard followed.remove(stream) != nil else { return }
+        output.append { LinkFrame(.unfollow, stream: stream).append(to: &$0) }
+    }
+
     package mutating func send(_ ping: LinkPing) {
         guard isOpen, !output.isFull else { return }
         output.append { ping.append(to: &$0) }
@@ -102,11 +135,21 @@ package struct OutgoingLink: Sendable {
         case .moved:
             let moved = try LinkMoved(frame)
             return underWay.remove(frame.stream).map { Event.moved(stream: $0, moved) }
-        case .ping: return .ping(try LinkPing(frame))
+        case .ping:
+            let ping = try LinkPing(frame)
+            features = ping.features
+            return .ping(ping)
+        case .hint:
+            let hint = try LinkHint(frame)
+            return followed.contains(frame.stream) ? .hint(stream: frame.stream, hint) : nil
+        case .unfollow:
+            guard frame.payload.isEmpty else { throw .malformed(.unfollow) }
+            return followed.remove(frame.stream).map { Event.unfollowed(stream: $0) }
         case .last:
             guard frame.payload.isEmpty else { throw .malformed(.last) }
             return .last
-        case .hello, .challenge, .proof, .request, .gone, .hurry: throw .unexpected(frame.kind)
+        case .hello, .challenge, .proof, .request, .gone, .hurry, .follow:
+            throw .unexpected(frame.kind)
         }
     }
 

@@ -28,10 +28,34 @@ struct LinkMessageTests {
     @Test func `moved and ping are read as they were written`() throws {
         let moved = LinkMoved(node: .max)
         #expect(try LinkMoved(frame { moved.append(stream: 8, to: &$0) }) == moved)
-        let ping = LinkPing(era: -1, view: .max)
+        let ping = LinkPing(era: -1, features: LinkFeatures(rawValue: .max))
         let bytes = readFrames(pingBytes(ping)).frames
         #expect(bytes.map(\.stream) == [0])
         #expect(try LinkPing(bytes[0]) == ping)
+    }
+
+    @Test func `a wish for hints and a hint are read as they were written`() throws {
+        let follow = LinkFollow(session: String(repeating: "s", count: 128))
+        #expect(try LinkFollow(frame { follow.append(stream: 8, to: &$0) }) == follow)
+        let hint = LinkHint(generation: "abcd1234", number: .max, part: 7)
+        #expect(try LinkHint(frame { hint.append(stream: 8, to: &$0) }) == hint)
+    }
+
+    // Numbers that no kind has are kept, so that a newer program's ping is read.
+    @Test func `a ping of a program without features, or with more of them, is read`() throws {
+        let old = LinkFrame(.ping, payload: [UInt8](repeating: 0, count: 16))
+        #expect(try LinkPing(old).features == [])
+        let new = LinkFrame(.ping, payload: [UInt8](repeating: 0xff, count: 16))
+        #expect(try LinkPing(new).features.contains(.hints))
+    }
+
+    @Test(arguments: [
+        [], [UInt8](repeating: 0x61, count: 129), [0x61, 0xff],
+    ])
+    func `a wish for hints of a session that has no id is refused`(payload: [UInt8]) {
+        #expect(throws: LinkFault.malformed(.follow)) {
+            try decode(LinkFrame(.follow, payload: payload))
+        }
     }
 
     @Test func `a payload that ends early is refused`() throws {
@@ -45,7 +69,10 @@ struct LinkMessageTests {
                     .append(stream: 8, to: &$0)
             },
             frame { LinkMoved(node: 3).append(stream: 8, to: &$0) },
-            readFrames(pingBytes(LinkPing(era: 1, view: 2))).frames[0],
+            frame {
+                LinkHint(generation: "abcd1234", number: 5, part: 0).append(stream: 8, to: &$0)
+            },
+            readFrames(pingBytes(LinkPing(era: 1, features: .hints))).frames[0],
         ]
         for message in messages {
             for count in message.payload.indices {
@@ -59,8 +86,7 @@ struct LinkMessageTests {
     }
 
     @Test func `bytes behind a payload of a fixed size are refused`() {
-        for kind in [LinkFrame.Kind.moved, .ping] {
-            let size = kind == .moved ? 8 : 16
+        for (kind, size) in [(LinkFrame.Kind.moved, 8), (.ping, 16), (.hint, 20)] {
             let long = LinkFrame(kind, payload: [UInt8](repeating: 0, count: size + 1))
             #expect(throws: LinkFault.malformed(kind)) { try decode(long) }
         }
@@ -183,6 +209,8 @@ struct LinkMessageTests {
         case .request: _ = try LinkRequest(frame)
         case .answer: _ = try LinkAnswer(frame)
         case .moved: _ = try LinkMoved(frame)
+        case .follow: _ = try LinkFollow(frame)
+        case .hint: _ = try LinkHint(frame)
         default: _ = try LinkPing(frame)
         }
     }

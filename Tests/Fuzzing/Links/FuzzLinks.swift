@@ -48,7 +48,13 @@ private func rewritten(_ frame: LinkFrame) -> LinkFrame? {
         return readFrames(bytes).frames.first.map {
             LinkFrame($0.kind, stream: frame.stream, payload: $0.payload)
         }
-    case .hello, .challenge, .proof, .gone, .last, .hurry: return nil
+    case .follow:
+        guard let follow = try? LinkFollow(frame) else { return nil }
+        follow.append(stream: frame.stream, to: &bytes)
+    case .hint:
+        guard let hint = try? LinkHint(frame) else { return nil }
+        hint.append(stream: frame.stream, to: &bytes)
+    case .hello, .challenge, .proof, .gone, .last, .hurry, .unfollow: return nil
     }
     return readFrames(bytes, payloadLimit: 100_000).frames.first
 }

@@ -13,13 +13,15 @@ struct LocalCluster {
     typealias Adjust = @Sendable (_ index: Int, inout Configuration) -> Void
 
     /// Starts servers, and ends them after `act`.
+    ///
+    /// - Parameter followPause: Of the journal as an ``Ownership``.
     static func with(
         _ count: Int = 2, hosting hosted: [Hosted] = [Hosted("alerts") { Alerts() }],
-        _ adjust: @escaping Adjust = { _, _ in },
+        followPause: Int64 = 1_000, _ adjust: @escaping Adjust = { _, _ in },
         _ act: (LocalCluster) async throws -> Void
     ) async throws {
         let folder = TemporaryFolder()
-        let journal = try SharedJournal(folder)
+        let journal = try SharedJournal(folder, followPause: followPause)
         try await start(count, hosted, adjust, LocalCluster(journal: journal, servers: []), act)
         await journal.close()
     }

@@ -16,8 +16,16 @@ final class ScriptedPeer: Sendable {
         case close
     }
 
+    /// The reaction to a wish for hints.
+    enum HintAct: Sendable {
+        case hints([LinkHint])
+        case refuse
+        case nothing
+        case close
+    }
+
     let node: Node
-    /// The arrivals: the first line of a request, `gone`, `closed`.
+    /// The arrivals: the first line of a request, `gone`, `follow` with the session, `unfollow`, a fault.
     let events: AsyncStream<String>
     private let loop: EventLoop<PeerEnd>
     private let listener: Listener<PeerEnd>
@@ -26,14 +34,16 @@ final class ScriptedPeer: Sendable {
     ///   - acts: One for each request; then nothing.
     ///   - hasPings: Whether it shows signs of life.
     ///   - provesItself: Whether it takes part in the handshake.
+    ///   - hintActs: One for each wish for hints; then nothing. Nil: it is of a release without hints.
     init(
-        _ acts: [Act], hasPings: Bool = true, provesItself: Bool = true
+        _ acts: [Act], hasPings: Bool = true, provesItself: Bool = true,
+        hintActs: [HintAct]? = nil
     ) throws {
         let (events, event) = AsyncStream.makeStream(of: String.self)
         var randomness = SystemRandomNumberGenerator()
         let node = Node(using: &randomness)
         let loop = try EventLoop<PeerEnd>(label: "peer") {
-            PeerEnd($1, node, acts, hasPings, provesItself) { event.yield($0) }
+            PeerEnd($1, node, acts, hasPings, provesItself, hintActs) { event.yield($0) }
         }
         let listener = try Listener(
             .tcp(host: "127.0.0.1", port: 0), loops: [loop], maximumConnections: 100)
@@ -59,6 +69,11 @@ final class ScriptedPeer: Sendable {
         return false
     }
 
+    func next() async -> String? {
+        for await event in events { return event }
+        return nil
+    }
+
     func end() async {
         listener.close()
         await listener.untilClosed()
@@ -73,18 +88,23 @@ private final class PeerEnd: LoopHandler {
     private var acts: [ScriptedPeer.Act]
     private let hasPings: Bool
     private let provesItself: Bool
+    private var hintActs: [ScriptedPeer.HintAct]
+    private let ping: LinkPing
     private let note: (String) -> Void
     private var links: [ConnectionID: IncomingLink] = [:]
 
     init(
         _ table: ConnectionTable, _ node: Node, _ acts: [ScriptedPeer.Act], _ hasPings: Bool,
-        _ provesItself: Bool, _ note: @escaping (String) -> Void
+        _ provesItself: Bool, _ hintActs: [ScriptedPeer.HintAct]?,
+        _ note: @escaping (String) -> Void
     ) {
         self.table = table
         self.node = node
         self.acts = acts
         self.hasPings = hasPings
         self.provesItself = provesItself
+        self.hintActs = hintActs ?? []
+        ping = LinkPing(era: 1, features: hintActs == nil ? [] : .hints)
         self.note = note
         if hasPings { timerReached(0) }
     }
@@ -113,6 +133,13 @@ private final class PeerEnd: LoopHandler {
                     return
                 }
             case .gone: note("gone")
+            case .follow(let stream, let follow):
+                note("follow \(follow.session)")
+                guard promise(stream, on: &link) else {
+                    breakLink(id)
+                    return
+                }
+            case .unfollow: note("unfollow")
             case .hurry, .opened, .ping: break
             }
         }
@@ -121,7 +148,24 @@ private final class PeerEnd: LoopHandler {
     }
 
     /// - Returns: False if the link breaks.
+    private func promise(_ stream: UInt32, on link: inout IncomingLink) -> Bool {
+        switch hintActs.isEmpty ? .nothing : hintActs.removeFirst() {
+        case .hints(let hints):
+            for hint in hints {
+                link.hint(stream, hint)
+                link.writeHints()
+            }
+        case .refuse: link.unfollow(stream)
+        case .nothing: break
+        case .close: return false
+        }
+        return true
+    }
+
+    /// - Returns: False if the link breaks.
     private func serve(_ stream: UInt32, on link: inout IncomingLink) -> Bool {
+        // The server knows the peer's features before it has the answer.
+        link.send(ping)
         switch acts.isEmpty ? .nothing : acts.removeFirst() {
         case .answer(let answer): link.answer(stream, answer)
         case .moved(let node): link.answer(stream, LinkMoved(node: node.number))
@@ -149,7 +193,7 @@ private final class PeerEnd: LoopHandler {
 
     func timerReached(_ token: UInt64) {
         for id in links.keys {
-            links[id]?.send(LinkPing(era: 1, view: 0))
+            links[id]?.send(ping)
             send(id)
         }
         table.setTimer(token: 0, at: table.now + .milliseconds(100))

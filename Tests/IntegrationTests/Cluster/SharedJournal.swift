@@ -23,9 +23,11 @@ final class SharedJournal: Sendable {
     }
 
     fileprivate let file: FileJournal
+    fileprivate let followPause: Int64
     private let book = Mutex(Book())
 
-    init(_ folder: TemporaryFolder) throws {
+    init(_ folder: TemporaryFolder, followPause: Int64 = 1_000) throws {
+        self.followPause = followPause
         file = try FileJournal(path: folder.path + "/shared.sqlite")
     }
 
@@ -154,6 +156,7 @@ final class NodeJournal: Journal, Ownership {
     var failure: JournalFailure? { nil }
     var ownership: (any Ownership)? { self }
     var members: Members { shared.members(seenBy: member) }
+    var followPause: Int64 { shared.followPause }
 
     func close() async { shared.leave(member.node) }
 

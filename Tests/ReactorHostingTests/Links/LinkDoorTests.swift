@@ -169,7 +169,7 @@ private final class LinkEnd: LoopHandler {
     func begin(_ id: ConnectionID, _ link: Link) {
         var link = link
         if case .incoming(var incoming) = link {
-            incoming.send(LinkPing(era: 5, view: 0))
+            incoming.send(LinkPing(era: 5, features: .hints))
             link = .incoming(incoming)
         }
         links[id] = link
@@ -186,7 +186,7 @@ private final class LinkEnd: LoopHandler {
                 switch event {
                 case .opened: note("opened")
                 case .ping(let ping): note("ping \(ping.era)")
-                case .answer, .moved, .last: note("\(event)")
+                case .answer, .moved, .last, .hint, .unfollowed: note("\(event)")
                 }
             }
         } catch {

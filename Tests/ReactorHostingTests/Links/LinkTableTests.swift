@@ -130,6 +130,9 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
     func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {}
     func guestLeft(_ origin: GuestOrigin) {}
     func guestHurried(_ origin: GuestOrigin) {}
+    func ownedEnd(of session: SessionID) -> CommittedEnd? { nil }
+    func hinted(_ session: SessionID, at end: CommittedEnd) {}
+    func hintsEnded(of sessions: [SessionID]) {}
 
     // MARK: LoopHandler
 

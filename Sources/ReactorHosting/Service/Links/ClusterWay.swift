@@ -14,6 +14,7 @@ final class ClusterWay {
     private var routes = Routes<SessionID>()
     var suspicion = Suspicion()
     private(set) var counts = ForwardCounts()
+    var hints = HintCounts()
     var sentBytes: UInt64 = 0
     /// Requests of which a node still serves an earlier try, by their connections.
     private var paused: [ConnectionID: ForwardedRequest] = [:]
@@ -28,7 +29,7 @@ final class ClusterWay {
 
     var members: Members { ownership.members }
 
-    var ping: LinkPing { LinkPing(era: members.era, view: 0) }
+    var ping: LinkPing { LinkPing(era: members.era, features: .hints) }
 
     /// The member to ask for a session that this node does not have: the owner, if it is known, else the
     /// session's home. Nil: this node asks the journal.

@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Sessions
 internal import Sockets
 internal import Wire
 
@@ -8,11 +9,13 @@ final class IncomingLinks {
     private static let silence = Duration.seconds(30)
 
     weak var delegate: (any LinkTableDelegate)?
-    private let way: ClusterWay
+    let way: ClusterWay
     private let table: ConnectionTable
     private let timer: LinkTimer
     private let bodies: BodyBudget
-    private var links: [ConnectionID: IncomingConnection] = [:]
+    private(set) var links: [ConnectionID: IncomingConnection] = [:]
+    /// The followers of each session that has any.
+    var followers: [SessionID: Set<Follower>] = [:]
     private var unsent: Set<ConnectionID> = []
     /// Called when every link has ended; nil unless this node ends.
     private var finished: (() -> Void)?
@@ -39,6 +42,8 @@ final class IncomingLinks {
         guard !isClosed else { return table.close(socket, .reset) }
         let link = IncomingConnection(socket, machine, from: peer, at: table.now)
         links[socket] = link
+        // The other node learns at once what this one can do.
+        link.machine.send(way.ping)
         if isFinishing { link.machine.finish() }
         unsent.insert(socket)
         timer.start()
@@ -80,6 +85,8 @@ final class IncomingLinks {
                 unsent.insert(link.socket)
             case .hurry(let stream):
                 delegate?.guestHurried(GuestOrigin(link.socket, stream))
+            case .follow(let stream, let session): follow(session, stream, on: link)
+            case .unfollow(let stream): unfollow(stream, on: link)
             case .opened, .ping: break
             }
         }
@@ -88,6 +95,8 @@ final class IncomingLinks {
                 "a link of another node was closed: \(fault)", about: link.peer.node, at: table.now)
             return end(link)
         }
+        // The machine may have refused to follow.
+        if !link.machine.output.unsent.isEmpty { markUnsent(link.socket) }
         countPartial(of: link)
         guard link.machine.isBlocked, !link.isPaused else { return }
         link.isPaused = true
@@ -102,14 +111,11 @@ final class IncomingLinks {
         if let link = links[socket] { end(link) }
     }
 
+    func markUnsent(_ socket: ConnectionID) { unsent.insert(socket) }
+
     func flush() {
         for socket in unsent {
-            guard let link = links[socket],
-                let count = table.send(link.machine.output, on: socket)
-            else { continue }
-            way.sentBytes += UInt64(count)
-            link.machine.sent(count)
-            link.pulse.sent(at: table.now.nanoseconds)
+            guard let link = links[socket], send(link) else { continue }
             guard !link.hasSentLast else {
                 end(link, .lingering)
                 continue
@@ -119,6 +125,23 @@ final class IncomingLinks {
             table.resumeReading(socket)
         }
         unsent.removeAll(keepingCapacity: true)
+    }
+
+    /// Sends what there is.
+    ///
+    /// - Returns: Whether there was something to send.
+    private func send(_ link: IncomingConnection) -> Bool {
+        var hasSent = false
+        repeat {
+            way.hints.sent += UInt64(link.machine.writeHints())
+            guard let count = table.send(link.machine.output, on: link.socket) else { break }
+            way.sentBytes += UInt64(count)
+            link.machine.sent(count)
+            link.pulse.sent(at: table.now.nanoseconds)
+            hasSent = true
+            // Hints that had no room. If the kernel has not accepted everything, the rest is sent later.
+        } while link.machine.hasHints && link.machine.output.unsent.isEmpty
+        return hasSent
     }
 
     // MARK: The budget of bodies
@@ -166,6 +189,7 @@ final class IncomingLinks {
         guard links.removeValue(forKey: link.socket) != nil else { return }
         table.close(link.socket, how)
         charge(0, to: link)
+        removeFollowers(on: link)
         for stream in link.machine.underWay {
             delegate?.guestLeft(GuestOrigin(link.socket, stream))
         }
@@ -200,7 +224,7 @@ final class IncomingLinks {
             table.close(link.socket, .reset)
             charge(0, to: link)
         }
-        (links, unsent) = ([:], [])
+        (links, unsent, followers) = ([:], [], [:])
         reportIfFinished()
     }
 }

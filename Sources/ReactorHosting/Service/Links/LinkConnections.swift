@@ -1,3 +1,4 @@
+internal import Sessions
 internal import Sockets
 internal import Wire
 
@@ -13,6 +14,7 @@ final class OutgoingConnection {
     /// Requests that wait until the other node has proved itself.
     var waiting: [ForwardedRequest] = []
     var underWay: [UInt32: ForwardedRequest] = [:]
+    var followed = FollowedStreams()
 
     init(to far: OutgoingLinks.FarEnd, _ number: UInt64, _ machine: OutgoingLink, at now: Int64) {
         self.far = far
@@ -31,6 +33,8 @@ final class IncomingConnection {
     var receivedAt: LoopInstant
     /// The bytes of a request that has arrived in part, as they are counted in the budget of bodies.
     var chargedBytes = 0
+    /// The sessions of which the other node wants hints, by their streams.
+    var followed: [UInt32: SessionID] = [:]
     /// The other node reads too slowly: no further request of it is read.
     var isPaused = false
 
@@ -46,6 +50,51 @@ final class IncomingConnection {
         self.peer = peer
         pulse = LinkPulse(openAt: now.nanoseconds)
         receivedAt = now
+    }
+}
+
+/// The sessions that are followed at the far end of a link, or will be.
+struct FollowedStreams {
+    private var bySession: [SessionID: UInt32] = [:]
+    private var byStream: [UInt32: SessionID] = [:]
+    /// Sessions that wait until the other node has said that it sends hints.
+    private(set) var waiting: Set<SessionID> = []
+
+    /// In no order.
+    var all: [SessionID] { Array(bySession.keys) + waiting }
+
+    subscript(stream: UInt32) -> SessionID? { byStream[stream] }
+
+    /// - Returns: False if as many wait as may be followed.
+    mutating func wait(for session: SessionID) -> Bool {
+        guard waiting.count < OutgoingLink.followLimit else { return false }
+        waiting.insert(session)
+        return true
+    }
+
+    mutating func takeWaiting() -> Set<SessionID> {
+        defer { waiting = [] }
+        return waiting
+    }
+
+    mutating func add(_ session: SessionID, as stream: UInt32) {
+        bySession[session] = stream
+        byStream[stream] = session
+    }
+
+    /// - Returns: The stream of the session; nil if it has none.
+    mutating func remove(_ session: SessionID) -> UInt32? {
+        waiting.remove(session)
+        guard let stream = bySession.removeValue(forKey: session) else { return nil }
+        byStream[stream] = nil
+        return stream
+    }
+
+    /// - Returns: The session; nil if there is none on that stream.
+    mutating func remove(stream: UInt32) -> SessionID? {
+        guard let session = byStream.removeValue(forKey: stream) else { return nil }
+        bySession[session] = nil
+        return session
     }
 }
 

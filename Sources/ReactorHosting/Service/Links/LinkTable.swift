@@ -3,7 +3,8 @@ internal import Sockets
 internal import Wire
 
 /// The links of one loop: those that it has dialled, on which it sends its clients' requests to other
-/// nodes, and those that other nodes have dialled, on which it serves theirs.
+/// nodes and gets hints of sessions that it follows, and those that other nodes have dialled, on which it serves
+/// theirs.
 ///
 /// Design: the ends are machines of `Wire`; these objects have their sockets and the clock. What is to be
 /// sent is collected, and leaves at the end of the round. Events of a link are passed to the delegate after

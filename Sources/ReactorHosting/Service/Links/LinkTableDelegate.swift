@@ -1,7 +1,8 @@
 internal import Cluster
+internal import Sessions
 internal import Wire
 
-/// The owner of the requests that links carry.
+/// The owner of the requests that links carry, and of the sessions that are followed.
 protocol LinkTableDelegate: AnyObject {
     /// The request as it is sent; nil if its client has gone.
     func request(of forward: ForwardedRequest) -> LinkRequest?
@@ -15,4 +16,13 @@ protocol LinkTableDelegate: AnyObject {
     func guestLeft(_ origin: GuestOrigin)
     /// The answer is due without waiting for effects.
     func guestHurried(_ origin: GuestOrigin)
+
+    // MARK: Hints
+
+    /// The position of a session that this node owns; nil if it does not.
+    func ownedEnd(of session: SessionID) -> CommittedEnd?
+    /// The owner of a session that is followed says that this is its newest position.
+    func hinted(_ session: SessionID, at end: CommittedEnd)
+    /// There are no more hints of these sessions.
+    func hintsEnded(of sessions: [SessionID])
 }

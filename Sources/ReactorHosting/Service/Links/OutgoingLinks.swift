@@ -31,17 +31,19 @@ final class OutgoingLinks {
     }
 
     weak var delegate: (any LinkTableDelegate)?
-    private let way: ClusterWay
+    let way: ClusterWay
     private let table: ConnectionTable
     private let timer: LinkTimer
     private let secret: [UInt8]
     private let dial: Dial
-    private var links: [FarEnd: OutgoingConnection] = [:]
+    private(set) var links: [FarEnd: OutgoingConnection] = [:]
+    /// The link of each session that is followed, or will be.
+    var followed: [SessionID: FarEnd] = [:]
     /// Those that have a socket.
     private var bySocket: [ConnectionID: OutgoingConnection] = [:]
     private var unsent: Set<ConnectionID> = []
     private var lastNumber: UInt64 = 0
-    private var isClosed = false
+    private(set) var isClosed = false
 
     init(
         _ way: ClusterWay, _ table: ConnectionTable, _ timer: LinkTimer, secret: [UInt8],
@@ -130,7 +132,7 @@ final class OutgoingLinks {
 
     // MARK: Beginning
 
-    private func open(_ far: FarEnd, _ address: LinkAddress) -> OutgoingConnection {
+    func open(_ far: FarEnd, _ address: LinkAddress) -> OutgoingConnection {
         let machine = OutgoingLink(
             to: LinkHandshake.Peer(node: far.node.number, loop: UInt32(far.loop)),
             from: way.node.number, secret: secret, nonce: LinkHandshake.newNonce(),
@@ -197,7 +199,9 @@ final class OutgoingLinks {
                 forward.place = .here
                 let owner = moved.node > 0 ? Node(number: moved.node) : nil
                 delegate?.forwarded(forward, .moved(owner))
-            case .ping: break
+            case .ping: sendFollows(on: link)
+            case .hint(let stream, let hint): hinted(stream, hint, on: link)
+            case .unfollowed(let stream): unfollowed(stream, on: link)
             case .last: end(link, .finished)
             }
         }
@@ -213,7 +217,7 @@ final class OutgoingLinks {
         end(link, why == .refused ? .refused : .closed)
     }
 
-    private func markUnsent(_ socket: ConnectionID?) {
+    func markUnsent(_ socket: ConnectionID?) {
         if let socket { unsent.insert(socket) }
     }
 
@@ -281,6 +285,7 @@ final class OutgoingLinks {
         if case .finished = why { ending = .notSent }
         let (waiting, underWay) = (link.waiting, link.underWay)
         (link.waiting, link.underWay) = ([], [:])
+        endFollowing(on: link)
         for forward in waiting {
             forward.place = .here
             delegate?.forwarded(forward, .notSent)
@@ -311,6 +316,6 @@ final class OutgoingLinks {
     func close() {
         isClosed = true
         for socket in bySocket.keys { table.close(socket, .reset) }
-        (links, bySocket, unsent) = ([:], [:], [])
+        (links, bySocket, unsent, followed) = ([:], [:], [], [:])
     }
 }

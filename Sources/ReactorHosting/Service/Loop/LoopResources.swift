@@ -114,7 +114,8 @@ final class LoopResources {
             connections: table.count, postponed: schedule.postponedCount + largeBodies.waitingCount,
             inbox: peers.waitingJobs(on: index),
             sessions: sessions.counts, links: links?.count ?? 0,
-            linkBytes: links?.way.sentBytes ?? 0, forwards: links?.way.counts ?? ForwardCounts())
+            linkBytes: links?.way.sentBytes ?? 0, forwards: links?.way.counts ?? ForwardCounts(),
+            hints: links?.way.hints ?? HintCounts())
         return counters
     }
 

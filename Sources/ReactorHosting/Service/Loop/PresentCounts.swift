@@ -13,6 +13,7 @@ struct PresentCounts: Sendable {
     var links = 0
     var linkBytes: UInt64 = 0
     var forwards = ForwardCounts()
+    var hints = HintCounts()
 
     mutating func add(_ other: PresentCounts) {
         connections += other.connections
@@ -22,6 +23,7 @@ struct PresentCounts: Sendable {
         links += other.links
         linkBytes += other.linkBytes
         forwards.add(other.forwards)
+        hints.add(other.hints)
     }
 
     func writeGauges(to text: inout PrometheusWriter) {
@@ -63,6 +65,10 @@ struct PresentCounts: Sendable {
             "followed_sessions",
             "Sessions that have subscribers here and that other nodes own, or none.",
             sessions.followed.sessions)
+        text.gauge(
+            "hinted_sessions",
+            "Followed sessions of which the owner says when there are new records.",
+            sessions.followed.hinted)
         text.gauge("links", "Links to other nodes and from them.", links)
         text.gauges(
             "effects_running", "Running steps of effects, by reactor.", "reactor",
@@ -99,6 +105,7 @@ struct PresentCounts: Sendable {
             "Streams that were closed because the journal did not answer for ten seconds.",
             sessions.followed.unconfirmed)
         forwards.write(to: &text)
+        hints.write(to: &text)
         text.counter("link_bytes", "Bytes sent to other nodes.", linkBytes)
         text.histogram(
             "turn_seconds", "Calls of reactors' code on the loops, to the coarse clock's tick.",

@@ -45,6 +45,7 @@ final class ServerLoop: LoopHandler {
         setTick()
         if sessions.hasOwners { setQuarter() }
         resources.links = makeLinks()
+        sessions.hints = resources.links
     }
 
     var sessions: SessionTable { resources.sessions }

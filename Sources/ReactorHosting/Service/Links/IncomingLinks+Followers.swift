@@ -1,0 +1,70 @@
+internal import Cluster
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+/// A session that another node follows: the stream on which it gets hints, and its link.
+struct Follower: Hashable {
+    var link: ConnectionID
+    var stream: UInt32
+}
+
+// The sessions of this loop of which other nodes want hints.
+//
+// Design: one hint for each session, link and round, the newest. While the other node does not read, hints wait
+// at the link, and a newer one replaces an older one. When this node owns the session no longer, the other
+// node is sent that, and asks the journal until it knows the next owner.
+extension IncomingLinks {
+    func follow(_ follow: LinkFollow, _ stream: UInt32, on link: IncomingConnection) {
+        guard let session = SessionID(follow.session), let end = delegate?.ownedEnd(of: session)
+        else {
+            link.machine.unfollow(stream)
+            return markUnsent(link.socket)
+        }
+        link.followed[stream] = session
+        followers[session, default: []].insert(Follower(link: link.socket, stream: stream))
+        send(end, stream, on: link)
+    }
+
+    func unfollow(_ stream: UInt32, on link: IncomingConnection) {
+        guard let session = link.followed.removeValue(forKey: stream) else { return }
+        removeFollower(Follower(link: link.socket, stream: stream), of: session)
+    }
+
+    /// Something of a session of this node was committed.
+    func sendHints(of session: Session) {
+        guard let present = followers[session.id] else { return }
+        let end = session.committedEnd
+        for follower in present {
+            if let link = links[follower.link] { send(end, follower.stream, on: link) }
+        }
+    }
+
+    /// This node owns the session no longer.
+    func endHints(of session: SessionID) {
+        for follower in followers.removeValue(forKey: session) ?? [] {
+            guard let link = links[follower.link] else { continue }
+            link.followed[follower.stream] = nil
+            link.machine.unfollow(follower.stream)
+            markUnsent(link.socket)
+        }
+    }
+
+    /// The link has ended.
+    func removeFollowers(on link: IncomingConnection) {
+        for (stream, session) in link.followed {
+            removeFollower(Follower(link: link.socket, stream: stream), of: session)
+        }
+        link.followed = [:]
+    }
+
+    private func removeFollower(_ follower: Follower, of session: SessionID) {
+        followers[session]?.remove(follower)
+        if followers[session]?.isEmpty ?? false { followers[session] = nil }
+    }
+
+    private func send(_ end: CommittedEnd, _ stream: UInt32, on link: IncomingConnection) {
+        link.machine.hint(stream, LinkHint(end))
+        markUnsent(link.socket)
+    }
+}

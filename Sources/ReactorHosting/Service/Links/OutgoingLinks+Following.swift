@@ -1,0 +1,65 @@
+internal import Cluster
+internal import Sessions
+internal import Storage
+internal import Wire
+
+// The sessions of which this loop wants hints. Each is followed on the link to its owner's loop.
+//
+// Bounds: ``OutgoingLink/followLimit`` sessions on each link. Without room, without a link, and if the other
+// node's program sends no hints, there are none: the session asks for them again after a second.
+extension OutgoingLinks {
+    /// Asks the owner of a session for hints, at once or when the other node has said that it sends them.
+    func follow(_ session: SessionID, at owner: Node) {
+        unfollow(session)
+        guard !isClosed, let member = way.members[owner], member.loops > 0,
+            let address = LinkAddress(member.address)
+        else { return }
+        let far = FarEnd(node: owner, loop: session.owner(of: member.loops))
+        let link = links[far] ?? open(far, address)
+        guard link.followed.wait(for: session) else { return }
+        followed[session] = far
+        sendFollows(on: link)
+    }
+
+    func unfollow(_ session: SessionID) {
+        guard let far = followed.removeValue(forKey: session), let link = links[far],
+            let stream = link.followed.remove(session)
+        else { return }
+        link.machine.unfollow(stream)
+        markUnsent(link.socket)
+    }
+
+    func sendFollows(on link: OutgoingConnection) {
+        guard link.machine.features != nil, !link.followed.waiting.isEmpty else { return }
+        for session in link.followed.takeWaiting() {
+            guard let stream = link.machine.follow(session.text) else {
+                followed[session] = nil
+                continue
+            }
+            link.followed.add(session, as: stream)
+        }
+        markUnsent(link.socket)
+    }
+
+    func hinted(_ stream: UInt32, _ hint: LinkHint, on link: OutgoingConnection) {
+        guard let session = link.followed[stream] else { return }
+        way.hints.received += 1
+        delegate?.hinted(session, at: CommittedEnd(hint))
+    }
+
+    /// The other node sends no hints of the session.
+    func unfollowed(_ stream: UInt32, on link: OutgoingConnection) {
+        guard let session = link.followed.remove(stream: stream) else { return }
+        followed[session] = nil
+        delegate?.hintsEnded(of: [session])
+    }
+
+    /// The link has ended.
+    func endFollowing(on link: OutgoingConnection) {
+        let sessions = link.followed.all
+        guard !sessions.isEmpty else { return }
+        link.followed = FollowedStreams()
+        for session in sessions { followed[session] = nil }
+        delegate?.hintsEnded(of: sessions)
+    }
+}
