@@ -123,11 +123,24 @@
         }
 
         private mutating func failOver() throws(BenchError) {
+            try awaitReplication()
             try database.failOver()
             var copy = try database.copyPrimary()
             while !copy.hasEnded() { try play(until: Clock.now() + 20_000_000) }
             guard copy.endCode == 0 else { throw .setup("pg_basebackup failed") }
             try database.startStandby()
+        }
+
+        /// A standby that has not begun to stream lacks what was acknowledged without it.
+        private mutating func awaitReplication() throws(BenchError) {
+            let end = try database.flushedEnd()
+            let deadline = Clock.now() + 60_000_000_000
+            while try !database.isReplicated(through: end) {
+                guard Clock.now() < deadline else {
+                    throw .setup("the standby does not have within 60 s what the primary had")
+                }
+                try play(until: Clock.now() + 20_000_000)
+            }
         }
 
         private func endConnections(_ function: String) throws(BenchError) {

@@ -62,7 +62,23 @@
             try begin(primary)
         }
 
-        /// A crash of the primary, after which its standby is promoted. Until it has a standby of its
+        /// The end of what the primary has flushed.
+        func flushedEnd() throws(BenchError) -> String {
+            String(try query("SELECT pg_current_wal_flush_lsn()").filter { !$0.isWhitespace })
+        }
+
+        /// Whether commits wait for the standby, and it has everything up to there.
+        func isReplicated(through end: String) throws(BenchError) -> Bool {
+            let count = try query(
+                """
+                SELECT count(*) FROM pg_stat_replication
+                WHERE state = 'streaming' AND sync_state = 'sync' AND flush_lsn >= '\(end)'
+                """)
+            return count.filter { !$0.isWhitespace } == "1"
+        }
+
+        /// A crash of the primary, after which its standby is promoted: only once it has what was
+        /// acknowledged, see ``isReplicated(through:)``. Until it has a standby of its
         /// own nobody confirms commits, and they wait: see ``copyPrimary()``.
         func failOver() throws(BenchError) {
             servers[primary] = nil
