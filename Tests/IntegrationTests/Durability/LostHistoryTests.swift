@@ -73,7 +73,8 @@ struct LostHistoryTests {
                 tags.append(try #require(try await server.client().get(one.session.path)["ETag"]))
             }
             try primary.stop("immediate")
-            async let waiting = post("waiting", to: all[0].session, [])
+            let first = all[0].session
+            async let waiting = post("waiting", to: first, [])
             try standby.start()
             try standby.promote()
 
