@@ -49,8 +49,7 @@ public struct ReactorServer: Sendable {
     /// flight, ends the streams, and closes the journal.
     ///
     /// It returns within ``Configuration/grace`` and 30 seconds of the cancellation, even if the
-    /// journal's disk or a reactor does not respond; in a cluster after ``Configuration/drainDelay`` in
-    /// addition.
+    /// journal's disk or a reactor does not respond.
     ///
     /// - Parameter started: Called once, when connections are accepted, with the address:
     ///   `http://127.0.0.1:8080`, with the actual port, or `unix:/path`.
@@ -132,11 +131,8 @@ public struct ReactorServer: Sendable {
         await untilCancelled()
         reloading?.cancel()
         searching?.cancel()
-        let present = reload?.present ?? configuration
-        let delay = server.hasSuccessor ? present.drainDelay : .zero
-        try await server.end(
-            listeners, after: delay, grace: present.grace,
-            within: delay + present.grace + closingTime)
+        let grace = reload?.present.grace ?? configuration.grace
+        try await server.end(listeners, grace: grace, within: grace + closingTime)
     }
 
     /// - Throws: ``ConfigurationFailure`` for an address that other machines can reach without

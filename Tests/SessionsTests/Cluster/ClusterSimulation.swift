@@ -19,8 +19,6 @@ final class ClusterSimulation {
         var heard = 0
         /// Questions of followers.
         var followed = 0
-        var handedOver = 0
-        var woken = 0
         /// Hints that were delivered.
         var hinted = 0
     }
@@ -131,7 +129,7 @@ final class ClusterSimulation {
     private func act() {
         step += 1
         let process = processes[number(0..<processes.count)]
-        switch number(0..<70) {
+        switch number(0..<66) {
         case 0..<9: post(at: process)
         case 9..<14: read(at: process)
         case 14..<24: run(process)
@@ -147,27 +145,9 @@ final class ClusterSimulation {
         case 43..<47: connect(readers[number(0..<readers.count)], to: process)
         case 47: readers[number(0..<readers.count)].disconnect()
         case 48..<55: follow(at: process)
-        case 55..<58: handOver(process)
-        case 58: wake(at: process)
-        case 59..<69: post(someLetters: number(1..<4))
+        case 55..<65: post(someLetters: number(1..<4))
         default: if number(0..<4) == 0 { kill(process) }
         }
-    }
-
-    /// A process gives up what is at rest, and does not end.
-    private func handOver(_ process: Process) {
-        guard !process.isPaused else { return }
-        for _ in 0..<2 {
-            process.rig.table.handOver()
-            if number(0..<2) == 0 { settle(process) } else { run(process) }
-        }
-    }
-
-    /// A search has found the sessions.
-    private func wake(at process: Process) {
-        guard !process.isPaused else { return }
-        process.rig.table.wakeWorking(Self.sessions.compactMap(SessionID.init)) {}
-        run(process)
     }
 
     /// Others may own the sessions of a process that does not know of it.
@@ -513,8 +493,6 @@ final class ClusterSimulation {
             let counts = process.rig.table.counts
             tally.deposed += Int(counts.claims.deposed)
             tally.elsewhere += Int(counts.claims.elsewhere)
-            tally.handedOver += Int(counts.claims.handedOver)
-            tally.woken += Int(counts.woken)
         }
     }
 }

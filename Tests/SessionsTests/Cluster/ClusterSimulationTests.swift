@@ -43,8 +43,6 @@ struct ClusterSimulationTests {
         #expect(met.elsewhere > 50)
         #expect(met.heard > 2_000)
         #expect(met.followed > 200)
-        #expect(met.handedOver > 10)
-        #expect(met.woken > 10)
         #expect(met.hinted > 200)
     }
 }
