@@ -139,14 +139,14 @@ struct Life {
     }
 
     static let snapshotAt = """
-        SELECT number, version, last_action, state_version, time, state, listens FROM snapshots
+        SELECT number, version, last_action, state_version, time, state FROM snapshots
         WHERE session = $1 AND version <= $2 ORDER BY version DESC, number DESC LIMIT 1
         """
 
     func snapshots(_ connection: Connection) throws(PostgresFault) -> [Snapshot] {
         let found = try connection.run(
             """
-            SELECT number, version, last_action, state_version, time, state, listens FROM snapshots
+            SELECT number, version, last_action, state_version, time, state FROM snapshots
             WHERE session = $1 ORDER BY version, number
             """, only(row), within: Self.limit)
         return (0..<found.count).map { snapshot(found, $0) }
@@ -157,7 +157,7 @@ struct Life {
             session: key.session, generation: key.generation, number: found.number(index, 0),
             version: found.number(index, 1), lastAction: found.number(index, 2),
             stateVersion: Int(found.integer(index, 3)), state: found.bytes(index, 5),
-            time: found.integer(index, 4), listens: found.bool(index, 6))
+            time: found.integer(index, 4))
     }
 
     func answers(_ connection: Connection) throws(PostgresFault) -> [StoredAnswer] {

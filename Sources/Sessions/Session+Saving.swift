@@ -21,23 +21,12 @@ extension Session {
         } catch {
             return report(.unencodable("the state", String(describing: error)))
         }
-        persistence?.snapshotTaken(
-            state.count, at: history.newest.number, listens: tasks.listens)
+        persistence?.snapshotTaken(state.count, at: history.newest.number)
         step().batch.snapshots.append(
             Snapshot(
                 session: id.text, generation: generation.text, number: history.newest.number,
                 version: history.newest.version, lastAction: machine.lastAction,
-                stateVersion: machine.stateVersion, state: state, time: table.time,
-                listens: tasks.listens))
-    }
-
-    /// Records that the session listens to sources, in the snapshots of its creation: after a restart it is
-    /// woken to listen again.
-    func noteListening() {
-        guard let persistence, tasks.listens else { return }
-        let step = step()
-        for index in step.batch.snapshots.indices { step.batch.snapshots[index].listens = true }
-        persistence.snapshotListens = true
+                stateVersion: machine.stateVersion, state: state, time: table.time))
     }
 
     /// Adds an action whose effects are running to the present step: a restart recovers it.
@@ -80,7 +69,6 @@ extension Session {
         for action in saved.running { machine.recover(action, in: self) }
         let opened = machine.openSources(in: self, isNew: false)
         tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))
-        if persistence?.snapshotListens != tasks.listens { takeSnapshot() }
     }
 
     // MARK: Leaving memory
@@ -127,11 +115,8 @@ extension Session {
         isAwake && !(tasks.isIdle && machine?.isQuiet ?? true)
     }
 
-    /// Whether the newest snapshot is of the newest record, and says whether the session listens.
-    var isSaved: Bool {
-        persistence?.snapshotNumber == history.newest.number
-            && persistence?.snapshotListens == tasks.listens
-    }
+    /// Whether the newest snapshot is of the newest record.
+    var isSaved: Bool { persistence?.snapshotNumber == history.newest.number }
 
     /// Releases everything but the subscribers.
     ///

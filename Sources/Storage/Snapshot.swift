@@ -13,12 +13,10 @@ package struct Snapshot: Sendable, Equatable {
     package var state: [UInt8]
     /// Milliseconds since 1970 (UTC).
     package var time: Int64
-    /// Whether the session listened to sources.
-    package var listens: Bool
 
     package init(
         session: String, generation: String, number: UInt64, version: UInt64, lastAction: UInt64,
-        stateVersion: Int, state: [UInt8], time: Int64, listens: Bool = false
+        stateVersion: Int, state: [UInt8], time: Int64
     ) {
         self.session = session
         self.generation = generation
@@ -28,6 +26,5 @@ package struct Snapshot: Sendable, Equatable {
         self.stateVersion = stateVersion
         self.state = state
         self.time = time
-        self.listens = listens
     }
 }

@@ -39,7 +39,7 @@ struct CrashTests {
         try await withJournal { journal in
             let session = try await end(journal, by: "trapLater")
             for begun in 1...2 {
-                let next = try await start(journal, "--wake-on-demand")
+                let next = try await start(journal)
                 // It is received again under another number.
                 try await expectLine(
                     "effects of action \(2 + begun) of session \(session.id) of reactor trapping",
@@ -73,33 +73,10 @@ struct CrashTests {
         }
     }
 
-    /// Nobody asks for the session: it is woken because its effects ran.
-    @Test func `effects that end each process are begun three times without a request`()
-        async throws
-    {
-        try await withJournal { journal in
-            let session = try await end(journal, by: "trapLater")
-            for begun in 1...2 {
-                let log = try await ServerProcess.run(
-                    .fixtures, ["--port", "0"] + journal.options,
-                    environment: ["SWIFT_BACKTRACE": "enable=no"])
-                guard case .signal? = log.exit else {
-                    Issue.record("it has not ended by a signal")
-                    return
-                }
-                #expect(log.errors.contains("begun \(begun) of at most 3 times"))
-            }
-            // Then they have failed, and the server stays.
-            let server = try await start(journal)
-            let page = try await session.on(server).client.get("\(session.path)/log")
-            #expect(page.text.contains("effect.failed"))
-        }
-    }
-
-    private func start(_ journal: JournalFile, _ options: String...) async throws -> ServerProcess {
+    private func start(_ journal: JournalFile) async throws -> ServerProcess {
         // A backtrace takes seconds per crash.
         try await ServerProcess.start(
-            .fixtures, journal.options + options, environment: ["SWIFT_BACKTRACE": "enable=no"])
+            .fixtures, journal.options, environment: ["SWIFT_BACKTRACE": "enable=no"])
     }
 
     /// Two harmless actions, and one that ends the process.

@@ -70,7 +70,7 @@ final class ScriptedJournal: Journal {
     let keepsRecords: Bool
     var archive: (any Archive)? { answers ? self : nil }
     var failure: JournalFailure? { nil }
-    let answers: Bool
+    private let answers: Bool
     private let rules: ScriptedEnds.Rules
     let book: Mutex<Book>
 
