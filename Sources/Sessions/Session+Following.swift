@@ -22,6 +22,7 @@ extension Session {
         persistence?.epoch = 0
         for stream in streams.all {
             stream.dropSnapshot()
+            stream.deliverPending()
             if stream.isAtRest { stream.removeAll() }
         }
         showJournal(through: history.committed)

@@ -87,6 +87,7 @@ extension Session {
     /// reconnect with the id of their last event.
     func abandonReaders() {
         for stream in streams.all {
+            stream.deliverPending()
             for subscriber in stream.subscribers { subscriber.abandon() }
         }
         streams = SessionStreams()

@@ -17,7 +17,7 @@ package struct SessionLimits: Sendable {
     /// refused, and its client retries. Each commit is framed once for every stream.
     package var selections = 256
     /// Subscribers of one session. At the limit a stream is refused, and its client retries. Each
-    /// commit is written to every subscriber, in one pass of the loop.
+    /// commit is written to every subscriber, over some passes of the loop (``DeliveryLimits``).
     package var subscribers = 32_768
     /// Waiting actions of a session's Cycler. At the limit an action is refused with 503, or with a
     /// failure record if no request sent it. The same number as the limit of a reactor's running steps,
@@ -28,6 +28,8 @@ package struct SessionLimits: Sendable {
     /// Bytes of mutations and activities between two snapshots, so that a journal with a limit of bytes
     /// can trim up to a snapshot. If the state is larger than this, its size counts instead.
     package var snapshotBytes: Int
+
+    package var deliveries = DeliveryLimits()
 
     /// The time of a turn from which it is reported; default: never.
     package var slowTurnNanoseconds = Int64.max

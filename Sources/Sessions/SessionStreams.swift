@@ -69,12 +69,12 @@ extension Session {
         StreamOpener(session: self).subscribe(request)
     }
 
-    /// Frames committed events for every stream, writes them to subscribers that accept bytes, and
-    /// drops history beyond the limits.
+    /// Frames committed events for every stream, writes them to subscribers that accept bytes, in this
+    /// pass or in one of the next, and drops history beyond the limits.
     func publish() {
         for stream in streams.all {
             frame(stream)
-            stream.flush(to: table.output)
+            table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
         }
         if streams.showStates { endReplay() }
         let retention = table.limits.retention

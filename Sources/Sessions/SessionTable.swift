@@ -25,6 +25,7 @@ package final class SessionTable {
     let turns: TurnMeter
     let effects = EffectTally()
     let commits: CommitPipeline
+    let deliveries = PendingDeliveries()
     /// Nil if this process owns every session.
     let claims: SessionClaims?
     /// The same.
@@ -306,6 +307,17 @@ package final class SessionTable {
         reads?.flush(in: self)
         followed?.flush(in: self)
     }
+
+    /// Ends a pass of the loop: delivers events, as many as the pass has room for.
+    ///
+    /// - Returns: whether some are left to the next pass.
+    package func deliver() -> Bool {
+        deliveries.endPass(limits.deliveries)
+        return deliveries.count > 0
+    }
+
+    /// Delivers all events that wait for the next passes, before connections are closed.
+    package func deliverAll() { deliveries.makeAll() }
 
     /// Takes the snapshots that are missing, before the process ends. Calls `act` when the journal has
     /// ended everything that was submitted, with success or without.

@@ -85,13 +85,15 @@ final class SharedStream {
         bytes.read(from: offset, act)
     }
 
-    /// Writes to every live subscriber whose connection accepts bytes. No subscriber waits for another.
+    /// The newest bytes; see ``PendingDeliveries``.
     ///
-    /// Why the newest chunk is an argument: nearly every subscriber has all bytes before it, and
-    /// searching for its next byte would cost as much as the rest of the delivery.
-    func flush(to output: any SessionOutput) {
-        let newest = bytes.newestChunk
-        for subscriber in subscribers { subscriber.deliver(newest, to: output) }
+    /// Why it is passed around: nearly every subscriber has all bytes before it, and searching for its
+    /// next byte would cost as much as the rest of the delivery.
+    var newestChunk: ChunkedBytes.Chunk { bytes.newestChunk }
+
+    /// Writes to the subscribers that wait for a later pass.
+    func deliverPending() {
+        for subscriber in subscribers where subscriber.isPending { subscriber.deliverPending() }
     }
 
     // MARK: Framing
@@ -182,6 +184,7 @@ final class SharedStream {
             dropped += 1
         }
         let offset = dropped == 0 ? bytes.start : marks[dropped - 1].end
+        deliverPending()
         for subscriber in subscribers { leaveBehind(subscriber, before: offset) }
         marks.removeFirst(dropped)
         bytes.drop(before: offset)
@@ -240,6 +243,7 @@ final class SharedStream {
     /// The session was loaded into memory again, at this position. Only the journal has the events
     /// between.
     func restart(at position: HistoryPosition) {
+        deliverPending()
         for subscriber in subscribers { leaveBehind(subscriber, before: .max) }
         removeAll()
         coveredAfter = position
@@ -251,6 +255,7 @@ final class SharedStream {
     /// The session's history is void. The subscribers get the rest of an event that was partly written,
     /// and wait for the session's next generation.
     func strand() {
+        deliverPending()
         for subscriber in subscribers {
             leaveBehind(subscriber, before: .max)
             subscriber.strand()
@@ -318,6 +323,7 @@ final class SharedStream {
 
     /// Appends the session's last event.
     func appendEnd(_ position: Position, scratch: inout [UInt8]) {
+        deliverPending()
         scratch.removeAll(keepingCapacity: true)
         EventFramer.append(
             EventFramer.end, position, EventFramer.deleted[...], isChunked: selection.isChunked,

@@ -43,6 +43,9 @@ package final class Subscriber {
     /// The index in the loop's ``SubscriberTally``.
     var tallyIndex = 0
 
+    /// Whether it is in the loop's ``PendingDeliveries``.
+    var isPending = false
+
     /// Whether the response's body is chunked.
     package var isChunked: Bool { stream.selection.isChunked }
 
@@ -130,14 +133,27 @@ package final class Subscriber {
     /// Writes the bytes that were added to the stream, if the reader is live. Others get them later.
     ///
     /// - Parameter newest: the stream's newest chunk.
+    /// - Precondition: it is due (``isDue(_:)``).
     func deliver(_ newest: ChunkedBytes.Chunk, to output: any SessionOutput) {
-        guard !isBlocked, case .live(let offset) = state, offset < newest.end else { return }
+        guard case .live(let offset) = state, offset < newest.end else { return }
         guard offset >= newest.start else { return deliver() }
         let missing = newest.end - offset
         let accepted = output.write(
             newest.bytes.span.extracting(last: missing), to: id)
         state = .live(offset + accepted)
         isBlocked = accepted < missing
+    }
+
+    /// Whether the reader is live, accepts bytes, and has not got all of them.
+    func isDue(_ newest: ChunkedBytes.Chunk) -> Bool {
+        guard !isBlocked, case .live(let offset) = state else { return false }
+        return offset < newest.end
+    }
+
+    /// Writes what was put off to a later pass. Meanwhile another cause may have written it.
+    func deliverPending() {
+        isPending = false
+        deliver()
     }
 
     private func deliver() {
@@ -293,6 +309,7 @@ package final class Subscriber {
     private func leave() {
         if case .catchingUp(let catchUp) = state { catchUp.end() }
         state = .ended
+        isPending = false
         stream.remove(self)
     }
 

@@ -59,6 +59,7 @@ final class ServerProcess: SessionOutput {
 
     func endRound() {
         table.commit()
+        _ = table.deliver()
         joints.collect(from: table)
     }
 
@@ -84,6 +85,8 @@ final class ServerProcess: SessionOutput {
             while journal.askedCount > 0 { journal.answer(at: 0) }
             settle()
         }
+        table.deliverAll()
+        joints.collect(from: table)
         drainInbox()
     }
 

@@ -54,7 +54,8 @@ final class ClusterSimulation {
 
         init(_ node: ScriptedNode, _ registration: Registration) {
             self.node = node
-            rig = Rig(node: node, registrations: [registration], snapshotEvery: 4)
+            rig = Rig(
+                node: node, registrations: [registration], snapshotEvery: 4, deliveries: .least)
             let inbox = rig.inbox
             node.watch { change in _ = inbox.put { $0.ownershipChanged(change) } }
         }
@@ -345,6 +346,7 @@ final class ClusterSimulation {
             for process in processes {
                 process.node.settle()
                 run(process)
+                process.rig.deliverAll()
             }
         } while processes.contains { $0.node.waitingCount > 0 || !$0.rig.inbox.isEmpty }
     }

@@ -15,6 +15,8 @@ final class Rig {
     let topics = TopicBus()
     /// Messages between sessions and streams of several of them.
     let joints = JointMessages()
+    /// Whether the end of a round leaves deliveries to later ones, as a loop does.
+    private let defersDeliveries: Bool
     private(set) var lastToken: UInt64 = 0
 
     /// - Parameters:
@@ -31,7 +33,7 @@ final class Rig {
         batch: Int = 1_000, unanswered: Int = 20_000, remembered: Int = 100_000,
         snapshotEvery: Int = 1_000, sessions: Int = 1_000, runningActions: Int = 1_000,
         subscribers: Int = 32_768,
-        uncommittedBytes: Int = 64 << 20,
+        uncommittedBytes: Int = 64 << 20, deliveries: DeliveryLimits? = nil,
         stateBytes: Int = 16_777_216, snapshotBytes: Int = 32 << 20, topics: TopicBus = TopicBus(),
         owners: SessionOwners? = nil
     ) {
@@ -48,6 +50,8 @@ final class Rig {
         limits.snapshotEvery = snapshotEvery
         limits.runningActions = runningActions
         limits.subscribers = subscribers
+        if let deliveries { limits.deliveries = deliveries }
+        defersDeliveries = deliveries != nil
         limits.uncommittedBytes = uncommittedBytes
         limits.stateBytes = stateBytes
         limits.snapshotBytes = snapshotBytes
@@ -76,6 +80,7 @@ final class Rig {
             remembered: remembered,
             snapshotEvery: bounds.snapshotEvery, sessions: bounds.sessions,
             runningActions: bounds.runningActions, uncommittedBytes: bounds.uncommittedBytes,
+            deliveries: bounds.deliveries,
             stateBytes: bounds.stateBytes, snapshotBytes: bounds.snapshotBytes, owners: owners)
     }
 
@@ -98,6 +103,7 @@ final class Rig {
     /// Ends a round: submits the gathered steps to the journal.
     func endRound() {
         table.commit()
+        repeat {} while table.deliver() && !defersDeliveries
         joints.collect(from: table)
     }
 
@@ -112,6 +118,13 @@ final class Rig {
     func settleAll() {
         endRound()
         while journal.pendingCount > 0 { settle() }
+        deliverAll()
+    }
+
+    /// Delivers everything that was left to later rounds.
+    func deliverAll() {
+        table.deliverAll()
+        joints.collect(from: table)
     }
 
     /// Runs the jobs in the inbox, and those that they post at once.
@@ -236,4 +249,14 @@ final class WallClock {
     var milliseconds: Int64 = 1_709_251_199_999
     /// Of a clock that is never set.
     var uptime: Int64 = 0
+}
+
+extension DeliveryLimits {
+    static var least: DeliveryLimits {
+        var limits = DeliveryLimits()
+        limits.besideAnswers = 0
+        limits.alone = 1
+        limits.waiting = 2
+        return limits
+    }
 }

@@ -33,6 +33,7 @@ final class WholeLife {
         let uncommittedBytes: Int
         let stateBytes: Int
         let runningActions: Int
+        let deliveries: DeliveryLimits
         /// Sessions of one client.
         let owned: Int
 
@@ -48,6 +49,11 @@ final class WholeLife {
             uncommittedBytes = draw(64 << 20, 64 << 20, 100)
             stateBytes = draw(16_777_216, 16_777_216, 120)
             runningActions = draw(1_000, 2)
+            var deliveries = DeliveryLimits()
+            deliveries.besideAnswers = draw(16, 0, 1)
+            deliveries.alone = draw(64, 1, 2)
+            deliveries.waiting = draw(512, 0, 1, 3)
+            self.deliveries = deliveries
             owned = draw(1_000, 1_000, 2)
         }
     }

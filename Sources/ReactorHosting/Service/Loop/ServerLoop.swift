@@ -170,11 +170,12 @@ final class ServerLoop: LoopHandler {
         }
         schedule.servePostponed { connection($0)?.continueReading() }
         sessions.commit()
+        let hasEvents = sessions.deliver()
         flushRelays()
         resources.links?.flush()
         let isUsedUp = schedule.isRoundUsedUp
         schedule.endRound()
-        guard !schedule.isEmpty else { return }
+        guard !schedule.isEmpty || hasEvents else { return }
         if isUsedUp { resources.table.yieldRound() }
         loop.enqueue { _ in }
     }
@@ -192,6 +193,7 @@ final class ServerLoop: LoopHandler {
     /// Ends idle connections and streams now, and every other connection after its current
     /// response.
     private func drain() {
+        sessions.deliverAll()
         for connection in connections { connection.beginDraining() }
         for guest in guests { guest.beginDraining() }
         resources.beginDraining()
