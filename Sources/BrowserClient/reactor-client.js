@@ -20,17 +20,12 @@ function addressOf(server) {
   try {
     url = new URL(text);
   } catch { /* The fault is named below. */ }
+  const { search, hash, username, password } = url ?? {};
   const fault = !/^https?:\/\//i.test(text)
     ? "it begins with neither http:// nor https://"
-    : text.includes("?")
-    ? "it has a query"
-    : text.includes("#")
-    ? "it has a fragment"
     : !url
     ? "its host or its port is no such"
-    : url.username || url.password
-    ? "it has a user; give a token in the options"
-    : "";
+    : search || hash || username || password;
   if (fault || !url) throw new TypeError(`"${text}" is no address of a server: ${fault}`);
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
@@ -89,7 +84,7 @@ export class ReactorClient {
    * @returns {SessionShape<R>}
    */
   session(id, options = {}) {
-    if (!/^[\w-]{1,128}$/.test(id)) throw new TypeError(`"${id}" is no id of a session: 1 to 128 of A-Z a-z 0-9 _ -`);
+    if (!/^[\w-]{1,128}$/.test(id)) throw new TypeError(`"${id}" is no id of a session: [\\w-]{1,128}`);
     if (this.#driver.isClosing) throw errorOf({ kind: "closed" });
     let session = this.#sessions.get(id);
     if (session?.status.kind === "ended") session.leave(); // It may exist by now.
@@ -109,7 +104,7 @@ export class ReactorClient {
    */
   async create({ fork, ...options }) {
     const { reactor } = options;
-    const { id } = await this.request("POST", "/v1/sessions", fork ? { reactor, from: fork } : { reactor });
+    const { id } = await this.request("POST", "/v1/sessions", { reactor, from: fork });
     return this.session(id, /** @type {SessionOptions<R>} */ (options));
   }
 

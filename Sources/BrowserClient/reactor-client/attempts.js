@@ -32,6 +32,7 @@ export const waitRange = (failures) => Math.min(30_000, 250 * 2 ** Math.min(fail
  * wait.
  */
 export class Attempt {
+  isStream = false;
   /** That of the request which is running; 0: none is. */
   id = 0;
   /** What is running is the question for its token. */
@@ -40,6 +41,10 @@ export class Attempt {
   until = Infinity;
   why = "";
   failures = 0;
+  /** The time from which on a sign of life ends its wait; infinite if none does. */
+  from = Infinity;
+  /** One has ended a wait since the last success. */
+  isHurried = false;
   /** The token of what is running. @type {string | undefined} */
   used;
   /** The token that the server has refused. @type {string | undefined} */
@@ -49,11 +54,6 @@ export class Attempt {
   constructor(machine, sessions) {
     this.machine = machine;
     this.sessions = sessions;
-  }
-
-  /** Whether it is a stream. */
-  get isStream() {
-    return false;
   }
 
   get isIdle() {
@@ -105,15 +105,16 @@ export class Attempt {
 
   /** The server has refused its token. @returns whether another one may help: once. */
   asksAgain() {
-    if (!this.used || this.refused !== undefined) return false;
+    if (this.refused !== undefined) return false;
     this.refused = this.used;
-    return true;
+    return !!this.used;
   }
 
   /** @param {Response} response */
   answered(response) {
     const problem = problemOf(response);
     this.end();
+    if (/^2|409|41[02]|422/.test(`${response.status}`)) this.machine.hurry();
     if (response.status !== 401) this.settle(response, problem);
     else if (this.asksAgain()) this.begin();
     else this.#refuse(problem);
@@ -149,6 +150,17 @@ export class Attempt {
   /** Waits after a failure: full jitter, at least `minimum`. @param {string} why @param {number} [minimum] */
   retry(why, minimum = 0) {
     this.schedule(why, Math.max(this.machine.random.fraction() * waitRange(this.failures++), minimum));
+    // Once is enough: what fails although the server works would be attempted at the rate of the others' successes.
+    if (!this.isHurried) this.from = this.machine.uptime + minimum;
+  }
+
+  /** C3: the server works, as something else has shown. */
+  hurry() {
+    const time = Math.max(this.machine.uptime, this.from);
+    if (time >= this.until) return;
+    this.until = time;
+    this.isHurried = true;
+    this.touch();
   }
 
   /** Waits without a failure. @param {string} why @param {number} wait */
@@ -161,6 +173,7 @@ export class Attempt {
   /** @param {number} wait */
   #wait(wait) {
     this.until = this.machine.uptime + wait;
+    this.from = Infinity;
     this.machine.attempts.add(this);
     this.touch();
   }
@@ -177,6 +190,7 @@ export class Attempt {
   /** The purpose is achieved, or the server works: waits begin at their shortest again. */
   succeed() {
     this.failures = 0;
+    this.isHurried = false;
     this.refused = undefined;
   }
 
@@ -199,7 +213,7 @@ const mostDetail = 4_096;
 export function problemOf({ status, body }) {
   let { code, detail, title } = /** @type {any} */ (json(body) ?? {});
   detail = String(detail ?? title ?? `the response has status ${status}`).slice(0, mostDetail);
-  return { status, code: typeof code === "string" ? code : "", detail };
+  return { status, code: String(code ?? ""), detail };
 }
 
 /** The value of a text; undefined for one that is no JSON. @param {string} text @returns {any} */

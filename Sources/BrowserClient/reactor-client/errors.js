@@ -40,7 +40,7 @@ export class TooSlowError extends ReactorError {
 /** @type {Record<string, string>} */
 const sentences = {
   closed: "the client is closed",
-  outboxFull: "the outbox is full: it has at most 10 000 actions, and 16 MiB of them",
+  outboxFull: "the outbox has its 10 000 actions, or 16 MiB of them",
 };
 
 /**
@@ -62,15 +62,16 @@ export function errorOf({ kind, problem, at, reason = sentences[kind] ?? kind })
  * @returns {Promise<Result>}
  */
 export async function unless(signal, promise) {
-  if (!signal) return await promise;
-  let abort = () => {};
+  const ending = new AbortController();
   /** @type {Promise<never>} */
-  const aborted = new Promise((_, reject) => abort = () => reject(signal.reason));
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort);
+  const aborted = new Promise((_, reject) => {
+    const abort = () => reject(signal?.reason);
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort, ending);
+  });
   try {
     return await Promise.race([promise, aborted]);
   } finally {
-    signal.removeEventListener("abort", abort);
+    ending.abort();
   }
 }

@@ -7,7 +7,7 @@ import { json } from "./attempts.js";
 const FORM = /^([a-z0-9]{8})\.(0|[1-9]\d{0,19})(?:\.([1-9]\d{0,9}))?$/;
 
 /** Compares decimal numbers as text: they reach 2⁶⁴. @param {string} a @param {string} b */
-export const compare = (a, b) => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+export const compare = (a, b) => a.length - b.length || +(a > b) - +(a < b);
 
 /**
  * Reads `<generation>.<number>[.<part>]`; undefined for a text that no server writes.

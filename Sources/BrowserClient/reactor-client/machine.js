@@ -121,11 +121,17 @@ export class ClientMachine {
   wake() {
     for (const attempt of this.attempts) {
       attempt.failures = 0;
+      attempt.isHurried = false;
       if (!attempt.id) attempt.until = this.uptime;
     }
     for (const session of this.links.keys()) this.link(session).wake();
     for (const stream of [...this.streams]) stream.wake();
     this.changePlan();
+  }
+
+  /** C3: a sign of life ends waits after a failure. */
+  hurry() {
+    for (const attempt of this.attempts) attempt.hurry();
   }
 
   /** Gives the connections back until `show`: what is seen resumes them (D8). */

@@ -70,14 +70,17 @@ export class Reading extends SessionAttempt {
     const { reader, posting } = link;
     const lacksState = (!reader.confirmed || reader.isStale) && reader.seen && link.isLive;
     const isNeeded = posting?.overlay.awaitsConfirmation || lacksState;
-    if (!isNeeded || !link.demand.states || link.ended || reader.awaitsSnapshot) {
-      if (this.isIdle) return;
+    const isAsked = isNeeded && link.demand.states && !link.ended && !reader.awaitsSnapshot;
+    if (!isAsked === this.isIdle) return;
+    if (!isAsked) {
       this.close();
       this.succeed();
-    } else if (!this.isIdle) return;
-    else if (lacksState) this.begin();
+    } else if (lacksState) this.begin();
     else this.schedule("the answer is not confirmed", machine.limits.readBack);
   }
+
+  /** It waits for an event, not for the server. @override */
+  hurry() {}
 
   /** @returns {Request} @override */
   request() {

@@ -290,7 +290,7 @@ export class Session {
   #report(link, pending) {
     this.pending = pending;
     this.status = link.kind === "waiting" ? { ...link, until: Date.now() + link.until - performance.now() } : link;
-    if (link.kind === "failed" || link.kind === "paused") this.#reject(new ProblemError(link.problem));
+    if ("problem" in link) this.#reject(new ProblemError(link.problem));
     if (link.kind === "ended") this.#over(link.reason);
     if (link.kind === "live" && !(this.#options.follow?.states ?? true)) this.#resolve();
     this.#changed();
@@ -425,7 +425,7 @@ export class Session {
   /** @param {{ version?: number }} [options] @returns {Promise<Shape<R>>} */
   async fork({ version } = {}) {
     const reactor = this.reactor ?? (await this.#client.request("GET", `/v1/sessions/${this.id}`)).reactor;
-    const fork = { session: this.id, ...version === undefined ? {} : { version } };
+    const fork = /** @type {any} */ ({ session: this.id, version });
     return await this.#client.create({ ...this.#options, from: "present", reactor, fork });
   }
 

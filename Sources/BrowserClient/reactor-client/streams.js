@@ -19,6 +19,8 @@ const demandText = ({ states, pulses, activities }) => {
 
 /** A stream of one or several sessions, over all of its connections. */
 export class Stream extends Attempt {
+  /** @override */
+  isStream = true;
   /** Whether it is part of the plan; else it ends as soon as others have begun (C1). */
   isWanted = true;
   /** Its connection brings events. */
@@ -49,11 +51,6 @@ export class Stream extends Attempt {
     this.start = start;
     this.live = new Set(sessions);
     this.#decoder = new EventStreamDecoder(machine.limits.eventBytes);
-  }
-
-  /** @override */
-  get isStream() {
-    return true;
   }
 
   /** The wait that the server asks for. */
@@ -100,6 +97,7 @@ export class Stream extends Attempt {
       this.#redirect = undefined;
       this.#redirects = 0;
       this.until = machine.uptime + machine.limits.silence;
+      machine.hurry();
       machine.retireStreams();
     }
   }
@@ -188,8 +186,7 @@ export class Stream extends Attempt {
     if (!this.isWanted) return this.drop();
     if (isProven) this.succeed();
     // C3: one that worked and ended cleanly is opened again at once, unless the server spreads its clients.
-    const isDraining = this.#firstRetry !== undefined && this.#retryWait > this.#firstRetry;
-    const minimum = isDraining ? this.#retryWait : 0;
+    const minimum = this.#retryWait > (this.#firstRetry ?? Infinity) ? this.#retryWait : 0;
     if (why !== undefined || !isProven) this.retry(why ?? "the stream has ended", minimum);
     else if (minimum) this.schedule("the server shuts down", minimum);
     else this.begin();
@@ -214,7 +211,7 @@ export class Stream extends Attempt {
       machine.mostSessions = Math.min(machine.mostSessions, hasNone ? 1 : Math.floor(sessions.length / 2));
       this.isWanted = false;
       machine.makePlan();
-    } else if (isPassing(status) || status >= 500) this.retry(problem.detail, retryAfter(response));
+    } else if (status >= 500 || isPassing(status)) this.retry(problem.detail, retryAfter(response));
     else this.refuse(problem);
   }
 
@@ -232,7 +229,7 @@ export class Stream extends Attempt {
 }
 
 /** @param {boolean | string[]} a @param {boolean | string[]} b */
-const unionOfPulses = (a, b) => a === true || b === true ? true : !a ? b : !b ? a : [...new Set([...a, ...b])].sort();
+const unionOfPulses = (a, b) => a === true || b === true ? true : !a ? b : !b ? a : [...new Set([...a, ...b])];
 
 /** The demand of all of these sessions together. @param {Wish[]} wishes @returns {Demand} */
 const union = (wishes) =>
