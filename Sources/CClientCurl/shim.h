@@ -4,6 +4,7 @@
 #include <curl/curl.h>
 #if defined(__linux__)
 // Not in Swift's Glibc module.
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #endif
 
@@ -55,6 +56,18 @@ static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
 
 static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
+}
+
+static inline CURLMcode ccurl_multi_set_pointer(CURLM *multi, CURLMoption option, void *value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+static inline CURLMcode ccurl_multi_set_sockets(CURLM *multi, curl_socket_callback function) {
+    return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, function);
+}
+
+static inline CURLMcode ccurl_multi_set_timer(CURLM *multi, curl_multi_timer_callback function) {
+    return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, function);
 }
 
 static inline CURLcode ccurl_result(const CURLMsg *message) {

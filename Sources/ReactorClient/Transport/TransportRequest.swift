@@ -44,6 +44,17 @@ extension TransportRequest {
     /// server knows it by its key.
     var isRepeatable: Bool {
         guard method == "POST" || method == "PATCH" else { return true }
-        return fields.contains { $0.name.lowercased() == "idempotency-key" }
+        return fields.contains { $0.isNamed("Idempotency-Key") }
+    }
+}
+
+extension TransportField {
+    /// - Parameter other: of ASCII, in any case.
+    func isNamed(_ other: String) -> Bool {
+        func lower(_ byte: UInt8) -> UInt8 {
+            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+        }
+        return name.utf8.count == other.utf8.count
+            && zip(name.utf8, other.utf8).allSatisfy { lower($0) == lower($1) }
     }
 }

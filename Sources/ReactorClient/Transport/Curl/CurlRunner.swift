@@ -2,12 +2,13 @@
     internal import CClientCurl
     internal import Glibc
 
-    /// The transport's thread: libcurl's multi interface.
+    /// The transport's thread: libcurl's multi interface, driven by events.
     ///
     /// Not `Sendable`: after its creation it is used on that thread alone. libcurl calls the transfers
-    /// back within `curl_multi_perform` and `curl_easy_pause`; these calls change nothing here, so a
-    /// handle is added and removed only between them, as libcurl demands.
+    /// back within `curl_multi_socket_action` and `curl_easy_pause`; these calls change nothing here, so
+    /// a handle is added and removed only between them, as libcurl demands.
     @safe final class CurlRunner {
+        private let sockets: CurlSockets
         private let multi: UnsafeMutableRawPointer
         private let mailbox: CurlMailbox
         private let settings: CurlSettings
@@ -18,6 +19,7 @@
         private var waiting: ArraySlice<Waiting> = []
         /// Transfers that are no streams.
         private var countedTransfers = 0
+        private var idleHandles = CurlEasyPool()
         private let round = CurlRound()
 
         private struct Waiting {
@@ -26,39 +28,60 @@
             let receiver: any TransportReceiver
         }
 
+        /// Becomes the owner of `multi`.
         init(
-            _ multi: UnsafeMutableRawPointer, _ mailbox: CurlMailbox, _ settings: CurlSettings
+            _ multi: UnsafeMutableRawPointer, _ mailbox: CurlMailbox, _ sockets: CurlSockets,
+            _ settings: CurlSettings
         ) {
             unsafe self.multi = unsafe multi
             self.mailbox = mailbox
+            self.sockets = sockets
             self.settings = settings
+            unsafe sockets.serve(multi)
         }
 
         func run() {
+            var events: [CurlSockets.Event] = []
             var isRung = false
             while let commands = mailbox.dequeue(isRung: isRung) {
-                for command in commands { perform(command) }
-                var running: Int32 = 0
-                _ = unsafe curl_multi_perform(multi, &running)
-                collect()
-                startWaiting()
-                round.end()
-                isRung = wait()
+                perform(commands, events)
+                events = sockets.waitForEvents()
+                isRung = events.contains { $0.descriptor == mailbox.bell }
             }
             stop()
         }
 
-        /// - Returns: whether the bell has ended the wait.
-        private func wait() -> Bool {
-            var bell = curl_waitfd()
-            bell.fd = mailbox.bell
-            bell.events = Int16(CURL_WAIT_POLLIN)
-            // The time is a bound without a meaning: libcurl's own timers end it before, and the bell
-            // ends it at once.
-            let code = unsafe curl_multi_poll(multi, &bell, 1, 60_000, nil)
-            // Without memory it would return at once, again and again.
-            if code != CURLM_OK { _ = poll(nil, 0, 100) }
-            return bell.revents != 0
+        /// Carries out commands, what has become ready, and what follows at once.
+        private func perform(_ commands: [CurlMailbox.Command], _ events: [CurlSockets.Event]) {
+            for command in commands { perform(command) }
+            perform(events)
+            // The response and the event of one action come some 20 µs apart: one round for both wakes the
+            // client once. Bounded, because others wait for its end.
+            for _ in 0..<4 where !events.isEmpty {
+                let more = sockets.readyEvents()
+                if more.isEmpty { break }
+                perform(more)
+            }
+            round.end()
+        }
+
+        private func perform(_ events: [CurlSockets.Event]) {
+            for event in events where sockets.isCurrent(event) {
+                act(event.descriptor, event.actions)
+            }
+            for descriptor in sockets.unwatched { act(descriptor, 0) }
+            // Bounded: what is left has a deadline that has passed.
+            for _ in 0..<8 {
+                if sockets.takeDeadline(at: .now) { act(CURL_SOCKET_TIMEOUT, 0) }
+                collect()
+                startWaiting()
+                if !sockets.isDue(at: .now) { break }
+            }
+        }
+
+        private func act(_ descriptor: Int32, _ actions: Int32) {
+            var running: Int32 = 0
+            _ = unsafe curl_multi_socket_action(multi, descriptor, actions, &running)
         }
 
         /// Ends everything, also if the thread has never run.
@@ -73,6 +96,7 @@
                 remove(number)?.end(CURLE_ABORTED_BY_CALLBACK, because: Self.stopped)
             }
             round.end()
+            idleHandles = CurlEasyPool()
             _ = unsafe curl_multi_cleanup(multi)
         }
 
@@ -112,14 +136,15 @@
             let number = new.handle.number
             do throws(TransportFailure) {
                 let transfer = try CurlTransfer(
-                    new.handle, new.request, new.receiver, round, settings)
-                let code = unsafe curl_multi_add_handle(multi, transfer.easy)
+                    new.handle, new.request, new.receiver, round, settings,
+                    easy: idleHandles.dequeue(for: new.request))
+                let code = unsafe curl_multi_add_handle(multi, transfer.easy.pointer)
                 guard code == CURLM_OK else {
                     throw TransportFailure(
                         .exhausted, "libcurl does not accept the request: \(code)")
                 }
                 transfers[number] = transfer
-                numbers[transfer.address] = number
+                numbers[transfer.easy.address] = number
                 if !transfer.isStream { countedTransfers += 1 }
             } catch {
                 mailbox.requestEnded()
@@ -139,12 +164,16 @@
             }
         }
 
-        private func end(_ number: UInt64, _ result: CURLcode) { remove(number)?.end(result) }
+        private func end(_ number: UInt64, _ result: CURLcode) {
+            guard let transfer = remove(number) else { return }
+            if result == CURLE_OK { idleHandles.add(transfer.easy) }
+            transfer.end(result)
+        }
 
         private func remove(_ number: UInt64) -> CurlTransfer? {
             guard let transfer = transfers.removeValue(forKey: number) else { return nil }
-            numbers[transfer.address] = nil
-            _ = unsafe curl_multi_remove_handle(multi, transfer.easy)
+            numbers[transfer.easy.address] = nil
+            _ = unsafe curl_multi_remove_handle(multi, transfer.easy.pointer)
             if !transfer.isStream { countedTransfers -= 1 }
             mailbox.requestEnded()
             return transfer

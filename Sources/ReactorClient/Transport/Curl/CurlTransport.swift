@@ -24,13 +24,15 @@
             guard Self.isReady, let multi = unsafe curl_multi_init() else {
                 throw TransportFailure(.exhausted, "libcurl cannot be initialised")
             }
+            let sockets: CurlSockets
             do throws(TransportFailure) {
                 mailbox = try CurlMailbox(limit: settings.requestLimit)
+                sockets = try CurlSockets(with: mailbox.bell)
             } catch {
                 _ = unsafe curl_multi_cleanup(multi)
                 throw error
             }
-            let runner = unsafe CurlRunner(multi, mailbox, settings)
+            let runner = unsafe CurlRunner(multi, mailbox, sockets, settings)
             guard let code = Self.startThread(runner) else { return }
             runner.stop()
             throw TransportFailure(
