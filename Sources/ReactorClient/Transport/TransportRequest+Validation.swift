@@ -5,9 +5,9 @@ extension TransportRequest {
         guard Self.isToken(method) else {
             throw TransportFailure(.badRequest, "the method is not a word")
         }
-        let scheme = url.prefix { $0 != ":" }.lowercased()
-        guard scheme == "http" || scheme == "https", url.dropFirst(scheme.count).hasPrefix("://")
-        else { throw TransportFailure(.badRequest, "the address is neither http nor https") }
+        guard Self.isOfWeb(url) else {
+            throw TransportFailure(.badRequest, "the address is neither http nor https")
+        }
         guard url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             throw TransportFailure(
                 .badRequest, "the address has characters that are not visible ASCII")
@@ -27,6 +27,15 @@ extension TransportRequest {
     /// usually have one, also if it is empty.
     var hasBody: Bool { !body.isEmpty || !["GET", "HEAD", "DELETE"].contains(method) }
 
+    // RFC 3986 §3.1: in any case.
+    private static func isOfWeb(_ url: String) -> Bool {
+        let start = url.utf8.prefix { $0 != UInt8(ascii: ":") }
+        return ["http", "https"].contains { scheme in
+            start.count == scheme.utf8.count
+                && zip(start, scheme.utf8).allSatisfy { $0 | 0x20 == $1 }
+        } && url.utf8[start.endIndex...].starts(with: "://".utf8)
+    }
+
     // RFC 9110 §5.6.2.
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty
@@ -35,7 +44,11 @@ extension TransportRequest {
                 case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "a")...UInt8(ascii: "z"):
                     true
-                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"),
+                    UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                    UInt8(ascii: "^")...UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+                    true
+                default: false
                 }
             }
     }

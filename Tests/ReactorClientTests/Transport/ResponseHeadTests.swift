@@ -10,7 +10,8 @@ struct ResponseHeadTests {
         var reader = ResponseHeadReader(limitBytes: limit)
         var found: (Int, [TransportField])?
         for line in lines {
-            guard let head = try reader.receive(line, byteCount: line.utf8.count) else { continue }
+            let bytes = Array(line.utf8)
+            guard let head = try reader.receive(bytes.span) else { continue }
             #expect(found == nil)
             found = head
         }

@@ -72,10 +72,8 @@
         func receiveHead(_ line: UnsafeRawBufferPointer) -> Bool {
             guard !handle.isCancelled else { return false }
             do {
-                let text = unsafe String(decoding: line, as: UTF8.self)
-                guard let (status, fields) = try head.receive(text, byteCount: line.count) else {
-                    return true
-                }
+                let bytes = unsafe Span<UInt8>(_unsafeBytes: line)
+                guard let (status, fields) = try head.receive(bytes) else { return true }
                 hasHead = true
                 round.add(receiver)
                 receiver.head(status, fields)
