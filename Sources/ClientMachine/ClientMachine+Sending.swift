@@ -39,19 +39,20 @@ extension ClientMachine {
 
     /// Sends the session's next request, unless one is under way (O1).
     mutating func continuePosting(_ session: SessionName, at now: ClientInstant) {
-        guard writer.failure == nil, let link = links[session], link.creation == .settled,
-            link.pause == nil
-        else { return }
+        guard writer.failure == nil, links[session]?.canPost == true else { return }
         if let sent = outbox[session].sent {
-            if link.overlay[sent.key] == nil {
+            if links[session]?.overlay.has(sent.key) == false {
                 // Of an earlier life of the program.
                 links[session]?.overlay.add(sent, at: now.uptime)
                 links[session]?.isUnclear = true
             }
-            if link.isSaved, attempts.phase(of: .post(session)) == .idle { post(session, at: now) }
+            if links[session]?.isSaved == true, attempts.phase(of: .post(session)) == .idle {
+                post(session, at: now)
+            }
             return
         }
-        let count = outbox.nextBatch(session, most: link.narrowing.most, within: limits)
+        let most = links[session]?.narrowing.most
+        let count = outbox.nextBatch(session, most: most, within: limits)
         guard count > 0 else { return }
         let entries = outbox[session].queued.prefix(count)
         let key = RequestKey(using: &generator)
@@ -103,8 +104,8 @@ extension ClientMachine {
 
     /// Attempts the session's sent request, which is durable.
     mutating func post(_ session: SessionName, at now: ClientInstant) {
-        guard let sent = outbox[session].sent, let link = links[session], link.isSaved,
-            link.creation == .settled, link.pause == nil
+        guard let sent = outbox[session].sent, links[session]?.isSaved == true,
+            links[session]?.canPost == true
         else {
             // Continued when that is over.
             _ = attempts.remove(.post(session))
@@ -119,7 +120,7 @@ extension ClientMachine {
         _ sent: SentRequest, _ session: SessionName, at now: ClientInstant
     ) -> Bool {
         let memory = limits.memoryOfServer
-        let first = links[session]?.overlay[sent.key]?.firstAttempt ?? now.uptime
+        let first = links[session]?.overlay.firstAttempt(of: sent.key) ?? now.uptime
         let (age, overflow) = now.date.subtractingReportingOverflow(sent.firstSent)
         // A clock that was set back hides the age. Up to an hour is within the server's margin.
         return now.uptime - first >= memory || overflow || age < -3600

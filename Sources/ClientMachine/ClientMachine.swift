@@ -15,7 +15,7 @@ package struct ClientMachine: Sendable {
     var generator: any RandomNumberGenerator & Sendable
     var writer: OutboxWriter
     var attempts: AttemptTable
-    var links: [SessionName: SessionLink] = [:]
+    var links = LinkTable()
     var streams = StreamTable()
     /// The sessions whose shown state is held.
     var holding: Set<SessionName> = []
@@ -65,8 +65,7 @@ package struct ClientMachine: Sendable {
         restore(at: now)
         perform(input, at: now)
         performDue(at: now)
-        for session in touched.sorted(by: { $0.text < $1.text }) { settle(session, at: now) }
-        touched = []
+        settleTouched(at: now)
         reportTime()
         defer { outputs = [] }
         guard let saved = writer.takeChanges() else { return outputs }
@@ -174,6 +173,15 @@ package struct ClientMachine: Sendable {
 
     // MARK: The end of an input
 
+    private mutating func settleTouched(at now: ClientInstant) {
+        guard !touched.isEmpty else { return }
+        var sessions = Array(touched)
+        if sessions.count > 1 { sessions.sort { $0.text < $1.text } }
+        for session in sessions { settle(session, at: now) }
+        // Keeps its memory, unless that is large: to clear it would cost as much for each input.
+        if sessions.count > 16 { touched = [] } else { touched.removeAll(keepingCapacity: true) }
+    }
+
     private mutating func settle(_ session: SessionName, at now: ClientInstant) {
         let (carrier, keepsStates) = (streams.carrier(of: session), keepsStates)
         let isLive = carrier?.isOpen ?? false
@@ -199,8 +207,12 @@ package struct ClientMachine: Sendable {
     }
 
     private mutating func reportTime() {
-        let holds = holding.compactMap { links[$0]?.overlay.heldUntil }.min()
-        let earliest = [attempts.earliest, streams.planTime, holds].compactMap(\.self).min()
+        var earliest = attempts.earliest
+        if let planTime = streams.planTime { earliest = min(earliest ?? planTime, planTime) }
+        for session in holding {
+            guard let end = links[session]?.overlay.heldUntil else { continue }
+            earliest = min(earliest ?? end, end)
+        }
         guard earliest != wakeTime else { return }
         wakeTime = earliest
         outputs.append(.wakeMe(at: earliest))

@@ -39,6 +39,12 @@ struct Overlay: Equatable, Sendable {
 
     subscript(key: RequestKey) -> Request? { requests.first { $0.key == key } }
 
+    func has(_ key: RequestKey) -> Bool { requests.contains { $0.key == key } }
+
+    func firstAttempt(of key: RequestKey) -> Duration? {
+        requests.firstIndex { $0.key == key }.map { requests[$0].firstAttempt }
+    }
+
     /// Whether an answer was received that the confirmed state does not reach.
     var awaitsConfirmation: Bool { requests.contains { $0.receipt != nil && !$0.isCovered } }
 

@@ -6,13 +6,14 @@ package struct RequestKey: Hashable, Sendable {
     package let text: String
 
     package init(using generator: inout some RandomNumberGenerator) {
-        var text: [UInt8] = []
         let words = (generator.next() as UInt64, generator.next() as UInt64)
+        var characters: [UInt8] = []
+        characters.reserveCapacity(22)
         // 21 characters of 6 bits, and one with the last 2 bits.
-        for character in 0..<22 {
-            text.append(Self.alphabet[Self.sixBits(of: words, at: character * 6)])
+        for index in 0..<22 {
+            characters.append(Self.character(Self.sixBits(of: words, at: index * 6)))
         }
-        self.text = String(decoding: text, as: UTF8.self)
+        text = String(decoding: characters, as: UTF8.self)
     }
 
     /// Nil unless the text is a key: 1 to 255 visible characters of ASCII.
@@ -24,17 +25,24 @@ package struct RequestKey: Hashable, Sendable {
         self.text = String(text)
     }
 
-    private static let alphabet = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    /// RFC 4648 §5.
+    private static func character(_ bits: UInt8) -> UInt8 {
+        switch bits {
+        case 0..<26: UInt8(ascii: "A") + bits
+        case 26..<52: UInt8(ascii: "a") + (bits - 26)
+        case 52..<62: UInt8(ascii: "0") + (bits - 52)
+        case 62: UInt8(ascii: "-")
+        default: UInt8(ascii: "_")
+        }
+    }
 
     /// Bits of the 128, the highest first; those past the end are 0.
-    private static func sixBits(of words: (UInt64, UInt64), at offset: Int) -> Int {
-        var value = 0
-        for bit in offset..<offset + 6 {
-            let word = bit < 64 ? words.0 : words.1
-            let isSet = bit < 128 && word >> UInt64(63 - bit % 64) & 1 == 1
-            value = value << 1 | (isSet ? 1 : 0)
-        }
-        return value
+    private static func sixBits(of words: (UInt64, UInt64), at offset: Int) -> UInt8 {
+        // The word that begins with the first of the six bits.
+        let window =
+            offset < 64
+            ? words.0 << UInt64(offset) | (offset == 0 ? 0 : words.1 >> UInt64(64 - offset))
+            : words.1 << UInt64(offset - 64)
+        return UInt8(window >> 58)
     }
 }

@@ -68,6 +68,9 @@ struct SessionLink: Sendable {
     var demand: Demand { following?.demand ?? .nothing }
     private var predicts: Bool { following?.predicts ?? false }
 
+    /// Whether its requests can be sent.
+    var canPost: Bool { creation == .settled && pause == nil }
+
     /// Whether events of it are wanted, if any come.
     var wantsEvents: Bool { !demand.isEmpty && end == nil && failure == nil }
 

@@ -59,7 +59,13 @@ struct StreamConnection: Sendable {
 
     /// Whether events of the session can come.
     func isLive(_ session: SessionName) -> Bool {
-        members.contains(session) && !over.contains(session)
+        members.contains(session) && (over.isEmpty || !over.contains(session))
+    }
+
+    /// Its part in the status of a session of which it can bring events.
+    func carrier(of session: SessionName) -> StreamTable.Carrier? {
+        guard log == nil, isLive(session) else { return nil }
+        return StreamTable.Carrier(id: id, isOpen: phase == .open, lastByteAt: lastByteAt)
     }
 
     private var isShared: Bool { sessions.count > 1 }

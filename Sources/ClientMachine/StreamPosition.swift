@@ -17,18 +17,23 @@ package struct StreamPosition: Hashable, Sendable {
     /// Nil for a text that no server writes: a generation of another form, signs, leading zeros,
     /// overflow, further parts.
     package init?(_ text: some StringProtocol) {
-        let fields = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard fields.count == 2 || fields.count == 3, Self.isGeneration(fields[0]),
-            let number = Self.decimal(fields[1], as: UInt64.self)
-        else { return nil }
+        let bytes = text.utf8
+        var index = bytes.startIndex
+        guard bytes.count > Self.generationCount + 1 else { return nil }
+        for _ in 0..<Self.generationCount {
+            guard Self.isOfGeneration(bytes[index]) else { return nil }
+            bytes.formIndex(after: &index)
+        }
+        let generation = text[..<index]
+        guard let number = Self.decimal(bytes, &index, as: UInt64.self) else { return nil }
         var part: UInt32 = 0
-        if fields.count == 3 {
-            guard let value = Self.decimal(fields[2], as: UInt32.self), value > 0 else {
-                return nil
-            }
+        if index < bytes.endIndex {
+            guard let value = Self.decimal(bytes, &index, as: UInt32.self), value > 0,
+                index == bytes.endIndex
+            else { return nil }
             part = value
         }
-        self.init(String(fields[0]), number, part: part)
+        self.init(String(generation), number, part: part)
     }
 
     package var text: String {
@@ -49,20 +54,35 @@ package struct StreamPosition: Hashable, Sendable {
         part == 0 ? self : StreamPosition(generation, number > 0 ? number - 1 : 0)
     }
 
-    private static func isGeneration(_ text: some StringProtocol) -> Bool {
-        text.utf8.count == 8
-            && text.utf8.allSatisfy {
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-            }
+    private static let generationCount = 8
+
+    private static func isOfGeneration(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: false
+        }
     }
 
-    private static func decimal<Number: FixedWidthInteger>(
-        _ text: some StringProtocol, as type: Number.Type
+    /// Reads a dot and the number behind it, up to another dot or the end.
+    private static func decimal<Number: FixedWidthInteger, Bytes: Collection<UInt8>>(
+        _ bytes: Bytes, _ index: inout Bytes.Index, as type: Number.Type
     ) -> Number? {
-        guard let first = text.utf8.first, text.utf8.count == 1 || first != UInt8(ascii: "0"),
-            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
-        return Number(text)
+        let dot = UInt8(ascii: ".")
+        guard bytes[index] == dot else { return nil }
+        bytes.formIndex(after: &index)
+        var (number, count, hasZero) = (Number.zero, 0, false)
+        while index < bytes.endIndex, bytes[index] != dot {
+            let byte = bytes[index]
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte), !hasZero else {
+                return nil
+            }
+            let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = tens.addingReportingOverflow(Number(byte - UInt8(ascii: "0")))
+            guard !isTooLarge, !overflows else { return nil }
+            (number, count) = (sum, count + 1)
+            hasZero = count == 1 && number == 0
+            bytes.formIndex(after: &index)
+        }
+        return count > 0 ? number : nil
     }
 }

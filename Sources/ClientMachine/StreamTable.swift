@@ -1,6 +1,9 @@
 /// The streams of a client.
 struct StreamTable: Sendable {
-    private var streams: [StreamID: StreamConnection] = [:]
+    /// In the order in which they were made. Invariant: none is nil. Why not a dictionary: to read a
+    /// field of a value in one copies the value, with its decoder; optional, so that ``subscript(_:)`` makes
+    /// no copy either.
+    private var streams: [StreamConnection?] = []
     private var lastNumber: UInt64 = 0
     /// The followed sessions, in the order in which they were.
     var followed: [SessionName] = []
@@ -10,13 +13,25 @@ struct StreamTable: Sendable {
     var planTime: Duration?
 
     subscript(id: StreamID) -> StreamConnection? {
-        get { streams[id] }
-        // Why not `set`: it would copy the decoder's buffers.
-        _modify { yield &streams[id] }
+        _read {
+            if let place = place(of: id) { yield streams[place] } else { yield nil }
+        }
+        _modify {
+            if let place = place(of: id) {
+                yield &streams[place]
+                if case nil = streams[place] { streams.remove(at: place) }
+            } else {
+                // Invariant: `add` alone adds a stream.
+                var none: StreamConnection?
+                yield &none
+            }
+        }
     }
 
+    private func place(of id: StreamID) -> Int? { streams.firstIndex { $0?.id == id } }
+
     /// In the order in which they were made.
-    var all: [StreamConnection] { streams.values.sorted { $0.id < $1.id } }
+    var all: [StreamConnection] { streams.compactMap(\.self) }
     /// The streams of events that are part of the plan.
     var wanted: [StreamConnection] { all.filter { $0.isWanted && $0.log == nil } }
 
@@ -31,9 +46,8 @@ struct StreamTable: Sendable {
     /// newest.
     func carrier(of session: SessionName) -> Carrier? {
         var newest: Carrier?
-        for stream in streams.values where stream.log == nil && stream.isLive(session) {
-            let carrier = Carrier(
-                id: stream.id, isOpen: stream.phase == .open, lastByteAt: stream.lastByteAt)
+        for place in streams.indices {
+            guard let carrier = streams[place]?.carrier(of: session) else { continue }
             guard let other = newest else { newest = carrier; continue }
             if carrier.isOpen != other.isOpen ? carrier.isOpen : carrier.id > other.id {
                 newest = carrier
@@ -47,13 +61,13 @@ struct StreamTable: Sendable {
     ) -> StreamID {
         lastNumber += 1
         let id = StreamID(number: lastNumber)
-        streams[id] = StreamConnection(id: id, shape: shape, log: log, limits: limits)
+        streams.append(StreamConnection(id: id, shape: shape, log: log, limits: limits))
         return id
     }
 
     /// The stream of a reader of an action log.
     func stream(of log: LogID) -> StreamID? {
-        streams.values.first { $0.log?.id == log }?.id
+        streams.first { $0?.log?.id == log }??.id
     }
 
     /// Streams of an earlier plan that nothing depends on any more (C1): they are not open, or others
@@ -69,6 +83,8 @@ struct StreamTable: Sendable {
 
     /// The session has nothing more on any stream of events that is open or resumes one.
     mutating func end(_ session: SessionName) {
-        for stream in streams.values where stream.log == nil { streams[stream.id]?.end(session) }
+        for place in streams.indices where streams[place]?.log == nil {
+            streams[place]?.end(session)
+        }
     }
 }

@@ -22,6 +22,27 @@ struct BookkeepingTests {
         #expect(StreamPosition(text) == nil)
     }
 
+    @Test func `a table of links has each link until it is removed`() throws {
+        var (links, model) = (LinkTable(), Set<SessionName>())
+        var generator = SeededGenerator(seed: 1)
+        let names = try (0..<20).map { try #require(SessionName("session-\($0)")) }
+        for _ in 0..<2_000 {
+            let name = try #require(names.randomElement(using: &generator))
+            if Bool.random(using: &generator) {
+                if links[name] == nil { links[name] = SessionLink(name: name) }
+                links[name]?.isUnclear = true
+                model.insert(name)
+            } else {
+                links[name] = nil
+                model.remove(name)
+            }
+            links[name]?.isSaved = false
+            #expect(Set(links.keys) == model)
+            #expect(Set(links.values.map(\.name)) == model)
+            #expect(names.allSatisfy { (links[$0]?.name == $0) == model.contains($0) })
+        }
+    }
+
     @Test(arguments: ["aaaaaaaa.4", "aaaaaaaa.4.1", "-", "x"])
     func `an entry of a vector has one text`(text: String) {
         #expect(VectorEntry(text)?.text == text)

@@ -124,6 +124,9 @@ struct OutgoingTests {
             keys.insert(RequestKey(using: &generator))
         }
         #expect(keys.count == 128)
+        // RFC 4648 §5, as Python's `base64.urlsafe_b64encode` writes these bytes.
+        var generator = Fixed(words: [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210])
+        #expect(RequestKey(using: &generator).text == "ASNFZ4mrze_-3LqYdlQyEA")
     }
 
     // O3

@@ -413,11 +413,11 @@ final class SimulatedClient {
         if machine.streams.all.count > 2 * world.sessions.count {
             blame("there are \(machine.streams.all.count) streams")
         }
-        for (session, link) in machine.links {
+        for link in machine.links.values {
             let unconfirmed = link.overlay.requests.reduce(0) { $0 + $1.entries.count }
-            if unconfirmed > sends.count { blame("\(session) has \(unconfirmed) in its overlay") }
+            if unconfirmed > sends.count { blame("\(link.name) has \(unconfirmed) in its overlay") }
             if link.change.joined.count + link.change.left.count > 2 * sends.count {
-                blame("\(session) keeps \(link.change)")
+                blame("\(link.name) keeps \(link.change)")
             }
         }
     }
@@ -428,8 +428,8 @@ final class SimulatedClient {
         for (session, lane) in machine.outbox.lanes {
             parts.append("\(session) has \(lane.entries.count)")
         }
-        for (session, link) in machine.links where !link.overlay.requests.isEmpty {
-            parts.append("\(session) overlays \(link.overlay.requests)")
+        for link in machine.links.values where !link.overlay.requests.isEmpty {
+            parts.append("\(link.name) overlays \(link.overlay.requests)")
         }
         if !isAtRest { parts.append("not at rest, \(writing.count) \(questions.count)") }
         return parts.joined(separator: "; ")
