@@ -15,15 +15,16 @@ package struct Projection<Action: Decodable, State: Decodable> {
 
     /// The newest state of the server that could be decoded.
     package private(set) var confirmed: State?
-    /// `confirmed` with the unconfirmed actions of this program reduced over it (R3).
-    package private(set) var shown: State?
     /// Why the newest state of the server is not `confirmed`; nil while it is.
     package private(set) var undecodable: Undecodable?
     /// The confirmed state below the unconfirmed actions; older than `confirmed` while the machine
     /// holds the shown state.
     private var base: State?
-    /// Invariant: in the order of their tickets.
-    private var overlay: [(ticket: Ticket, actions: [Action])] = []
+    /// The actions as JSON. Invariant: in the order of their tickets.
+    private var overlay: [(ticket: Ticket, actions: [[UInt8]])] = []
+    /// `base` with the first `madeCount` of `overlay` reduced over it; nil: it is made from `base`.
+    private var made: State?
+    private var madeCount = 0
     /// Nil to predict nothing.
     private let prediction: ((State, Action) -> State)?
 
@@ -45,27 +46,50 @@ package struct Projection<Action: Decodable, State: Decodable> {
         }
     }
 
-    /// Makes the shown state anew.
+    /// Changes the shown state, which is not made before somebody asks for it: a prediction of which
+    /// the confirmation is there already costs nothing.
     package mutating func show(_ change: ShownChange) {
-        if change.advancesBase { base = confirmed }
+        if change.advancesBase {
+            base = confirmed
+            forgetMade()
+        }
         if !change.left.isEmpty {
             let left = Set(change.left)
             overlay.removeAll { left.contains($0.ticket) }
+            forgetMade()
         }
-        let joined = change.joined.map { (ticket: $0.ticket, actions: Self.decode($0.actions)) }
-        let isLast = (joined.first?.ticket).map { $0 > overlay.last?.ticket ?? Ticket(0) } ?? true
-        overlay += joined
-        if !isLast { overlay.sort { $0.ticket < $1.ticket } }
-        guard let base else { return }
-        let isAppended = !change.advancesBase && change.left.isEmpty && isLast
-        shown = (isAppended ? joined : overlay).reduce((isAppended ? shown : nil) ?? base) {
-            predict($0, $1.actions)
-        }
+        guard let first = change.joined.first else { return }
+        let isLast = overlay.last.map { $0.ticket < first.ticket } ?? true
+        overlay += change.joined.map { (ticket: $0.ticket, actions: $0.actions) }
+        guard !isLast else { return }
+        overlay.sort { $0.ticket < $1.ticket }
+        forgetMade()
     }
 
-    private func predict(_ state: State, _ actions: [Action]) -> State {
+    private mutating func forgetMade() { (made, madeCount) = (nil, 0) }
+
+    /// Whether there is a shown state.
+    package var isShown: Bool { base != nil }
+
+    /// `confirmed` with the unconfirmed actions of this program reduced over it (R3).
+    package var shown: State? {
+        var projection = self
+        return projection.makeShown()
+    }
+
+    /// The shown state, which is kept: of a state that is made again only what joined since is reduced.
+    package mutating func makeShown() -> State? {
+        guard let base else { return nil }
+        let state = overlay[madeCount...].reduce(made ?? base) {
+            predict($0, $1.actions)
+        }
+        (made, madeCount) = (state, overlay.count)
+        return state
+    }
+
+    private func predict(_ state: State, _ actions: [[UInt8]]) -> State {
         guard let prediction else { return state }
-        return actions.reduce(state, prediction)
+        return Self.decode(actions).reduce(state, prediction)
     }
 
     /// The actions that this program knows: an outbox may have others, of an earlier program. They are

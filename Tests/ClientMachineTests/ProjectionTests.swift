@@ -1,4 +1,5 @@
 import Reactors
+import Synchronization
 import Testing
 
 @testable import ClientMachine
@@ -112,5 +113,54 @@ struct ProjectionTests {
                 entry(1, #"{"multiply":{"_0":4}}"#), entry(2, #"{"add":{"_0":1}}"#),
             ]))
         #expect(projection.shown?.sum == 4)
+    }
+
+    @Test func `a prediction that is confirmed before anybody asks is never made`() {
+        let counter = Counter()
+        var projection = Projection<Sum.Action, Sum.State>(predicting: Counting(counter: counter))
+        projection.confirm(Array(#"{"sum":3}"#.utf8))
+        projection.show(ShownChange(advancesBase: true))
+        projection.show(ShownChange(joined: [entry(1, #"{"add":{"_0":4}}"#)]))
+        projection.confirm(Array(#"{"sum":7}"#.utf8))
+        projection.show(ShownChange(advancesBase: true, left: [Ticket(1)]))
+        #expect(projection.makeShown()?.sum == 7)
+        #expect(counter.count == 0)
+    }
+
+    @Test func `of a shown state that was made only what joined since is reduced`() {
+        let counter = Counter()
+        var projection = Projection<Sum.Action, Sum.State>(predicting: Counting(counter: counter))
+        projection.confirm(Array(#"{"sum":3}"#.utf8))
+        projection.show(ShownChange(advancesBase: true))
+        for number in 1...5 as ClosedRange<UInt64> {
+            projection.show(ShownChange(joined: [entry(number, #"{"add":{"_0":1}}"#)]))
+            #expect(projection.makeShown()?.sum == 3 + Int(number))
+            #expect(projection.makeShown()?.sum == 3 + Int(number))
+        }
+        #expect(counter.count == 5)
+    }
+}
+
+private final class Counter: Sendable {
+    private let value = Atomic(0)
+    var count: Int { value.load(ordering: .relaxed) }
+    func increment() { value.add(1, ordering: .relaxed) }
+}
+
+/// Counts its reductions.
+private struct Counting: Reactor {
+    typealias Action = Sum.Action
+    typealias Mutation = Int
+
+    let counter: Counter
+    let initialState = Sum.State()
+
+    func mutate(state: Sum.State, action: Sum.Action) -> Effect<Int> {
+        if case .add(let number) = action { .just(number) } else { .none }
+    }
+
+    func reduce(state: inout Sum.State, mutation: Int) {
+        counter.increment()
+        state.sum += mutation
     }
 }

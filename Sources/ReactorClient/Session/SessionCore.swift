@@ -47,7 +47,7 @@ actor SessionCore<
 
     nonisolated var hasReaders: Bool { published.hasReaders.load(ordering: .acquiring) }
 
-    var shown: State? { projection.shown }
+    var shown: State? { projection.makeShown() }
     var confirmed: State? { projection.confirmed }
     var version: UInt64? { versions.version }
 
@@ -162,13 +162,13 @@ actor SessionCore<
 
     private func show(_ change: ShownChange) {
         projection.show(change)
-        guard let shown = projection.shown else {
+        guard projection.isShown else {
             if let fault = projection.undecodable {
                 settleReadiness(.failed(.undecodable(fault.reason)))
             }
             return
         }
-        readers.show(shown)
+        if readers.wantStates, let shown { readers.show(shown) }
         settleReadiness(.ready)
     }
 
@@ -212,7 +212,7 @@ actor SessionCore<
     func readiness() -> ReactorStream<Readiness> {
         let (stream, feed) = ReactorStream<Readiness>.make(buffer: 1)
         waiting.append(feed)
-        if projection.shown != nil { settleReadiness(.ready) }
+        if projection.isShown { settleReadiness(.ready) }
         switch status {
         case .failed(let problem), .paused(let problem):
             settleReadiness(.failed(.refused(problem)))

@@ -18,6 +18,9 @@ struct SessionReaders<State: Sendable, Activity: Sendable> {
 
     var count: Int { readers.count }
 
+    /// Whether somebody reads shown states.
+    var wantStates: Bool { readers.values.contains { $0.shown != nil } }
+
     /// Whether somebody reads all events.
     var wantEvents: Bool { readers.values.contains { $0.event != nil } }
 
