@@ -81,7 +81,7 @@ extension ClientDriver {
             }
             ended(.attempt(id))
         } round: { [self] in
-            signal()
+            roundEnded()
         }
         start(.attempt(id), request, isStream: false, receiver)
     }

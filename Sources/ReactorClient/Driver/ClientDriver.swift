@@ -74,6 +74,16 @@ final class ClientDriver: Sendable {
     /// Has the task look for what has arrived; a transport that has rounds does so at their end.
     func arrived() { if !hasRounds { signal() } }
 
+    /// Decides on what the transport has brought in a round, on its thread, and resumes the senders whose
+    /// actions that confirms: they wait for no other thread than their own.
+    func roundEnded() {
+        // A state that is saved when its session is left must contain the sends that have returned: with
+        // such an outbox they wait for their news.
+        let ended = outbox.keepsStates ? [] : desk.withLock { $0.decideEarly(at: clock.now) }
+        for send in ended { send.ticket.report(.applied(Receipt(send.receipt))) }
+        carryOut()
+    }
+
     /// Has the machine decide at once, on this thread.
     func decide(_ input: Input) {
         desk.withLock { desk in

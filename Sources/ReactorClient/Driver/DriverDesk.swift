@@ -44,6 +44,8 @@ struct DriverDesk {
     private var isAwaited = false
     var operations = OperationQueue()
     private var waitingBytes = 0
+    /// Bytes of streams that have led to `outputs`.
+    private var decidedBytes = 0
     /// Callers that wait until what is decided is shown.
     private var callers: [CheckedContinuation<Void, Never>] = []
     /// Whether a round is carried out.
@@ -137,20 +139,50 @@ struct DriverDesk {
         return true
     }
 
-    /// The next work; nil if there is none.
-    mutating func nextRound(at now: ClientInstant) -> Round? {
-        var (bytes, count) = (0, 0)
-        while count < inputs.count, bytes < Self.roundBytes {
-            if case .streamBytes(_, let chunk) = inputs[count] { bytes += chunk.count }
+    /// Has the machine decide on what has arrived, up to the bytes of one round.
+    ///
+    /// - Returns: whether anything had arrived.
+    private mutating func decideOnInputs(at now: ClientInstant) -> Bool {
+        var count = 0
+        while count < inputs.count, decidedBytes < Self.roundBytes {
+            if case .streamBytes(_, let chunk) = inputs[count] { decidedBytes += chunk.count }
             add(machine.receive(inputs[count], at: now))
             count += 1
         }
         inputs.removeFirst(count)
-        isBusy = count > 0 || !outputs.isEmpty || !callers.isEmpty
+        return count > 0
+    }
+
+    /// Has the machine decide on what has arrived, before the task does.
+    ///
+    /// - Returns: the ends of sends of which the senders can know at once.
+    mutating func decideEarly(at now: ClientInstant) -> [EndedSend] {
+        guard !isClosing else { return [] }
+        let first = outputs.count
+        guard decideOnInputs(at: now) else { return [] }
+        isAwaited = true
+        return outputs[first...].compactMap { takeEnded($0) }
+    }
+
+    /// The end of a send that its sender can know before the program's code has run for its news, because
+    /// nobody reads them as they come: neither the session's states nor the steps of the send. Who
+    /// asks for the state waits for the news (`catchUp`).
+    private mutating func takeEnded(_ decision: Decision) -> EndedSend? {
+        guard case .deliver(_, .outcome(let number, .applied(let receipt))) = decision.output,
+            decision.sink?.hasReaders != true, let ticket = tickets[number], !ticket.hasReaders
+        else { return nil }
+        tickets[number] = nil
+        return EndedSend(ticket: ticket, receipt: receipt)
+    }
+
+    /// The next work; nil if there is none.
+    mutating func nextRound(at now: ClientInstant) -> Round? {
+        let hasDecided = decideOnInputs(at: now)
+        isBusy = hasDecided || decidedBytes > 0 || !outputs.isEmpty || !callers.isEmpty
         isAwaited = false
         guard isBusy else { return nil }
-        defer { (outputs, callers) = ([], []) }
-        return Round(outputs: outputs, bytes: bytes, callers: callers)
+        defer { (outputs, callers, decidedBytes) = ([], [], 0) }
+        return Round(outputs: outputs, bytes: decidedBytes, callers: callers)
     }
 
     /// A round is carried out.
@@ -226,6 +258,12 @@ struct DriverDesk {
         lastCall += 1
         return .call(lastCall)
     }
+}
+
+/// A send that is applied, whose sender does not know it yet.
+struct EndedSend {
+    let ticket: Ticket
+    let receipt: MachineReceipt
 }
 
 /// A session that the program follows.

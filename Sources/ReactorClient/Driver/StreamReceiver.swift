@@ -19,5 +19,5 @@ final class StreamReceiver: RoundReceiver {
 
     func ended(_ failure: TransportFailure?) { driver.streamEnded(id, failure) }
 
-    func roundEnded() { driver.signal() }
+    func roundEnded() { driver.roundEnded() }
 }

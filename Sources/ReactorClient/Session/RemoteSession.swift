@@ -40,22 +40,26 @@ where
 
     /// The shown state. The last one, when the session has ended.
     public var currentState: State {
+        get async { known(await caughtUp.shown) }
+    }
+
+    /// The typed part, when what is known is in it. A send may have returned before.
+    private var caughtUp: Core {
         get async {
-            // The actions of a moment ago are in it.
             await life.driver.catchUp()
-            return known(await core.shown)
+            return core
         }
     }
 
     /// The server's state, as this program knows it: without its own unconfirmed actions.
-    public var confirmedState: State { get async { known(await core.confirmed) } }
+    public var confirmedState: State { get async { known(await caughtUp.confirmed) } }
 
     /// The number of mutations in ``confirmedState``.
     ///
     /// Streams do not say it: if no answer has, it is read from the server; 0 if that fails.
     public var version: UInt64 {
         get async {
-            if let version = await core.version { return version }
+            if let version = await caughtUp.version { return version }
             if let read = try? await read(version: nil) {
                 await core.learn(read.version, at: read.position.value)
             }
@@ -65,13 +69,13 @@ where
 
     /// The position up to which the session's events have come: to save, and to continue after
     /// (``SessionStart/after(_:)``).
-    public var position: Position? { get async { await core.position.map(Position.init) } }
+    public var position: Position? { get async { await caughtUp.position.map(Position.init) } }
 
     /// How the session is followed.
     public var status: LinkStatus { core.status }
 
     /// The present status, then each change.
-    public var statuses: ReactorStream<LinkStatus> { get async { await core.statuses(256) } }
+    public var statuses: ReactorStream<LinkStatus> { get async { await caughtUp.statuses(256) } }
 
     /// The number of this session's actions that are not done.
     public var pending: Int { life.driver.pending(name) }
@@ -87,7 +91,7 @@ where
     public func send(_ action: Action) async throws(SendFailure) -> SendResult {
         let receipt = try await send([action])
         var version = receipt.version
-        if version == nil { version = await core.version }
+        if version == nil { version = await caughtUp.version }
         return SendResult(accepted: receipt.rejected.isEmpty, version: version ?? 0)
     }
 
@@ -162,7 +166,7 @@ where
     ///   - limit: how far the reader may fall behind, at least 1. Default: 256 values.
     public func pulse<Value: Sendable>(
         _ path: any KeyPath<State, Pulse<Value>> & Sendable, buffer limit: Int = 256
-    ) async -> ReactorStream<Value> { await core.pulses(path, limit) }
+    ) async -> ReactorStream<Value> { await caughtUp.pulses(path, limit) }
 
     /// The values of a pulse, as ``pulse(_:buffer:)``, by its name.
     ///
@@ -172,11 +176,11 @@ where
     ///   - limit: how far the reader may fall behind, at least 1. Default: 256 values.
     public func pulse<Value: Decodable & Sendable>(
         _ name: String, as type: Value.Type, buffer limit: Int = 256
-    ) async -> ReactorStream<Value> { await core.pulses(name, as: type, limit) }
+    ) async -> ReactorStream<Value> { await caughtUp.pulses(name, as: type, limit) }
 
     /// The activities from now on.
     public func activities(buffer limit: Int = 256) async -> ReactorStream<Activity> {
-        await core.activities(limit)
+        await caughtUp.activities(limit)
     }
 
     /// Everything that comes: what is present, and what has happened.
@@ -185,7 +189,7 @@ where
     /// then, up to 4096; if there were more until it was called, it gets `ReaderTooSlow` after those.
     public func events(
         buffer limit: Int = 1024
-    ) async -> ReactorStream<RemoteEvent<State, Activity>> { await core.events(limit) }
+    ) async -> ReactorStream<RemoteEvent<State, Activity>> { await caughtUp.events(limit) }
 
     /// The session's action log: each entry once and in order, over a connection of its own, which resumes
     /// exactly.
@@ -207,7 +211,7 @@ where
     ) async throws(ClientFailure) -> ReactorStream<RemoteLogEvent> {
         let begin: LogReading.Start
         switch start {
-        case .now: begin = await core.position.map { .after($0.recordBefore) } ?? .now
+        case .now: begin = await caughtUp.position.map { .after($0.recordBefore) } ?? .now
         case .start: begin = .start
         case .after(let position): begin = .after(position.value)
         case .version(let version):

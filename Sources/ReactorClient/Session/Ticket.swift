@@ -9,9 +9,13 @@ public final class Ticket: Sendable {
     private struct State {
         var newest: SendProgress?
         var readers: [ReactorStream<SendProgress>.Feed] = []
-        /// Readers of the end alone: the steps before it wake none of their tasks.
-        var waiting: [ReactorStream<SendProgress>.Feed] = []
+        /// Tasks that wait for the end alone: the steps before it wake none of them.
+        var waiting: [(number: UInt64, continuation: Waiter)] = []
+        var lastWaiter: UInt64 = 0
     }
+
+    /// Gets nil if its task is cancelled.
+    private typealias Waiter = CheckedContinuation<SendProgress?, Never>
 
     private let number: TicketNumber
     private let session: SessionName
@@ -43,31 +47,49 @@ public final class Ticket: Sendable {
     /// Whether somebody reads the steps.
     var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
 
-    private var end: ReactorStream<SendProgress> {
-        let (stream, feed) = ReactorStream<SendProgress>.make(buffer: 1)
-        add { state in
-            guard let newest = state.newest, newest.isLast else {
-                return state.waiting.append(feed)
-            }
-            _ = feed.push(newest)
-            feed.finish()
+    /// The end; nil if this task is cancelled before.
+    private func end() async -> SendProgress? {
+        let waiter = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
         }
-        return stream
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let end = add { state -> SendProgress? in
+                    if let newest = state.newest, newest.isLast { return newest }
+                    state.waiting.append((waiter, continuation))
+                    return nil
+                }
+                if let end { return continuation.resume(returning: end) }
+                // The handler may have run before the task was among those that wait.
+                if Task.isCancelled { stopWaiting(waiter) }
+            }
+        } onCancel: {
+            stopWaiting(waiter)
+        }
     }
 
-    private func add(_ reader: (inout State) -> Void) {
-        let newest = state.withLock { state in
-            reader(&state)
-            return state.newest
+    private func stopWaiting(_ waiter: UInt64) {
+        let continuation = state.withLock { state -> Waiter? in
+            guard let index = state.waiting.firstIndex(where: { $0.number == waiter }) else {
+                return nil
+            }
+            return state.waiting.remove(at: index).continuation
         }
+        continuation?.resume(returning: nil)
+    }
+
+    private func add<Result: Sendable>(_ reader: (inout State) -> Result) -> Result {
+        let (result, newest) = state.withLock { state in (reader(&state), state.newest) }
         if case .failed? = newest { driver.see(number) }
+        return result
     }
 
     /// Returns the receipt when the shown state contains the actions.
     ///
     /// - Throws: why they were not applied; `cancelled` if this task is.
     public func receipt() async throws(SendFailure) -> Receipt {
-        switch await end.first() {
+        switch await end() {
         case .applied(let receipt)?: return receipt
         case .failed(let failure)?: throw failure
         case .queued?, .sent?, nil: throw .cancelled
@@ -83,17 +105,19 @@ public final class Ticket: Sendable {
     /// - Returns: whether somebody reads it. A task that has stopped waiting does not.
     @discardableResult
     func report(_ progress: SendProgress) -> Bool {
-        state.withLock { state in
-            guard state.newest?.isLast != true else { return false }
+        let (waiting, isRead) = state.withLock { state -> ([Waiter], Bool) in
+            guard state.newest?.isLast != true else { return ([], false) }
             state.newest = progress
             state.readers.removeAll { !$0.push(progress) }
-            guard progress.isLast else { return !state.readers.isEmpty }
-            state.waiting.removeAll { !$0.push(progress) }
-            let readers = state.readers + state.waiting
-            for reader in readers { reader.finish() }
-            (state.readers, state.waiting) = ([], [])
-            return !readers.isEmpty
+            guard progress.isLast else { return ([], !state.readers.isEmpty) }
+            for reader in state.readers { reader.finish() }
+            let waiting = state.waiting.map(\.continuation)
+            defer { (state.readers, state.waiting) = ([], []) }
+            return (waiting, !state.readers.isEmpty || !waiting.isEmpty)
         }
+        // Outside of the lock: the tasks may run at once.
+        for waiter in waiting { waiter.resume(returning: progress) }
+        return isRead
     }
 }
 

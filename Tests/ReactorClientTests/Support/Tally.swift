@@ -64,12 +64,14 @@ func problem(_ status: Int, _ code: String) -> ProblemDetails {
 /// A client with its scripted transport. Nothing that the script does comes too late: a test may be
 /// held up by all others.
 struct Rig {
-    let transport = ScriptedTransport()
+    let transport: ScriptedTransport
     let client: ReactorClient
 
-    init(_ configuration: ClientConfiguration = .init()) throws {
+    /// - Parameter rounds: the transport in whose rounds the script's calls come; nil: without rounds.
+    init(_ configuration: ClientConfiguration = .init(), in rounds: ScriptedRounds? = nil) throws {
+        transport = rounds?.scripted ?? ScriptedTransport()
         var configuration = configuration
-        configuration.transport = transport
+        configuration.transport = rounds ?? transport
         configuration.limits.waitForScript()
         client = try ReactorClient("https://example.com", configuration)
     }
