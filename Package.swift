@@ -167,7 +167,7 @@ let package = Package(
         .executableTarget(
             name: "client-bench",
             dependencies: [
-                "ReactorClient", "Reactors", "CClientCurl",
+                "ReactorClient", "JSONCoding", "Reactors", "CClientCurl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

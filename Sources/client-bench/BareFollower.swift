@@ -1,17 +1,21 @@
 import CClientCurl
+import JSONCoding
 
-/// Bare libcurl that posts, and reads its own event on a stream: the work of a send, on one thread,
-/// without a machine, an outbox or a prediction.
+/// Bare libcurl that posts, reads the receipt, and reads its own event on a stream: what a send knows when it
+/// returns, on one thread, without a machine, an outbox or a prediction.
 @safe
 final class BareFollower {
     private let multi: UnsafeMutableRawPointer
     private let stream: UnsafeMutableRawPointer
     private let post: UnsafeMutableRawPointer
     private var fields: UnsafeMutablePointer<curl_slist>?
-    /// The end of the stream that may have a part of the line that is sought.
-    private var tail: [UInt8] = []
+    /// The line that has begun, and whether the block has the line that is sought.
+    private var line: [UInt8] = []
+    private var isSoughtBlock = false
     private var sought: [UInt8] = []
+    /// A block with the line that is sought has ended.
     private var hasFound = false
+    private var body: [UInt8] = []
 
     typealias Failure = BareConnection.Failure
 
@@ -34,9 +38,13 @@ final class BareFollower {
         }
         unsafe ccurl_set_pointer(
             stream, CURLOPT_WRITEDATA, Unmanaged.passUnretained(self).toOpaque())
-        unsafe ccurl_set_transfer(post, CURLOPT_WRITEFUNCTION) { _, size, count, _ in
-            size * count
+        unsafe ccurl_set_transfer(post, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            guard let context = unsafe context else { return 0 }
+            let follower = unsafe Unmanaged<BareFollower>.fromOpaque(context).takeUnretainedValue()
+            unsafe follower.body += UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return size * count
         }
+        unsafe ccurl_set_pointer(post, CURLOPT_WRITEDATA, Unmanaged.passUnretained(self).toOpaque())
         unsafe ccurl_set_text(post, CURLOPT_CUSTOMREQUEST, "POST")
         unsafe curl_multi_add_handle(multi, stream)
         // The first block has the snapshot.
@@ -52,20 +60,27 @@ final class BareFollower {
         unsafe curl_slist_free_all(fields)
     }
 
-    /// Posts an action, and returns when its response and its event are there.
-    func send(_ url: String, key: String, _ body: [UInt8]) throws(Failure) {
+    private struct Receipt: Decodable {
+        let version: UInt64
+        let position: String
+    }
+
+    /// Posts an action, and returns the session's version when the response and the event are there.
+    @discardableResult
+    func send(_ url: String, key: String, _ action: [UInt8]) throws(Failure) -> UInt64 {
         unsafe curl_slist_free_all(fields)
         unsafe fields = curl_slist_append(nil, "Content-Type: application/json")
         unsafe fields = curl_slist_append(fields, "Idempotency-Key: \(key)")
         unsafe ccurl_set_text(post, CURLOPT_URL, url)
         unsafe ccurl_set_list(post, CURLOPT_HTTPHEADER, fields)
-        unsafe ccurl_set_large(post, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
-        unsafe body.withUnsafeBytes { bytes in
+        unsafe ccurl_set_large(post, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(action.count))
+        unsafe action.withUnsafeBytes { bytes in
             _ = unsafe ccurl_set_pointer(
                 post, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: bytes.baseAddress))
         }
         sought = Array("cause: \(key)".utf8)
-        (tail, hasFound) = ([], false)
+        (isSoughtBlock, hasFound) = (false, false)
+        body.removeAll(keepingCapacity: true)
         unsafe curl_multi_add_handle(multi, post)
         defer { unsafe curl_multi_remove_handle(multi, post) }
         var isAnswered = false
@@ -80,6 +95,11 @@ final class BareFollower {
         unsafe ccurl_get_long(post, CURLINFO_RESPONSE_CODE, &status)
         guard (200..<300).contains(status) else {
             throw Failure(description: "POST \(url): status \(status)")
+        }
+        do {
+            return try JSON.decode(Receipt.self, from: body).version
+        } catch {
+            throw Failure(description: "POST \(url): \(error)")
         }
     }
 
@@ -100,8 +120,19 @@ final class BareFollower {
     }
 
     private func receive(_ bytes: UnsafeRawBufferPointer) {
-        unsafe tail += bytes
-        if !hasFound { hasFound = tail.firstRange(of: sought) != nil }
-        tail.removeFirst(max(0, tail.count - sought.count))
+        // Not in place: each access to a property of an object is checked.
+        var line = self.line
+        self.line = []
+        for byte in unsafe Array(bytes) {
+            guard byte == UInt8(ascii: "\n") else { line.append(byte); continue }
+            if line.isEmpty {
+                if isSoughtBlock { hasFound = true }
+                isSoughtBlock = false
+            } else if line == sought {
+                isSoughtBlock = true
+            }
+            line.removeAll(keepingCapacity: true)
+        }
+        self.line = line
     }
 }

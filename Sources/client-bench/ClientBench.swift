@@ -29,6 +29,9 @@ struct ClientBench: AsyncParsableCommand {
     @Option(help: "Sessions that are followed, for the memory.")
     var sessions = 1_000
 
+    @Option(help: "Which measurements, separated by commas: memory, sends, actions, events.")
+    var only: String = "memory,sends,actions,events"
+
     func validate() throws {
         for (name, value) in [
             ("--sends", sends), ("--actions", actions), ("--events", events),
@@ -36,16 +39,23 @@ struct ClientBench: AsyncParsableCommand {
         ] where !(1...1_000_000).contains(value) {
             throw ValidationError("\(name) \(value): expected 1 to 1000000")
         }
+        for part in parts where !["memory", "sends", "actions", "events"].contains(part) {
+            throw ValidationError("--only \(part): expected memory, sends, actions or events")
+        }
     }
+
+    private var parts: [Substring] { only.split(separator: ",") }
 
     func run() async throws {
         var bench = try Measurements(url)
         // First: what the others leave to the process would hide it.
-        try await bench.memory(sessions)
-        try await bench.latency(sends)
-        try await bench.rate(actions, on: 1)
-        try await bench.rate(actions, on: 64)
-        try await bench.events(events)
+        if parts.contains("memory") { try await bench.memory(sessions) }
+        if parts.contains("sends") { try await bench.latency(sends) }
+        if parts.contains("actions") {
+            try await bench.rate(actions, on: 1)
+            try await bench.rate(actions, on: 64)
+        }
+        if parts.contains("events") { try await bench.events(events) }
         await bench.client.close()
         guard bench.faults.isEmpty else {
             for fault in bench.faults { print("PROBLEM: \(fault)") }
