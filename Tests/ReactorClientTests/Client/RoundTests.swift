@@ -103,6 +103,36 @@ struct RoundTests {
         await gated.client.close()
     }
 
+    @Test func `shows a state that is asked for when the news before it are shown`() async throws {
+        let gated = try await GatedRoom()
+        let (rounds, client) = (gated.rounds, gated.client)
+        async let joining: RemoteReactor<Gated> = client.session("other", of: "gated")
+        await rounds.scripted.request().answer(201)
+        rounds.endRound()
+        let stream = await rounds.scripted.stream()
+        stream.head()
+        stream.event("other/snapshot", "other/" + at(0), #"{"pulses":{},"state":{"count":0}}"#)
+        rounds.endRound()
+        let other = try await joining
+        let ticket = try other.submit(.add(number: 5))
+        let post = await rounds.scripted.request()
+        gated.gate.close()
+        post.answer(200, receipt(1))
+        stream.event("room/state", "room/" + at(1), #"{"count":1}"#)
+        stream.event(
+            "other/state", "other/" + at(1), #"{"count":5}"#, cause: post.field("Idempotency-Key"))
+        rounds.endRound()
+        #expect(try await ticket.receipt().version == 1)
+        let count = Task { await other.confirmedState.count }
+        let position = Task { await other.position }
+        // Time for a read that does not wait.
+        for _ in 0..<1_000 { await Task.yield() }
+        gated.gate.open()
+        #expect(await count.value == 5)
+        #expect(await position.value == Position(at(1)))
+        await client.close()
+    }
+
     @Test func `resumes no sender before a reader has the state with its action`() async throws {
         let gated = try await GatedRoom()
         var counts = Reading(await gated.room.state(\.count))
