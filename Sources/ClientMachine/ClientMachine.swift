@@ -62,14 +62,18 @@ package struct ClientMachine: Sendable {
 
     /// Decides what follows from an input.
     package mutating func receive(_ input: Input, at now: ClientInstant) -> [Output] {
+        // An output is large: an array that grows copies each several times.
+        outputs.reserveCapacity(8)
         restore(at: now)
         perform(input, at: now)
         performDue(at: now)
         settleTouched(at: now)
         reportTime()
         defer { outputs = [] }
-        guard let saved = writer.takeChanges() else { return outputs }
-        return [.persist(saved.number, saved.changes)] + outputs
+        if let saved = writer.takeChanges() {
+            outputs.insert(.persist(saved.number, saved.changes), at: 0)
+        }
+        return outputs
     }
 
     private mutating func perform(_ input: Input, at now: ClientInstant) {

@@ -115,6 +115,7 @@ struct DriverDesk {
     }
 
     private mutating func add(_ new: [Output]) {
+        if outputs.isEmpty { outputs.reserveCapacity(16) }
         for output in new {
             var sink: (any SessionSink)?
             switch output {
