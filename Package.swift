@@ -208,7 +208,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ReactorClientTests",
-            dependencies: ["ReactorClient", "ClientMachine", "Reactors", "TestRandomness"],
+            dependencies: [
+                "ReactorClient", "ClientMachine", "Reactors", "TestProcesses", "TestRandomness",
+            ],
             swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["Sockets"], swiftSettings: strict),
         .testTarget(
@@ -225,13 +227,16 @@ let package = Package(
         .testTarget(
             name: "StorageTests",
             dependencies: [
-                "Storage", "CFaultyDisk", "EngineSuite", "JSONCoding", "TestRandomness",
+                "Storage", "CFaultyDisk", "EngineSuite", "JSONCoding", "TestProcesses",
+                "TestRandomness",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         // A PostgreSQL server for the time of a test.
-        .target(name: "PostgresRig", path: "Tests/PostgresRig", swiftSettings: strict),
+        .target(
+            name: "PostgresRig", dependencies: ["TestProcesses"], path: "Tests/PostgresRig",
+            swiftSettings: strict),
         .testTarget(
             name: "ReactorPostgresTests",
             dependencies: ["ReactorPostgres", "Cluster", "EngineSuite", "PostgresRig", "Storage"],
@@ -245,6 +250,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
+        // How tests start processes.
+        .target(
+            name: "TestProcesses", dependencies: ["CSpawn"], path: "Tests/TestProcesses",
+            swiftSettings: strict),
         .executableTarget(
             name: "fixture-server",
             dependencies: ["ReactorHosting", "ReactorPostgres", "Cyclers"]
@@ -258,10 +267,10 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CClientCurl", "CSpawn", "Cluster", "reactor-server", "fixture-server",
+                "CClientCurl", "Cluster", "reactor-server", "fixture-server",
                 "reactor-bench", "PostgresRig", "ReactorClient", "ReactorHosting",
                 "ReactorPostgres", "ReactorReplay", "Reactors", "SampleReactors", "Sockets",
-                "Storage", "Wire",
+                "Storage", "TestProcesses", "Wire",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Synchronization
+internal import TestProcesses
 
 /// A PostgreSQL server of its own for the tests, in a temporary folder, without a network: it listens
 /// on a socket there. It does not run as root, so the tests start it as another user if they do.
@@ -127,20 +128,8 @@ package final class PostgresServer: Sendable {
     }
 
     private static func run(_ words: [String]) throws {
-        let process = Process()
-        // Without the descriptors by which Foundation notices the end of a child: the server, which
-        // is a child of that child, would hold them open.
-        process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        let closing =
-            "for f in /proc/self/fd/*; do f=${f##*/}; [ $f -lt 3 ] || eval \"exec $f>&-\"; done"
-        process.arguments = ["-c", "\(closing); exec \"$@\"", "run"] + words
-        process.currentDirectoryURL = URL(fileURLWithPath: "/tmp")
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Failure(description: "\(words) ended with \(process.terminationStatus)")
-        }
+        let pid = try TestProcess.spawn("/bin/sh", ["-c", "cd /tmp && exec \"$@\"", "run"] + words)
+        let status = TestProcess.wait(for: pid)
+        guard status == 0 else { throw Failure(description: "\(words) ended with \(status)") }
     }
 }

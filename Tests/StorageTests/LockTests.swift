@@ -1,5 +1,6 @@
 import EngineSuite
 import Foundation
+import TestProcesses
 import Testing
 
 @testable import Storage
@@ -65,12 +66,12 @@ struct LockTests {
         let path = directory + "/journal.sqlite"
         let holder = try LockHolder(path + ".lock")
         let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: path) }
-        #expect(fault == .locked(by: holder.process.processIdentifier))
+        #expect(fault == .locked(by: holder.pid))
         #expect(
             fault?.sentence("x")
-                == "x is in use by another process (\(holder.process.processIdentifier))")
-        kill(holder.process.processIdentifier, SIGKILL)
-        holder.process.waitUntilExit()
+                == "x is in use by another process (\(holder.pid))")
+        kill(holder.pid, SIGKILL)
+        TestProcess.wait(for: holder.pid)
         let journal = try FileJournal(path: path)
         await journal.close()
     }
@@ -83,20 +84,18 @@ struct LockTests {
 
     /// A process that holds the lock like a server.
     private struct LockHolder {
-        let process = Process()
+        let pid: pid_t
         private let input = Pipe()
 
         init(_ lock: String) throws {
             let output = Pipe()
             // flock(1) is part of util-linux, which every Debian has. It waits for the end of its
             // input, which comes when this process ends, unless it is killed before.
-            process.executableURL = URL(fileURLWithPath: "/bin/sh")
-            process.arguments = [
-                "-c", "exec 9<>\"$0\" && flock 9 && echo $$ >&9 && echo held && read -r _", lock,
-            ]
-            process.standardInput = input
-            process.standardOutput = output
-            try process.run()
+            pid = try TestProcess.spawn(
+                "/bin/sh",
+                ["-c", "exec 9<>\"$0\" && flock 9 && echo $$ >&9 && echo held && read -r _", lock],
+                input: input.fileHandleForReading.fileDescriptor,
+                output: output.fileHandleForWriting.fileDescriptor)
             // It has the lock once it reports so.
             let said = output.fileHandleForReading.availableData
             #expect(said.starts(with: Array("held".utf8)))

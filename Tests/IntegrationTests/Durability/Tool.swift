@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestProcesses
 
 /// System programs that tests of failing disks need. A test is skipped if its program is missing.
 enum Tool {
@@ -44,13 +45,10 @@ enum Tool {
     }
 
     private static func exitCode(_ script: String) -> Int32 {
-        let environment = ProcessInfo.processInfo.environment
         guard
-            let pid = try? ChildProcess.spawn(
-                "/bin/sh", ["-c", script], environment, input: nil, output: nil, errors: nil)
+            let pid = try? TestProcess.spawn(
+                "/bin/sh", ["-c", script])
         else { return -1 }
-        var status: Int32 = 0
-        while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
-        return status
+        return TestProcess.wait(for: pid)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestProcesses
 import Testing
 
 @Suite("A reader of the log delays no request", .timeLimit(.minutes(15)))
@@ -58,7 +59,7 @@ private final class PipedServer: Sendable {
 
     init(log: Int32) throws {
         let socket = "\(folder.path)/s"
-        pid = try ChildProcess.spawn(
+        pid = try TestProcess.spawn(
             ServerProcess.Program.server.path,
             ["--journal", "memory", "--unix", socket, "--log-level", "debug"], [:], input: nil,
             output: nil, errors: log)

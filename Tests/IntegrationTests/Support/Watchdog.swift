@@ -1,4 +1,5 @@
 import Glibc
+import TestProcesses
 
 /// A shell that kills the children of this process once this process is gone, however it ended: a
 /// killed test run must leave no servers and no browsers behind.
@@ -37,7 +38,7 @@ struct Watchdog: Sendable {
         let pair = try DescriptorPair()
         defer { close(pair.reading) }
         writing = pair.writing
-        _ = try ChildProcess.spawn(
+        _ = try TestProcess.spawn(
             "/bin/sh", ["-c", Watchdog.script], [:], input: pair.reading, output: nil, errors: nil)
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestProcesses
 import Testing
 
 @testable import ReactorClient
@@ -27,15 +28,16 @@ import Testing
                     "-nodes", "-days", "2", "-subj", "/CN=a test", "-addext",
                     "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", file,
                 ])
-                // It closes its output when it has ended.
-                _ = try make.output.readToEnd()
+                #expect(TestProcess.wait(for: make.pid) == 0)
                 try #require(FileManager.default.fileExists(atPath: file))
             }
             let server = try Self.run([
                 "s_server", "-accept", "127.0.0.1:0", "-cert", certificate, "-key", key, "-www",
             ])
-            // It has the signal mask of the thread that has started it, which may block SIGTERM.
-            defer { kill(server.process.processIdentifier, SIGKILL) }
+            defer {
+                kill(server.pid, SIGKILL)
+                TestProcess.wait(for: server.pid)
+            }
             let port = try #require(Self.port(server.output))
 
             func response(_ file: String?, _ host: String = "127.0.0.1") async throws -> Response {
@@ -58,16 +60,12 @@ import Testing
 
         private static func run(
             _ arguments: [String]
-        ) throws -> (process: Process, output: FileHandle) {
-            let process = Process()
-            process.executableURL = URL(filePath: openssl)
-            process.arguments = arguments
+        ) throws -> (pid: pid_t, output: FileHandle) {
             let output = Pipe()
-            process.standardInput = FileHandle.nullDevice
-            process.standardOutput = output
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            return (process, output.fileHandleForReading)
+            let pid = try TestProcess.spawn(
+                openssl, arguments, output: output.fileHandleForWriting.fileDescriptor)
+            try output.fileHandleForWriting.close()
+            return (pid, output.fileHandleForReading)
         }
 
         /// Reads `ACCEPT 127.0.0.1:40123`.
