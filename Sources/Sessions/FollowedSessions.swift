@@ -64,8 +64,6 @@ final class FollowedSessions {
     static let confirmationLimit: Int64 = 10_000
     /// Claims that are under way at the same time.
     private static let claimLimit = 16
-    /// Claims of a session whose owner is gone that another node is named for, and that no node continues.
-    private static let claimTries = 5
 
     init(_ ownership: any Ownership) { self.ownership = ownership }
 
@@ -388,17 +386,17 @@ final class FollowedSessions {
         guard !table.operations.isLoading(session.id) else { return }
         switch following.need(ownership.members, now) {
         case .nothing: break
+        case .owned: session.persistence?.following?.ownerIsPresent()
         case .load: load(session.id)
         case .claim:
             // The others are claimed when these are loaded.
             guard claimsUnderWay < Self.claimLimit else { return }
             claimsUnderWay += 1
             session.persistence?.following?.claimed = now
-            session.persistence?.following?.claims += 1
             SessionLoader(table: table).load(session.id) { [weak session] found in
                 self.claimsUnderWay -= 1
-                guard case .elsewhere = found, let session,
-                    session.persistence?.following?.claims ?? 0 >= Self.claimTries
+                guard case .elsewhere(let member, _) = found, let session,
+                    session.persistence?.following?.claimWasRefused(for: member.node) ?? false
                 else { return }
                 // Its records need a program that this node does not have. A stream there claims it.
                 session.abandonReaders()

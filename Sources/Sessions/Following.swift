@@ -22,8 +22,8 @@ struct Following {
     var claimed: Int64?
     /// Of loads for subscribers that need the state.
     var failures = ReadFailures()
-    /// The claims since the owner has gone.
-    var claims = 0
+    /// The claims since the owner has gone that were refused in favour of a node that does not own the session.
+    private var refusals = 0
     var hints = FollowedHints()
     /// Whether the state is in memory, for new subscribers.
     var isOpening = true
@@ -66,7 +66,7 @@ struct Following {
             return
         }
         guard epoch > present else { return }
-        (self.epoch, owner, hasWork, claims) = (epoch, node, nil, 0)
+        (self.epoch, owner, hasWork, refusals) = (epoch, node, nil, 0)
     }
 
     /// Takes the values of a session that was loaded.
@@ -85,7 +85,7 @@ struct Following {
     func need(_ members: Members, _ now: Int64) -> Need {
         guard epoch != nil, !isOver, members.isHeard else { return .nothing }
         if let claimed, now - claimed < Self.claimPause { return .nothing }
-        if let owner, owner != members.own.node { return members[owner] == nil ? .claim : .nothing }
+        if let owner, owner != members.own.node { return members[owner] == nil ? .claim : .owned }
         switch hasWork {
         case nil: return .load
         case true?: return .claim
@@ -93,10 +93,29 @@ struct Following {
         }
     }
 
-    enum Need { case nothing, load, claim }
+    enum Need { case nothing, owned, load, claim }
+
+    /// A claim was refused in favour of another node.
+    ///
+    /// That may be the owner: it is there, and this node's list of the members is as old as the last beat.
+    ///
+    /// - Returns: whether as many were refused as show that no node continues the session.
+    mutating func claimWasRefused(for node: Node) -> Bool {
+        guard node != owner else {
+            ownerIsPresent()
+            return false
+        }
+        refusals += 1
+        return refusals >= Self.refusalLimit
+    }
+
+    /// The session's owner is a member. Refusals before its next absence say nothing about that.
+    mutating func ownerIsPresent() { refusals = 0 }
 
     /// The time between two claims of one session.
     private static let claimPause: Int64 = 1_000
+    /// Claims of a session whose owner is gone that another node is named for, and that no node continues.
+    private static let refusalLimit = 5
 }
 
 /// Reads of the journal that have failed one after the other, although it answers: what is read may be
