@@ -14,6 +14,18 @@ struct ClusterSimulationTests {
         }
     }
 
+    @Test(arguments: 0..<4 as Range<UInt64>)
+    func `the same of many sessions, which are claimed and read within bounds`(ten: UInt64) throws {
+        var met = ClusterSimulation.Tally()
+        for seed in ten * 10..<ten * 10 + 10 {
+            let violations = try ClusterSimulation.run(seed: seed, crowd: 40, &met)
+            #expect(violations.isEmpty, "seed \(seed): \(violations.prefix(3))")
+        }
+        #expect(met.claimsAtOnce == 16)
+        #expect(met.closed > 20)
+        #expect(met.spared > 100)
+    }
+
     @Test func `the chain alone keeps the order, without a look at the owner`() throws {
         for seed in 0..<100 as Range<UInt64> {
             let violations = try ClusterSimulation.run(seed: seed, hasFence: false)

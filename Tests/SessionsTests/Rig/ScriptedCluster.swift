@@ -19,6 +19,8 @@ final class ScriptedCluster: Sendable {
         var refusedMoved = 0
         var commits = 0
         var keepsEnded = true
+        /// Sessions whose records cannot be read.
+        var damaged: Set<String> = []
     }
 
     let journal: ScriptedJournal
@@ -200,6 +202,10 @@ final class ScriptedCluster: Sendable {
 
     /// Whether the records of ended generations can still be read.
     var keepsEnded: Bool { book.withLock { $0.keepsEnded } }
+
+    func setDamaged(_ sessions: Set<String>) { book.withLock { $0.damaged = sessions } }
+
+    func isDamaged(_ session: String) -> Bool { book.withLock { $0.damaged.contains(session) } }
 
     func forgetEnded() { book.withLock { $0.keepsEnded = false } }
 

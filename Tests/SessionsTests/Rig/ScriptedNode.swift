@@ -100,6 +100,14 @@ final class ScriptedNode: Journal {
         }
     }
 
+    /// The same for all but those of one kind.
+    func settle(sparing kind: Kind) {
+        while let index = book.withLock({ $0.statements.firstIndex { $0.kind != kind } }) {
+            carryOut(index)
+            deliver(index)
+        }
+    }
+
     /// The process has ended: what was sent and not carried out is lost.
     func kill() {
         cluster.leave(node)
@@ -212,7 +220,7 @@ extension ScriptedNode: Archive {
     }
 
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
-        read(answer) { [cluster] journal, answer in
+        read(answer, session) { [cluster] journal, answer in
             journal.load(session) { loaded in
                 answer(
                     loaded.map { saved in
@@ -228,7 +236,7 @@ extension ScriptedNode: Archive {
         of session: SessionKey, after start: HistoryPosition, through last: UInt64,
         limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
-        read(answer) {
+        read(answer, session.session) {
             $0.records(of: session, after: start, through: last, limitBytes: limitBytes, $1)
         }
     }
@@ -236,7 +244,7 @@ extension ScriptedNode: Archive {
     func snapshot(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
     ) {
-        read(answer) { $0.snapshot(of: session, at: version, $1) }
+        read(answer, session.session) { $0.snapshot(of: session, at: version, $1) }
     }
 
     func storedAnswer(
@@ -250,12 +258,15 @@ extension ScriptedNode: Archive {
     }
 
     /// The scripted journal responds at once.
+    ///
+    /// - Parameter session: The one whose records are read.
     fileprivate func read<Value: Sendable>(
-        _ answer: @escaping Answer<Value>,
+        _ answer: @escaping Answer<Value>, _ session: String? = nil,
         _ ask: @escaping @Sendable (ScriptedJournal, @escaping Answer<Value>) -> Void
     ) {
-        let journal = cluster.journal
+        let (cluster, journal) = (cluster, cluster.journal)
         send(.read, { result in answer(result.flatMap { $0 }) }) { () -> Result<Value> in
+            if let session, cluster.isDamaged(session) { return .failure(.damaged) }
             let found = Mutex<Result<Value>?>(nil)
             ask(journal) { result in found.withLock { $0 = result } }
             return found.withLock { $0 }
@@ -289,4 +300,8 @@ private struct EndedHistories: HistoryArchive {
             journal.endedSnapshot(of: session, at: version, answer)
         }
     }
+}
+
+extension JournalFailure {
+    fileprivate static let damaged = JournalFailure(reason: .unavailable, detail: "damaged")
 }

@@ -23,6 +23,8 @@ final class WanderingReader {
         connections.last.map { $0.rig.output.isStreaming($0.token) } ?? false
     }
 
+    func isConnected(to rig: Rig) -> Bool { isConnected && connections.last?.rig === rig }
+
     /// The number of blocks that it has got.
     var heard: Int {
         connections.reduce(0) {
@@ -39,10 +41,12 @@ final class WanderingReader {
         return nil
     }
 
-    func connect(to rig: Rig) {
+    /// - Parameter act: Called when the session was found, or was not.
+    func connect(to rig: Rig, then act: @escaping () -> Void = {}) {
         let (last, token) = (lastEventID, rig.nextToken())
         connections.append(Connection(rig: rig, token: token, after: last))
         rig.table.findForStream(session) { [selection] found in
+            act()
             guard case .session(let session) = found else { return }
             rig.subscribe(
                 session, selection, last.map { .after($0) } ?? .snapshot, for: token)

@@ -1,0 +1,132 @@
+import Cluster
+import Sessions
+import Storage
+
+/// Counts of events that only a crowd meets.
+struct CrowdCounts {
+    var claimsAtOnce = 0
+    var closed = 0
+    var spared = 0
+}
+
+// Events that only a crowd of sessions meets: more sessions without an owner than a node claims at a time, and
+// records of some that cannot be read for as long as a stream may be without an answer.
+extension ClusterSimulation {
+    /// The documented bound (ADR-0051).
+    private static let claimLimit = 16
+
+    func actAsCrowd() {
+        for _ in 0..<2 {
+            recover()
+            meetDamage()
+            recover()
+            meetDeath()
+        }
+    }
+
+    /// Those that claim for requests and streams are not bounded by the number of their sessions.
+    func checkClaims(of process: Process) {
+        let claims = process.node.waiting(.claim)
+        if claims > Self.claimLimit + process.lookUps {
+            violations.append("\(claims) claims at once")
+        }
+        if process.lookUps == 0 { crowd.claimsAtOnce = max(crowd.claimsAtOnce, claims) }
+    }
+
+    /// Every process runs and is a member, every session is owned, and every reader has a stream.
+    private func recover() {
+        settle()
+        for process in processes { beat(process) }
+        settle()
+        for reader in readers where !reader.isConnected {
+            connect(reader, to: processes[number(0..<processes.count)])
+        }
+        settle()
+        for id in sessions { post(to: id, at: processes[number(0..<processes.count)]) }
+        settle()
+        // The last answer about a session may have come long ago. Those with hints are asked for once a second.
+        advance(by: 1_000)
+        for process in processes { follow(at: process) }
+        settle()
+    }
+
+    /// One of the owners dies while others follow its sessions.
+    private func meetDeath() {
+        let victim = processes[number(0..<processes.count)]
+        gather(at: victim)
+        kill(victim)
+        for process in processes { beat(process) }
+        // All claims of a moment are under way at once, or each is carried out soon.
+        let isSlow = number(0..<2) == 0
+        for _ in 0..<8 {
+            advance(by: 1_000)
+            for process in processes {
+                process.rig.table.askForChanges()
+                run(process)
+                if isSlow { settleAllButClaims(of: process) }
+            }
+            settle()
+        }
+        for reader in readers where reader.isConnected {
+            let owner = cluster.owner(of: reader.session.text)
+            if let owner, !processes.contains(where: { $0.node.node == owner }) {
+                violations.append("\(reader.session.text) is left to a node that is gone")
+            }
+        }
+    }
+
+    /// One process owns all sessions, and others follow them.
+    private func gather(at owner: Process) {
+        let others = processes.filter { $0 !== owner }
+        for other in others { cluster.leave(other.node.node) }
+        for id in sessions { post(to: id, at: owner) }
+        settle()
+        for process in processes { beat(process) }
+        settle()
+        for reader in readers { connect(reader, to: others[number(0..<others.count)]) }
+        settle()
+    }
+
+    private func settleAllButClaims(of process: Process) {
+        repeat {
+            run(process)
+            process.node.settle(sparing: .claim)
+        } while !process.rig.inbox.isEmpty
+        run(process)
+    }
+
+    /// Half of the sessions cannot be read for a time, although the journal answers.
+    private func meetDamage() {
+        let damaged = Set(sessions.filter { _ in number(0..<2) == 0 })
+        let before = readers.filter { $0.isConnected }
+        cluster.setDamaged(damaged)
+        for _ in 0..<5 {
+            for id in sessions {
+                for process in processes where process.node.node == cluster.owner(of: id) {
+                    post(to: id, at: process)
+                }
+            }
+            settle()
+            advance(by: 3_000)
+            for process in processes { follow(at: process) }
+            settle()
+        }
+        for reader in before { check(reader, damaged) }
+        cluster.setDamaged([])
+    }
+
+    private func check(_ reader: WanderingReader, _ damaged: Set<String>) {
+        let id = reader.session.text
+        let isFollower = processes.contains {
+            reader.isConnected(to: $0.rig) && $0.node.node != cluster.owner(of: id)
+        }
+        switch (damaged.contains(id), reader.isConnected) {
+        case (true, true) where isFollower:
+            violations.append("a stream of \(id) stays open, whose records cannot be read")
+        case (true, false): crowd.closed += 1
+        case (false, false): violations.append("a stream of \(id) is closed without a reason")
+        case (false, true): crowd.spared += 1
+        default: break
+        }
+    }
+}
