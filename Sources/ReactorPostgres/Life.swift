@@ -143,6 +143,19 @@ struct Life {
         WHERE session = $1 AND version <= $2 ORDER BY version DESC, number DESC LIMIT 1
         """
 
+    /// The form of the newest kept state at or before a version. The state is not read: it may be large.
+    func stateVersion(at version: UInt64, _ connection: Connection) throws(PostgresFault) -> Int? {
+        var parameters = only(row)
+        parameters.add(version)
+        let found = try connection.run(Self.stateVersionAt, parameters, within: Self.limit)
+        return found.count > 0 ? Int(found.integer(0, 0)) : nil
+    }
+
+    static let stateVersionAt = """
+        SELECT state_version FROM snapshots
+        WHERE session = $1 AND version <= $2 ORDER BY version DESC, number DESC LIMIT 1
+        """
+
     func snapshots(_ connection: Connection) throws(PostgresFault) -> [Snapshot] {
         let found = try connection.run(
             """

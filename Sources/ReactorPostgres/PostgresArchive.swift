@@ -86,6 +86,23 @@ final class PostgresArchive: Archive {
         }
     }
 
+    func stateVersion(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
+    ) {
+        read(answer) { connection in
+            try Life.find(session, connection)?.stateVersion(at: version, connection)
+        }
+    }
+
+    /// The same of a generation that has ended.
+    fileprivate func endedStateVersion(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
+    ) {
+        read(answer) { connection in
+            try Life.findEnded(session, connection)?.stateVersion(at: version, connection)
+        }
+    }
+
     func storedAnswer(
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
     ) {
@@ -167,6 +184,12 @@ struct EndedSessions: HistoryArchive {
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
     ) {
         archive.endedSnapshot(of: session, at: version, answer)
+    }
+
+    func stateVersion(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
+    ) {
+        archive.endedStateVersion(of: session, at: version, answer)
     }
 }
 

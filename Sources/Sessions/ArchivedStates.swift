@@ -96,9 +96,9 @@ struct ArchivedStates {
     ) {
         let key = session.key
         session.askHistory { archive, answer in
-            archive.snapshot(of: key, at: version, answer)
-        } then: { snapshot in
-            act(snapshot.map { $0?.stateVersion })
+            archive.stateVersion(of: key, at: version, answer)
+        } then: { found in
+            act(found)
         }
     }
 

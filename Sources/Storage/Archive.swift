@@ -21,6 +21,18 @@ package protocol HistoryArchive: Sendable {
     /// starts from the reactor's initial state at version 0.
     func snapshot(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>)
+
+    /// The ``Snapshot/stateVersion`` of that snapshot. Default: the whole snapshot is read.
+    func stateVersion(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>)
+}
+
+extension HistoryArchive {
+    package func stateVersion(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
+    ) {
+        snapshot(of: session, at: version) { result in answer(result.map { $0?.stateVersion }) }
+    }
 }
 
 /// The reading side of a journal.

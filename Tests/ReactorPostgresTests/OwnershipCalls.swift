@@ -111,6 +111,18 @@ struct ClusterNode {
         }.get()
     }
 
+    func stateVersion(
+        of session: SessionKey, at version: UInt64, isEnded: Bool = false
+    ) async throws -> Int? {
+        guard let archive = journal.archive else {
+            throw PostgresServer.Failure(description: "no archive")
+        }
+        let history: any HistoryArchive = isEnded ? try ownership.endedSessions : archive
+        return try await withCheckedContinuation { continuation in
+            history.stateVersion(of: session, at: version) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
     func commit(_ records: HistoryEntry..., epoch: Int64) async -> Verdict {
         await journal.verdict(on: .of(records, epoch: epoch))
     }

@@ -435,6 +435,27 @@ struct OwnershipTests {
         await a.close()
     }
 
+    // A state may have megabytes, and the question comes with each slice of states.
+    @Test func `the form of a state is read without the state`() async throws {
+        let rig = try Rig()
+        let a = try rig.node(1)
+        for id in ["s", "ended"] {
+            var batch = Batch.of(HistoryEntry.life(id, 2), epoch: 0)
+            batch.snapshots = [.of(id, 0), .of(id, 2)]
+            batch.snapshots[1].stateVersion = 9
+            #expect(await a.journal.verdict(on: batch) == .committed)
+        }
+        #expect(await a.commit(.deleted("ended", 3), epoch: 1) == .committed)
+        try rig.server.execute("ALTER TABLE \(rig.schema).snapshots DROP COLUMN state")
+        #expect(try await a.stateVersion(of: .of("s"), at: 1) == Snapshot.of("s", 0).stateVersion)
+        #expect(try await a.stateVersion(of: .of("s"), at: 2) == 9)
+        #expect(try await a.stateVersion(of: .of("s", "g0"), at: 2) == nil)
+        #expect(try await a.stateVersion(of: .of("none"), at: 2) == nil)
+        #expect(try await a.stateVersion(of: .of("ended"), at: 2) == nil)
+        #expect(try await a.stateVersion(of: .of("ended"), at: 2, isEnded: true) == 9)
+        await a.close()
+    }
+
     @Test func `looks of many sessions are gathered`() async throws {
         let rig = try Rig()
         let a = try rig.node(1)

@@ -66,6 +66,7 @@ struct PostgresPlanTests {
             (Confirmations.followed, [integers, texts, texts, integers, integers, integers]),
             (Membership.depositions, [integer]),
             (Life.byID, [text]), (Life.snapshotAt, [integer, integer]),
+            (Life.stateVersionAt, [integer, integer]),
             (Life.runningActions, [integer]), (Life.anyAnswer, [integer]),
             (Life.firstSlice, [integer, integer, integer, integer]),
             (Life.nextSlice, [integer, integer, integer, integer]),

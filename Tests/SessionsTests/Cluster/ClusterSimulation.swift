@@ -27,6 +27,7 @@ final class ClusterSimulation {
         /// Streams that were closed because their records could not be read, and others of those nodes.
         var closed = 0
         var spared = 0
+        var calls: Set<ArchiveCall> = []
     }
 
     /// A request and what has become of it. Moments are numbers of steps.

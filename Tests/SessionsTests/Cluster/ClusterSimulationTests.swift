@@ -56,5 +56,6 @@ struct ClusterSimulationTests {
         #expect(met.heard > 2_000)
         #expect(met.followed > 200)
         #expect(met.hinted > 200)
+        #expect(met.calls.isSuperset(of: [.load, .records, .snapshot, .stateVersion]))
     }
 }

@@ -118,6 +118,24 @@ extension ScriptedJournal: Archive {
         }
     }
 
+    func stateVersion(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
+    ) {
+        read(.stateVersion, answer) { book in
+            book.ends.isAlive(session)
+                ? book.snapshot(of: session, at: version)?.stateVersion : nil
+        }
+    }
+
+    func endedStateVersion(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
+    ) {
+        read(.stateVersion, answer) { book in
+            book.ends.isAlive(session)
+                ? nil : book.snapshot(of: session, at: version)?.stateVersion
+        }
+    }
+
     func storedAnswer(
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
     ) {
@@ -150,6 +168,7 @@ extension ScriptedJournal: Archive {
         _ find: @escaping @Sendable (Book) -> Value
     ) {
         let due = book.withLock { book -> (@Sendable () -> Void)? in
+            book.calls.insert(call)
             let question = ArchiveQuestion(call) { book, failure in
                 let result: Result<Value, JournalFailure> =
                     (failure ?? book.unreadable).map { .failure($0) } ?? .success(find(book))
@@ -170,7 +189,10 @@ extension ScriptedJournal: Archive {
     /// The number of queries without a reply.
     var askedCount: Int { book.withLock { $0.asked.count } }
 
-    /// How the archive was used so far.
+    /// The calls so far, whether their replies were late or not.
+    var calls: Set<ArchiveCall> { book.withLock { $0.calls } }
+
+    /// How the archive was used so far, with late replies.
     var tally: Set<ArchiveUse> { book.withLock { $0.tally } }
 
     /// Executes a query with this result; its reply is still pending.
@@ -249,7 +271,10 @@ extension ScriptedJournal.Book {
 
 /// A call of ``Archive``.
 enum ArchiveCall: String, CaseIterable {
-    case head, load, records, snapshot, storedAnswer, page
+    case head, load, records, snapshot, stateVersion, storedAnswer, page
+
+    /// Those of one process that has the journal for itself. Lives of a cluster count the others.
+    static let ofOneProcess = Set(allCases).subtracting([.stateVersion])
 }
 
 /// A reason for which a session can't be rebuilt.

@@ -29,6 +29,7 @@ final class ScriptedJournal: Journal {
         var spoiled: [SessionKey: Damage] = [:]
         /// The calls so far, and their results.
         var tally: Set<ArchiveUse> = []
+        var calls: Set<ArchiveCall> = []
         /// The verdicts so far.
         var verdicts: Set<ScriptedVerdict> = []
         var refusedKeys: Set<SessionKey> = []

@@ -247,6 +247,12 @@ extension ScriptedNode: Archive {
         read(answer, session.session) { $0.snapshot(of: session, at: version, $1) }
     }
 
+    func stateVersion(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
+    ) {
+        read(answer, session.session) { $0.stateVersion(of: session, at: version, $1) }
+    }
+
     func storedAnswer(
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
     ) {
@@ -298,6 +304,16 @@ private struct EndedHistories: HistoryArchive {
         node.read(answer) { journal, answer in
             guard cluster.keepsEnded else { return answer(.success(nil)) }
             journal.endedSnapshot(of: session, at: version, answer)
+        }
+    }
+
+    func stateVersion(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
+    ) {
+        let cluster = node.cluster
+        node.read(answer) { journal, answer in
+            guard cluster.keepsEnded else { return answer(.success(nil)) }
+            journal.endedStateVersion(of: session, at: version, answer)
         }
     }
 }

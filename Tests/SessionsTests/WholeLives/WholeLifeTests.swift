@@ -98,7 +98,7 @@ struct WholeLifeTests {
 
     @Test func `every archive call ends late, with success and with failure`() async throws {
         let uses = try await everything().uses
-        for call in ArchiveCall.allCases {
+        for call in ArchiveCall.ofOneProcess {
             for isFailed in [false, true] {
                 #expect(uses.contains(ArchiveUse(call: call, isFailed: isFailed)))
             }
