@@ -135,26 +135,33 @@ struct Life {
         var parameters = only(row)
         parameters.add(version)
         let found = try connection.run(Self.snapshotAt, parameters, within: Self.limit)
-        return found.count > 0 ? snapshot(found, 0) : nil
+        guard found.count > 0, !found.bool(0, 6) else { throw .standby }
+        return found.isNull(0, 0) ? nil : snapshot(found, 0)
     }
 
-    static let snapshotAt = """
-        SELECT number, version, last_action, state_version, time, state FROM snapshots
-        WHERE session = $1 AND version <= $2 ORDER BY version DESC, number DESC LIMIT 1
+    static let snapshotAt = newestSnapshot(
+        "number, version, last_action, state_version, time, state")
+
+    /// One row, as that of ``byID``: a pooler may continue a connection between two statements.
+    private static func newestSnapshot(_ columns: String) -> String {
         """
+        SELECT s.*, pg_is_in_recovery() FROM (SELECT 1) one LEFT JOIN LATERAL (
+            SELECT \(columns) FROM snapshots
+            WHERE session = $1 AND version <= $2
+            ORDER BY version DESC, number DESC LIMIT 1) s ON true
+        """
+    }
 
     /// The form of the newest kept state at or before a version. The state is not read: it may be large.
     func stateVersion(at version: UInt64, _ connection: Connection) throws(PostgresFault) -> Int? {
         var parameters = only(row)
         parameters.add(version)
         let found = try connection.run(Self.stateVersionAt, parameters, within: Self.limit)
-        return found.count > 0 ? Int(found.integer(0, 0)) : nil
+        guard found.count > 0, !found.bool(0, 1) else { throw .standby }
+        return found.isNull(0, 0) ? nil : Int(found.integer(0, 0))
     }
 
-    static let stateVersionAt = """
-        SELECT state_version FROM snapshots
-        WHERE session = $1 AND version <= $2 ORDER BY version DESC, number DESC LIMIT 1
-        """
+    static let stateVersionAt = newestSnapshot("state_version")
 
     func snapshots(_ connection: Connection) throws(PostgresFault) -> [Snapshot] {
         let found = try connection.run(
@@ -218,8 +225,11 @@ struct Life {
             parameters.add(from.part)
             parameters.add(last)
             let found = try connection.run(statement, parameters, within: Self.limit)
+            guard found.count > 0, !found.bool(0, Self.isSliceOfStandby) else {
+                throw PostgresFault.standby
+            }
             // Between two statements the next rows may be trimmed.
-            guard found.count > 0, statement == Self.firstSlice || found.continues(from) else {
+            guard !found.isNull(0, 0), statement == Self.firstSlice || found.continues(from) else {
                 return
             }
             for index in 0..<found.count {
@@ -237,25 +247,30 @@ struct Life {
     }
 
     private static let sliceRows = 64
+    /// The column behind those of a run.
+    private static let isSliceOfStandby = 5
 
+    /// At least one row, as ``byID``.
     static let firstSlice = """
-        SELECT r.number, r.part, r.lines, r.after_number, r.after_part FROM (
+        SELECT r.number, r.part, r.lines, r.after_number, r.after_part, pg_is_in_recovery() FROM (
             SELECT coalesce(f.after_number, -1) AS an, coalesce(f.after_part, 0) AS ap
             FROM (SELECT 1) one LEFT JOIN LATERAL (
                 SELECT after_number, after_part FROM runs
                 WHERE session = $1 AND (after_number, after_part) <= ($2, $3)
                 ORDER BY after_number DESC, after_part DESC LIMIT 1) f ON true) b
-        CROSS JOIN LATERAL (
+        LEFT JOIN LATERAL (
             SELECT number, part, lines, after_number, after_part FROM runs
             WHERE session = $1 AND (after_number, after_part) >= (b.an, b.ap)
                 AND after_number < $4
-            ORDER BY after_number, after_part LIMIT \(sliceRows)) r
+            ORDER BY after_number, after_part LIMIT \(sliceRows)) r ON true
         """
 
     static let nextSlice = """
-        SELECT number, part, lines, after_number, after_part FROM runs WHERE session = $1
-            AND (after_number, after_part) >= ($2, $3)
-            AND after_number < $4 ORDER BY after_number, after_part LIMIT \(sliceRows)
+        SELECT r.*, pg_is_in_recovery() FROM (SELECT 1) one LEFT JOIN LATERAL (
+            SELECT number, part, lines, after_number, after_part FROM runs WHERE session = $1
+                AND (after_number, after_part) >= ($2, $3)
+                AND after_number < $4
+            ORDER BY after_number, after_part LIMIT \(sliceRows)) r ON true
         """
 
     private func only(_ row: Int64) -> Parameters {

@@ -118,6 +118,9 @@ struct PostgresLossTests {
         #expect(await journal.verdict(on: .created("s")) == .committed)
         await journal.close()
         let standby = try PostgresServer(standbyOf: primary, in: PostgresServer.newFolder())
+        let connection = try primary.connection()
+        try connection.execute("SET search_path = \(schema)", within: .seconds(600))
+        let found = try #require(try Life.find("s", connection))
         for (server, isBelieved) in [(primary, true), (standby, false)] {
             let connection = try server.connection()
             try connection.execute("SET search_path = \(schema)", within: .seconds(600))
@@ -136,7 +139,27 @@ struct PostgresLossTests {
             case .success(let answer): #expect(isBelieved && answer == nil)
             case .failure(let fault): #expect(!isBelieved && fault.isBroken, "\(fault)")
             }
+            // The pooler may do so between the statement that finds the session and the next one.
+            for read in Self.secondStatements(of: found) {
+                do {
+                    try read(connection)
+                    #expect(isBelieved)
+                } catch {
+                    let fault = try #require(error as? PostgresFault)
+                    #expect(!isBelieved && fault.isBroken, "\(fault)")
+                }
+            }
         }
+    }
+
+    private static func secondStatements(of life: Life) -> [(Connection) throws -> Void] {
+        [
+            { _ = try life.snapshot(at: .max, $0) },
+            { _ = try life.stateVersion(at: .max, $0) },
+            { try life.each(after: nil, through: .max, $0) { _ in true } },
+            // Behind the last record: there is no row.
+            { try life.each(after: HistoryPosition(9), through: .max, $0) { _ in true } },
+        ]
     }
 
     /// Each lane has a part under way when the connections break, and one of them meets the new era first.
