@@ -38,7 +38,12 @@ struct LostHistory {
         if !isFollowed, works || !session.streams.isEmpty { table.losses.append(session.id) }
         guard !session.streams.isEmpty else { return table.forget(session) }
         session.strandReaders()
-        if isFollowed { table.followed?.loadState(of: session) }
+        if isFollowed {
+            table.followed?.loadState(of: session)
+        } else {
+            // Another node may own the session by now. If this one still does, the claim ends that.
+            table.followed?.carryOn(session)
+        }
     }
 
     // MARK: Loading again
@@ -65,7 +70,9 @@ struct LostHistory {
         case .quarantined, .noNode: break
         }
         // The subscribers reconnect with their last ids, and get the reason or a `reset` then.
-        if let session = table.asleep(id), session.isVoid { session.abandonReaders() }
+        if let session = table.asleep(id), session.isVoid, !session.isFollowed {
+            session.abandonReaders()
+        }
     }
 }
 

@@ -17,16 +17,54 @@ struct AbandonedReaderTests {
         return (rigs, session)
     }
 
-    @Test func `after a loss the subscribers of a session with another owner are disconnected`()
+    // They were disconnected.
+    @Test func `after a loss the subscribers of a session with another owner follow that one`()
         throws
     {
         let (rigs, session) = try two()
-        let token = rigs[0].subscribe(session, .allStates, .now)
+        let token = rigs[0].subscribe(session)
         rigs.cluster.setOwner(rigs.nodes[1].node, of: "s")
         rigs.cluster.journal.loseHistory(0)
         rigs.settle()
-        #expect(!rigs[0].output.isStreaming(token))
-        #expect(rigs[0].table.count == 0)
+        rigs.look(at: 0)
+        #expect(rigs[0].output.isStreaming(token))
+        #expect(rigs[0].table.awakeCount == 0)
+        #expect(rigs[0].table.counts.followed.sessions == 1)
+        let next = try rigs.wake("s", at: 1)
+        _ = try rigs.post(Post.set(1), to: next, at: 1)
+        rigs.look(at: 0)
+        let names = rigs[0].transcript(token).events.map(\.name)
+        #expect(names == ["snapshot", "reset", "snapshot", "a"])
+    }
+
+    @Test func `after a loss an owner continues what it owns, with its subscribers`() throws {
+        let (rigs, session) = try two()
+        let token = rigs[0].subscribe(session)
+        rigs.cluster.journal.loseHistory(0)
+        rigs.settle()
+        rigs.look(at: 0)
+        let next = try rigs[0].session("s")
+        #expect(next.isRunning)
+        #expect(rigs[0].table.counts.followed.sessions == 0)
+        _ = try rigs.post(Post.set(1), to: next, at: 0)
+        let names = rigs[0].transcript(token).events.map(\.name)
+        #expect(names == ["snapshot", "reset", "snapshot", "a"])
+    }
+
+    // Disconnected, they could not read it either.
+    @Test func `after a loss the subscribers of a session without room are not disconnected`()
+        throws
+    {
+        let (rigs, session) = try two()
+        let token = rigs[0].subscribe(session)
+        rigs[0].table.limits.sessions = 0
+        rigs.cluster.journal.loseHistory(0)
+        rigs.settle()
+        rigs.look(at: 0)
+        #expect(rigs[0].output.isStreaming(token))
+        #expect(rigs[0].table.counts.followed.sessions == 1)
+        let names = rigs[0].transcript(token).events.map(\.name)
+        #expect(names == ["snapshot", "reset", "snapshot"])
     }
 
     @Test func `a session at work is continued when its node is heard again`() async throws {
