@@ -189,7 +189,15 @@ package struct Registration: Sendable {
     /// source is opened.
     package func rehearse(_ saved: SavedSession) throws(RecoveryFault) {
         _ = try Generation(saved: saved.key)
-        try makeFold(saved.snapshot).applyAll(of: saved)
+        let fold = try makeFold(saved.snapshot)
+        try fold.applyAll(of: saved)
+        guard let form = saved.snapshot?.stateVersion, form != stateVersion else { return }
+        var state: [UInt8] = []
+        do throws(JSONEncodingFailure) {
+            try fold.encodeRaw(to: &state)
+        } catch {
+            throw .unencodable(fold.version, error)
+        }
     }
 
     private static func faults(inName name: String) -> [String] {

@@ -69,6 +69,12 @@ package struct RecoveryFault: Error, Sendable, Equatable {
         self.reason = reason
     }
 
+    static func unencodable(_ version: UInt64, _ failure: JSONEncodingFailure) -> RecoveryFault {
+        RecoveryFault(
+            place: "the migrated state of version \(version)",
+            reason: "it cannot be encoded: \(failure)")
+    }
+
     package static func notHosted(_ reactor: String) -> RecoveryFault {
         RecoveryFault(place: "the reactor", reason: "nothing is hosted here as \(reactor)")
     }
