@@ -172,28 +172,42 @@ final class CatchUp {
             }
             guard persistence.slices.wait(for: place, self) else { return }
         }
-        session.askHistory { [needed, passed] archive, answer in
-            archive.records(
-                of: key, after: max(needed, passed), through: last,
-                limitBytes: Self.sliceBytes, answer)
-        } then: { [self] result in
-            guard isShared else {
-                return session.table.background.append { [self] in
-                    if let shown = shown(of: result) { show(shown) }
-                }
+        let start = max(needed, passed)
+        let received = persistence.received.entries(
+            after: start, through: last, limitBytes: Self.sliceBytes)
+        if let received {
+            // As late as an answer of the journal.
+            return session.table.background.append { [self] in
+                share(.success(received), at: place, isShared)
             }
-            guard !selection.readsStates else { return showStates(result, at: place) }
-            // The first reader that still exists frames the slice for all.
-            for reader in persistence.slices.removeWaiting(for: place) {
-                guard let slice = persistence.slices[place] ?? reader.frame(result) else {
-                    continue
-                }
-                session.table.background.append { reader.receive(slice) }
-                guard persistence.slices.insert(slice, at: place) else { continue }
-                // Removed soon: otherwise a reader that accepts no bytes would keep it for ever.
-                session.table.background.whenEmpty { [persistence] in
-                    persistence.slices.removeAll()
-                }
+        }
+        session.askHistory { archive, answer in
+            archive.records(
+                of: key, after: start, through: last, limitBytes: Self.sliceBytes, answer)
+        } then: { [self] result in
+            share(result, at: place, isShared)
+        }
+    }
+
+    /// Shows what was read to all readers that wait for it.
+    private func share(
+        _ result: Result<[HistoryEntry], JournalFailure>, at place: CatchUpCache.Key,
+        _ isShared: Bool
+    ) {
+        guard isShared else {
+            return session.table.background.append { [self] in
+                if let shown = shown(of: result) { show(shown) }
+            }
+        }
+        guard !selection.readsStates else { return showStates(result, at: place) }
+        // The first reader that still exists frames the slice for all.
+        for reader in persistence.slices.removeWaiting(for: place) {
+            guard let slice = persistence.slices[place] ?? reader.frame(result) else { continue }
+            session.table.background.append { reader.receive(slice) }
+            guard persistence.slices.insert(slice, at: place) else { continue }
+            // Removed soon: otherwise a reader that accepts no bytes would keep it for ever.
+            session.table.background.whenEmpty { [persistence] in
+                persistence.slices.removeAll()
             }
         }
     }

@@ -243,7 +243,7 @@ final class CommitPipeline {
         release(after: step)
         if !step.replies.isEmpty { step.session.table.deliveries.answered() }
         step.session.commit(step)
-        if hasOwners { step.session.table.hints?.committed(step.session) }
+        if hasOwners { step.session.table.hints?.committed(step.session, step.records) }
     }
 
     private func batchFailed(_ batch: [Step], _ failure: JournalFailure) {

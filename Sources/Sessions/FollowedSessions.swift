@@ -55,6 +55,8 @@ final class FollowedSessions {
     private var hinted: Set<SessionID> = []
     /// The number of questions that were sent.
     private(set) var questions: UInt64 = 0
+    /// Messages with records that were shown without a question.
+    private var received: UInt64 = 0
     /// Subscribers that were disconnected because the journal did not answer.
     private var unconfirmed: UInt64 = 0
 
@@ -71,7 +73,7 @@ final class FollowedSessions {
         FollowCounts(
             sessions: byID.count,
             hinted: byID.values.count { $0.persistence?.following?.isHinted ?? false },
-            questions: questions, unconfirmed: unconfirmed)
+            questions: questions, received: received, unconfirmed: unconfirmed)
     }
 
     func remove(_ session: Session) {
@@ -366,6 +368,15 @@ final class FollowedSessions {
         if !isKnown { askSoon(about: session) }
     }
 
+    /// The owner has committed these records.
+    func receive(_ id: SessionID, _ records: CommittedRecords, in table: SessionTable) {
+        guard let session = byID[id], session.show(records) else {
+            return hint(id, at: records.committedEnd, in: table)
+        }
+        session.persistence?.following?.hints.come()
+        received += 1
+    }
+
     func hintsEnded(of id: SessionID, in table: SessionTable) {
         guard let session = byID[id] else { return }
         session.persistence?.following?.hints.end(table.uptime)
@@ -413,6 +424,8 @@ package struct FollowCounts: Sendable, Equatable {
     package var hinted = 0
     /// Questions to the journal which of them have changed.
     package var questions: UInt64 = 0
+    /// Messages of owners with records that were shown without a question.
+    package var received: UInt64 = 0
     /// Subscribers that were disconnected because the journal has not answered for ten seconds.
     package var unconfirmed: UInt64 = 0
 
@@ -420,6 +433,7 @@ package struct FollowCounts: Sendable, Equatable {
         sessions += other.sessions
         hinted += other.hinted
         questions += other.questions
+        received += other.received
         unconfirmed += other.unconfirmed
     }
 }

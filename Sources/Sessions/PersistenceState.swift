@@ -24,6 +24,8 @@ final class PersistenceState {
     var readers: Set<UInt64> = []
     /// Slices of the archive for subscribers that catch up.
     var slices = CatchUpCache()
+    /// Records that no subscriber has to read from the archive.
+    var received = ReceivedRecords()
     /// Whether a commit has succeeded since the session woke.
     var hasCommitted = false
     /// Whether the journal has lost history of this generation. The session never wakes again: only its

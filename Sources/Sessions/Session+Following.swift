@@ -52,6 +52,9 @@ extension Session {
         showJournal(through: head.end)
     }
 
+    /// The owner has committed more of the session.
+    func advance(to end: HistoryEnd) { showJournal(through: end) }
+
     private func showJournal(through end: HistoryEnd) {
         history.restart(at: end, keepsNotes: keepsRecords)
         for stream in streams.all {

@@ -15,8 +15,13 @@ package protocol SessionHints: AnyObject {
     /// No hints of the session are wanted.
     func unfollow(_ session: SessionID)
 
+    /// Whether another node gets hints of the session, and the records with them.
+    func wantsRecords(of session: SessionID) -> Bool
+
     /// Something of a session was committed that this node owns.
-    func committed(_ session: Session)
+    ///
+    /// - Parameter records: Nil: the others have to ask the journal.
+    func committed(_ session: Session, _ records: CommittedRecords?)
 
     /// A session has left memory, which this node may have owned.
     func left(_ session: SessionID)
@@ -55,6 +60,11 @@ extension SessionTable {
     /// A session's owner says that this is the newest position. Sessions that are not followed are skipped.
     package func hint(_ id: SessionID, at end: CommittedEnd) {
         followed?.hint(id, at: end, in: self)
+    }
+
+    /// A session's owner has committed these records. They are a hint to a node that is not where they begin.
+    package func receive(_ id: SessionID, _ records: CommittedRecords) {
+        followed?.receive(id, records, in: self)
     }
 
     /// The owners send no hints of these sessions: the link has ended, or the node does not own the session.

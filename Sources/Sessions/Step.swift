@@ -41,6 +41,8 @@ final class Step {
     var waited: [SettledWaits.Wait] = []
     /// The commits of the traced requests whose decisions it has.
     var traced: [any TracedWork] = []
+    /// The records, if other nodes follow the session; sent to them after the commit.
+    var records: CommittedRecords?
     /// The work of effects, carried out after the commit, in this order.
     var effects: [EffectOrder] = []
 
@@ -63,6 +65,7 @@ final class Step {
         if part.runs.isEmpty, !part.isEmpty {
             part.expected.append(ExpectedEnd(session.key, at: start, lineage: lineage))
         }
+        keepRecords(part.runs)
         // A creation has no owner before it.
         if !creates, let epoch = session.persistence?.epoch, epoch > 0 { part.setEpoch(epoch) }
         return part

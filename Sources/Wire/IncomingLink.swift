@@ -29,8 +29,10 @@ package struct IncomingLink: Sendable {
     package private(set) var underWay: Set<UInt32> = []
     /// The streams of sessions that are followed.
     package private(set) var followed: Set<UInt32> = []
-    /// Hints that are not in ``output``, the newest of each session. Invariant: all are of ``followed``.
-    private var hints: [UInt32: LinkHint] = [:]
+    /// News of sessions that are not in ``output``. Invariant: all are of ``followed``.
+    private var news = LinkNews()
+    /// The features of the other node; none before its first ping.
+    private var features: LinkFeatures = []
     private var isFinishing = false
     /// Whether the last frame is in ``output``.
     package private(set) var hasFinished = false
@@ -77,28 +79,37 @@ package struct IncomingLink: Sendable {
     /// A session that is followed has this newest position. A hint that waits is replaced.
     package mutating func hint(_ stream: UInt32, _ hint: LinkHint) {
         guard followed.contains(stream), !hasFinished else { return }
-        hints[stream] = hint
+        news.add(hint, stream)
     }
 
-    /// Whether hints wait for ``writeHints()``.
-    package var hasHints: Bool { !hints.isEmpty && !hasFinished }
+    /// Records of a session that is followed were committed. They follow those that wait, or become a hint:
+    /// if something is missing between them, beyond the bounds, and for a node that accepts no records.
+    package mutating func records(_ stream: UInt32, _ records: LinkRecords) {
+        guard features.contains(.records), records.text.count <= LinkRecords.textLimitBytes else {
+            return hint(stream, records.end)
+        }
+        guard followed.contains(stream), !hasFinished else { return }
+        news.add(records, stream)
+    }
 
-    /// Writes the hints that wait, unless the other node does not read.
+    /// Whether hints or records wait for ``writeHints()``.
+    package var hasHints: Bool { news.count > 0 && !hasFinished }
+
+    /// Writes the hints and records that wait, unless the other node does not read.
     ///
-    /// - Returns: Their number.
+    /// - Returns: The number of their sessions.
     @discardableResult
     package mutating func writeHints() -> Int {
         guard hasHints, !output.isFull else { return 0 }
-        let count = hints.count
-        for (stream, hint) in hints { output.append { hint.append(stream: stream, to: &$0) } }
-        hints.removeAll(keepingCapacity: count < 1_024)
+        let count = news.count
+        output.append { news.write(to: &$0) }
         return count
     }
 
     /// Sends no more hints: this node does not own the session.
     package mutating func unfollow(_ stream: UInt32) {
         guard followed.remove(stream) != nil else { return }
-        hints[stream] = nil
+        news.remove(stream)
         guard !hasFinished else { return }
         output.append { LinkFrame(.unfollow, stream: stream).append(to: &$0) }
     }
@@ -158,10 +169,13 @@ package struct IncomingLink: Sendable {
         case .follow: return try receiveFollow(frame)
         case .unfollow:
             guard frame.payload.isEmpty else { throw .malformed(.unfollow) }
-            hints[frame.stream] = nil
+            news.remove(frame.stream)
             return followed.remove(frame.stream).map { Event.unfollow(stream: $0) }
-        case .ping: return .ping(try LinkPing(frame))
-        case .hello, .challenge, .proof, .answer, .moved, .last, .hint:
+        case .ping:
+            let ping = try LinkPing(frame)
+            features = ping.features
+            return .ping(ping)
+        case .hello, .challenge, .proof, .answer, .moved, .last, .hint, .records:
             throw .unexpected(frame.kind)
         }
     }

@@ -6,7 +6,7 @@
 /// a session may have the same number. Frames that concern the link as a whole have the stream 0.
 package struct LinkFrame: Equatable, Sendable {
     /// The kinds from 16 on are sent only to a node whose pings say that it has them (``LinkFeatures``).
-    /// 18 and 20 are reserved for runs of records and for what is published to topics.
+    /// 20 is reserved for what is published to topics.
     package enum Kind: UInt8, Sendable, CaseIterable {
         // The handshake (``LinkHandshake``).
         case hello = 1
@@ -32,6 +32,8 @@ package struct LinkFrame: Equatable, Sendable {
         case follow = 16
         /// ``LinkHint``, from the owner: the session's newest position.
         case hint = 17
+        /// ``LinkRecords``, from the owner: the same, with the records up to it.
+        case records = 18
         /// In both directions: no hints are wanted, or none will be sent.
         case unfollow = 19
     }

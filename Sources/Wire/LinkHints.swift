@@ -9,6 +9,8 @@ package struct LinkFeatures: OptionSet, Hashable, Sendable {
 
     /// The node accepts ``LinkFrame/Kind/follow`` for sessions that it owns, and sends hints.
     package static let hints = LinkFeatures(rawValue: 1)
+    /// The node accepts ``LinkFrame/Kind/records`` of sessions that it follows.
+    package static let records = LinkFeatures(rawValue: 2)
 }
 
 /// Asks the owner of a session to say when the session has new records.
@@ -59,21 +61,25 @@ package struct LinkHint: Equatable, Sendable {
     /// - Throws: ``LinkFault``: the payload is malformed.
     package init(_ frame: LinkFrame) throws(LinkFault) {
         var payload = try LinkPayload(frame, is: .hint)
-        number = try payload.number()
-        part = try payload.number()
-        let bytes = try payload.bytes(count: Self.generationBytes)
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw .malformed(.hint)
-        }
-        generation = text
+        try self.init(&payload, of: .hint)
         try payload.finish()
     }
 
+    init(_ payload: inout LinkPayload, of kind: LinkFrame.Kind) throws(LinkFault) {
+        number = try payload.number()
+        part = try payload.number()
+        let bytes = try payload.bytes(count: Self.generationBytes)
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed(kind) }
+        generation = text
+    }
+
     package func append(stream: UInt32, to out: inout [UInt8]) {
-        LinkFrame.append(.hint, stream: stream, to: &out) { payload in
-            payload.append(number)
-            payload.append(part)
-            payload.append(rest: generation.utf8)
-        }
+        LinkFrame.append(.hint, stream: stream, to: &out) { append(to: &$0) }
+    }
+
+    func append(to payload: inout LinkPayloadWriter) {
+        payload.append(number)
+        payload.append(part)
+        payload.append(rest: generation.utf8)
     }
 }

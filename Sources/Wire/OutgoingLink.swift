@@ -14,6 +14,8 @@ package struct OutgoingLink: Sendable {
         /// The session that is followed on that stream has this newest position. The first one comes at
         /// once.
         case hint(stream: UInt32, LinkHint)
+        /// The same, with the records up to it.
+        case records(stream: UInt32, LinkRecords)
         /// There are no hints on that stream: the other node does not own the session, or no more.
         case unfollowed(stream: UInt32)
         /// The other node ends. The requests without an answer had no effect, and nothing follows.
@@ -142,6 +144,10 @@ package struct OutgoingLink: Sendable {
         case .hint:
             let hint = try LinkHint(frame)
             return followed.contains(frame.stream) ? .hint(stream: frame.stream, hint) : nil
+        case .records:
+            let records = try LinkRecords(frame)
+            return followed.contains(frame.stream)
+                ? .records(stream: frame.stream, records) : nil
         case .unfollow:
             guard frame.payload.isEmpty else { throw .malformed(.unfollow) }
             return followed.remove(frame.stream).map { Event.unfollowed(stream: $0) }

@@ -41,6 +41,24 @@ struct LinkMessageTests {
         #expect(try LinkHint(frame { hint.append(stream: 8, to: &$0) }) == hint)
     }
 
+    @Test(arguments: [1, 20])
+    func `records are read as they were written`(count: Int) throws {
+        let records = LinkRecords(
+            afterNumber: .max, afterPart: 3,
+            end: LinkHint(generation: "abcd1234", number: 9, part: .max), version: 1 << 62,
+            text: [UInt8](repeating: 0xff, count: count))
+        #expect(try LinkRecords(frame { records.append(stream: 8, to: &$0) }) == records)
+    }
+
+    @Test(arguments: [0, LinkRecords.textLimitBytes + 1])
+    func `records without text, or with too much, are refused`(count: Int) {
+        var payload = [UInt8](repeating: 0x61, count: 40)
+        payload += [UInt8](repeating: 0x31, count: count)
+        #expect(throws: LinkFault.malformed(.records)) {
+            try decode(LinkFrame(.records, payload: payload))
+        }
+    }
+
     // Numbers that no kind has are kept, so that a newer program's ping is read.
     @Test func `a ping of a program without features, or with more of them, is read`() throws {
         let old = LinkFrame(.ping, payload: [UInt8](repeating: 0, count: 16))
@@ -71,6 +89,13 @@ struct LinkMessageTests {
             frame { LinkMoved(node: 3).append(stream: 8, to: &$0) },
             frame {
                 LinkHint(generation: "abcd1234", number: 5, part: 0).append(stream: 8, to: &$0)
+            },
+            frame {
+                LinkRecords(
+                    afterNumber: 4, afterPart: 0,
+                    end: LinkHint(generation: "abcd1234", number: 5, part: 0), version: 2,
+                    text: [0x31]
+                ).append(stream: 8, to: &$0)
             },
             readFrames(pingBytes(LinkPing(era: 1, features: .hints))).frames[0],
         ]
@@ -211,6 +236,7 @@ struct LinkMessageTests {
         case .moved: _ = try LinkMoved(frame)
         case .follow: _ = try LinkFollow(frame)
         case .hint: _ = try LinkHint(frame)
+        case .records: _ = try LinkRecords(frame)
         default: _ = try LinkPing(frame)
         }
     }

@@ -54,6 +54,9 @@ private func rewritten(_ frame: LinkFrame) -> LinkFrame? {
     case .hint:
         guard let hint = try? LinkHint(frame) else { return nil }
         hint.append(stream: frame.stream, to: &bytes)
+    case .records:
+        guard let records = try? LinkRecords(frame) else { return nil }
+        records.append(stream: frame.stream, to: &bytes)
     case .hello, .challenge, .proof, .gone, .last, .hurry, .unfollow: return nil
     }
     return readFrames(bytes, payloadLimit: 100_000).frames.first

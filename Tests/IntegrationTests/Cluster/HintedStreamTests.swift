@@ -34,6 +34,8 @@ struct HintedStreamTests {
                 let (here, there) = (try await page(cluster, 0), try await page(cluster, 1))
                 #expect(!here.contains("reactor_hints_total{direction=\"received\"} 0\n"))
                 #expect(!there.contains("reactor_hints_total{direction=\"sent\"} 0\n"))
+                // Without a question.
+                #expect(!here.contains("\nreactor_follow_records_total 0\n"))
                 #expect(try await owner.client.delete(session.path).status == 204)
                 #expect(try await stream.rest().last?.name == "end")
             }

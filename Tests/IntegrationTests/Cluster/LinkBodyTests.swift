@@ -86,7 +86,8 @@ private struct DiallingPeer {
                 switch event {
                 case .answer(stream, let present): (isDone, answer) = (true, present)
                 case .moved(stream, _): isDone = true
-                case .opened, .answer, .moved, .ping, .last, .hint, .unfollowed: break
+                case .opened, .answer, .moved, .ping, .last, .hint, .records, .unfollowed:
+                    break
                 }
             }
             if isDone { return answer }

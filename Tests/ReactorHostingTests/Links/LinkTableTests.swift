@@ -132,6 +132,7 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
     func guestHurried(_ origin: GuestOrigin) {}
     func ownedEnd(of session: SessionID) -> CommittedEnd? { nil }
     func hinted(_ session: SessionID, at end: CommittedEnd) {}
+    func received(_ records: CommittedRecords, of session: SessionID) {}
     func hintsEnded(of sessions: [SessionID]) {}
 
     // MARK: LoopHandler

@@ -95,6 +95,7 @@ extension ClusterSimulation {
         tally.heard += readers.reduce(0) { $0 + $1.heard }
         tally.followed += followQuestions
         tally.hinted += links.hinted
+        tally.received += received
         tally.calls.formUnion(cluster.journal.calls)
         tally.claimsAtOnce = max(tally.claimsAtOnce, crowd.claimsAtOnce)
         tally.closed += crowd.closed

@@ -20,8 +20,9 @@ final class ClusterSimulation {
         var heard = 0
         /// Questions of followers.
         var followed = 0
-        /// Hints that were delivered.
+        /// Hints that were delivered, and those with records that were shown without a question.
         var hinted = 0
+        var received = 0
         /// The most claims of followers that were under way at one node.
         var claimsAtOnce = 0
         /// Streams that were closed because their records could not be read, and others of those nodes.
@@ -73,7 +74,7 @@ final class ClusterSimulation {
     private var generator: SeededGenerator
     let cluster: ScriptedCluster
     let sessions: [String]
-    let links = ScriptedLinks()
+    let links: ScriptedLinks
     private let registration: Registration
     private(set) var processes: [Process] = []
     private var lastNode: Int64 = 0
@@ -83,6 +84,7 @@ final class ClusterSimulation {
     var violations: [String] = []
     private(set) var readers: [WanderingReader] = []
     private(set) var followQuestions = 0
+    private(set) var received = 0
     /// Of events that only a crowd meets.
     var crowd = CrowdCounts()
 
@@ -113,6 +115,7 @@ final class ClusterSimulation {
         generator = SeededGenerator(seed: seed)
         self.cluster = cluster
         self.sessions = sessions
+        links = ScriptedLinks(sendsRecords: !seed.isMultiple(of: 4))
         registration = try .ledger()
         for _ in 0..<3 { processes.append(begin()) }
         for id in sessions { try processes[0].rig.create(id, registration) }
@@ -226,8 +229,14 @@ final class ClusterSimulation {
         links.remove(process.node.node)
         process.rig.output.breakAll()
         process.rig.table.stop()
-        followQuestions += Int(process.rig.table.counts.followed.questions)
+        countFollowed(at: process)
         processes[index] = begin()
+    }
+
+    private func countFollowed(at process: Process) {
+        let counts = process.rig.table.counts.followed
+        followQuestions += Int(counts.questions)
+        received += Int(counts.received)
     }
 
     // MARK: Streams
@@ -386,7 +395,7 @@ final class ClusterSimulation {
         finishStreams()
         for id in sessions { try check(id) }
         for process in processes {
-            followQuestions += Int(process.rig.table.counts.followed.questions)
+            countFollowed(at: process)
             process.rig.table.stop()
         }
     }

@@ -56,6 +56,7 @@ struct ClusterSimulationTests {
         #expect(met.heard > 2_000)
         #expect(met.followed > 200)
         #expect(met.hinted > 200)
+        #expect(met.received > 10)
         #expect(met.calls.isSuperset(of: [.load, .records, .snapshot, .stateVersion]))
     }
 }

@@ -10,6 +10,7 @@ final class ScriptedLinks {
         case follow(SessionID)
         case unfollow(SessionID)
         case hint(SessionID, CommittedEnd)
+        case records(SessionID, CommittedRecords)
         case end(SessionID)
     }
 
@@ -43,9 +44,16 @@ final class ScriptedLinks {
             send(.unfollow(session), to: owner)
         }
 
-        func committed(_ session: Session) {
+        func wantsRecords(of session: SessionID) -> Bool {
+            links.sendsRecords && !(followers[session]?.isEmpty ?? true)
+        }
+
+        func committed(_ session: Session, _ records: CommittedRecords?) {
             for follower in followers[session.id, default: []].ordered {
-                send(.hint(session.id, session.committedEnd), to: follower)
+                let letter =
+                    records.map { Letter.records(session.id, $0) }
+                    ?? .hint(session.id, session.committedEnd)
+                send(letter, to: follower)
             }
         }
 
@@ -69,17 +77,22 @@ final class ScriptedLinks {
                 send(.hint(session, end), to: node)
             case .unfollow(let session): followers[session]?.remove(node)
             case .hint(let session, let end): table.hint(session, at: end)
+            case .records(let session, let records): table.receive(session, records)
             case .end(let session): table.hintsEnded(of: [session])
             }
         }
     }
 
+    /// Whether owners send their records, and not hints alone.
+    let sendsRecords: Bool
     private var ends: [Node: End] = [:]
     private var posts: [Post] = []
-    /// The hints that were delivered.
+    /// The hints that were delivered, with records or without.
     private(set) var hinted = 0
 
     var count: Int { posts.count }
+
+    init(sendsRecords: Bool = false) { self.sendsRecords = sendsRecords }
 
     func add(_ node: Node, _ table: SessionTable) {
         let end = End(self, node, table)
@@ -114,7 +127,10 @@ final class ScriptedLinks {
     func deliver(_ index: Int, isKept: Bool = false) -> Node? {
         let post = isKept ? posts[index] : posts.remove(at: index)
         guard let end = ends[post.to] else { return nil }
-        if case .hint = post.letter { hinted += 1 }
+        switch post.letter {
+        case .hint, .records: hinted += 1
+        case .follow, .unfollow, .end: break
+        }
         end.receive(post.letter, from: post.from)
         return post.to
     }

@@ -29,7 +29,7 @@ final class ClusterWay {
 
     var members: Members { ownership.members }
 
-    var ping: LinkPing { LinkPing(era: members.era, features: .hints) }
+    var ping: LinkPing { LinkPing(era: members.era, features: [.hints, .records]) }
 
     /// The member to ask for a session that this node does not have: the owner, if it is known, else the
     /// session's home. Nil: this node asks the journal.

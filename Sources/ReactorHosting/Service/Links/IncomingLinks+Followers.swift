@@ -11,8 +11,9 @@ struct Follower: Hashable {
 
 // The sessions of this loop of which other nodes want hints.
 //
-// Design: one hint for each session, link and round, the newest. While the other node does not read, hints wait
-// at the link, and a newer one replaces an older one. When this node owns the session no longer, the other
+// Design: one hint for each session, link and round, the newest, with the records up to it if the other node
+// accepts them (ADR-0052). While the other node does not read, hints wait at the link: a newer one replaces an older
+// one, and records follow those that wait, within bounds. When this node owns the session no longer, the other
 // node is sent that, and asks the journal until it knows the next owner.
 extension IncomingLinks {
     func follow(_ follow: LinkFollow, _ stream: UInt32, on link: IncomingConnection) {
@@ -32,11 +33,18 @@ extension IncomingLinks {
     }
 
     /// Something of a session of this node was committed.
-    func sendHints(of session: Session) {
+    func sendHints(of session: Session, _ records: CommittedRecords?) {
         guard let present = followers[session.id] else { return }
         let end = session.committedEnd
+        let whole = records.flatMap { $0.committedEnd == end ? LinkRecords($0) : nil }
         for follower in present {
-            if let link = links[follower.link] { send(end, follower.stream, on: link) }
+            guard let link = links[follower.link] else { continue }
+            guard let whole else {
+                send(end, follower.stream, on: link)
+                continue
+            }
+            link.machine.records(follower.stream, whole)
+            markUnsent(link.socket)
         }
     }
 

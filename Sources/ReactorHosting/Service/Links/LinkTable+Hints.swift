@@ -24,7 +24,10 @@ struct HintCounts: Sendable {
 extension LinkTable: SessionHints {
     func follow(_ session: SessionID, at owner: Node) { outgoing.follow(session, at: owner) }
     func unfollow(_ session: SessionID) { outgoing.unfollow(session) }
-    func committed(_ session: Session) { incoming.sendHints(of: session) }
+    func wantsRecords(of session: SessionID) -> Bool { incoming.followers[session] != nil }
+    func committed(_ session: Session, _ records: CommittedRecords?) {
+        incoming.sendHints(of: session, records)
+    }
     func left(_ session: SessionID) { incoming.endHints(of: session) }
 }
 
@@ -35,6 +38,10 @@ extension ServerLoop {
     }
 
     func hinted(_ session: SessionID, at end: CommittedEnd) { sessions.hint(session, at: end) }
+
+    func received(_ records: CommittedRecords, of session: SessionID) {
+        sessions.receive(session, records)
+    }
 
     func hintsEnded(of ids: [SessionID]) { sessions.hintsEnded(of: ids) }
 }
@@ -49,5 +56,23 @@ extension LinkHint {
 extension CommittedEnd {
     init(_ hint: LinkHint) {
         self.init(hint.generation, HistoryPosition(hint.number, part: hint.part))
+    }
+}
+
+extension LinkRecords {
+    init(_ records: CommittedRecords) {
+        self.init(
+            afterNumber: records.after.number, afterPart: records.after.part,
+            end: LinkHint(records.committedEnd), version: records.version, text: records.text)
+    }
+}
+
+extension CommittedRecords {
+    init(_ records: LinkRecords) {
+        self.init(
+            records.end.generation,
+            after: HistoryPosition(records.afterNumber, part: records.afterPart),
+            end: HistoryPosition(records.end.number, part: records.end.part),
+            version: records.version, text: records.text)
     }
 }

@@ -47,6 +47,12 @@ extension OutgoingLinks {
         delegate?.hinted(session, at: CommittedEnd(hint))
     }
 
+    func received(_ stream: UInt32, _ records: LinkRecords, on link: OutgoingConnection) {
+        guard let session = link.followed[stream] else { return }
+        way.hints.received += 1
+        delegate?.received(CommittedRecords(records), of: session)
+    }
+
     /// The other node sends no hints of the session.
     func unfollowed(_ stream: UInt32, on link: OutgoingConnection) {
         guard let session = link.followed.remove(stream: stream) else { return }

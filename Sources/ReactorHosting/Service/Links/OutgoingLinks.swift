@@ -201,6 +201,7 @@ final class OutgoingLinks {
                 delegate?.forwarded(forward, .moved(owner))
             case .ping: sendFollows(on: link)
             case .hint(let stream, let hint): hinted(stream, hint, on: link)
+            case .records(let stream, let records): received(stream, records, on: link)
             case .unfollowed(let stream): unfollowed(stream, on: link)
             case .last: end(link, .finished)
             }

@@ -95,6 +95,10 @@ struct PresentCounts: Sendable {
             "follow_questions", "Questions to the journal which followed sessions have changed.",
             sessions.followed.questions)
         text.counter(
+            "follow_records",
+            "Hints with the records, which were shown without a question.",
+            sessions.followed.received)
+        text.counter(
             "unconfirmed_streams",
             "Streams that were closed because the journal did not answer for ten seconds.",
             sessions.followed.unconfirmed)
