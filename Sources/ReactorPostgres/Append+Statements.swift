@@ -24,7 +24,7 @@ extension Append {
     static let whole = whole(fence: nil)
     static let shortFenced = short(fence: 14)
     static let plainFenced = plain(fence: 17)
-    static let wholeFenced = whole(fence: 46)
+    static let wholeFenced = whole(fence: 47)
 
     static func statement(_ form: Form, isFenced: Bool) -> String {
         switch form {
@@ -164,33 +164,35 @@ extension Append {
                     JOIN born ON born.id = t.id WHERE t.deleted IS NOT NULL
                 ON CONFLICT DO NOTHING),
             saved AS (
-                INSERT INTO snapshots(session, version, number, last_action, state_version, time, state)
-                SELECT good.session, t.version, t.number, t.last_action, t.state_version, t.time, t.state
+                INSERT INTO snapshots(session, version, number, last_action, state_version, time,
+                    state, listens)
+                SELECT good.session, t.version, t.number, t.last_action, t.state_version, t.time,
+                    t.state, t.listens = 1
                 FROM unnest($26::bigint[], $27::bigint[], $28::bigint[], $29::bigint[], $30::bigint[],
-                    $31::bigint[], $32::bytea[])
-                    t(i, version, number, last_action, state_version, time, state)
+                    $31::bigint[], $32::bytea[], $33::bigint[])
+                    t(i, version, number, last_action, state_version, time, state, listens)
                 JOIN good ON good.i = t.i
                 ON CONFLICT (session, version, number) DO UPDATE SET last_action = excluded.last_action,
                     state_version = excluded.state_version, time = excluded.time, bytes = NULL,
-                    state = excluded.state),
+                    state = excluded.state, listens = excluded.listens),
             answered AS (
                 INSERT INTO answers(session, key, digest, status, time, body)
                 SELECT good.session, t.key, t.digest, t.status, t.time, t.body
-                FROM unnest($33::bigint[], $34::text[], $35::bytea[], $36::bigint[], $37::bigint[],
-                    $38::bytea[]) t(i, key, digest, status, time, body)
+                FROM unnest($34::bigint[], $35::text[], $36::bytea[], $37::bigint[], $38::bigint[],
+                    $39::bytea[]) t(i, key, digest, status, time, body)
                 JOIN good ON good.i = t.i
                 ON CONFLICT (session, key) DO UPDATE SET digest = excluded.digest,
                     status = excluded.status, time = excluded.time, body = excluded.body),
             started AS (
                 INSERT INTO running(session, action, content, begun, subject)
                 SELECT good.session, t.action, t.content, t.begun, t.subject
-                FROM unnest($39::bigint[], $40::bigint[], $41::bytea[], $42::bigint[], $43::text[])
+                FROM unnest($40::bigint[], $41::bigint[], $42::bytea[], $43::bigint[], $44::text[])
                     t(i, action, content, begun, subject)
                 JOIN good ON good.i = t.i
                 ON CONFLICT (session, action) DO UPDATE SET content = excluded.content,
                     begun = excluded.begun, subject = excluded.subject),
             settled AS (
-                DELETE FROM running r USING unnest($44::bigint[], $45::bigint[]) t(i, action), good
+                DELETE FROM running r USING unnest($45::bigint[], $46::bigint[]) t(i, action), good
                 WHERE good.i = t.i AND r.session = good.session AND r.action = t.action)
             SELECT p.i, p.is_deleted, p.number, p.part,
                 p.i IN (SELECT i FROM good) OR (p.is_deleted AND p.has_runs = 0)

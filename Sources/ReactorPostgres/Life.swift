@@ -135,12 +135,12 @@ struct Life {
         var parameters = only(row)
         parameters.add(version)
         let found = try connection.run(Self.snapshotAt, parameters, within: Self.limit)
-        guard found.count > 0, !found.bool(0, 6) else { throw .standby }
+        guard found.count > 0, !found.bool(0, 7) else { throw .standby }
         return found.isNull(0, 0) ? nil : snapshot(found, 0)
     }
 
     static let snapshotAt = newestSnapshot(
-        "number, version, last_action, state_version, time, state")
+        "number, version, last_action, state_version, time, state, listens")
 
     /// One row, as that of ``byID``: a pooler may continue a connection between two statements.
     private static func newestSnapshot(_ columns: String) -> String {
@@ -166,7 +166,7 @@ struct Life {
     func snapshots(_ connection: Connection) throws(PostgresFault) -> [Snapshot] {
         let found = try connection.run(
             """
-            SELECT number, version, last_action, state_version, time, state FROM snapshots
+            SELECT number, version, last_action, state_version, time, state, listens FROM snapshots
             WHERE session = $1 ORDER BY version, number
             """, only(row), within: Self.limit)
         return (0..<found.count).map { snapshot(found, $0) }
@@ -177,7 +177,7 @@ struct Life {
             session: key.session, generation: key.generation, number: found.number(index, 0),
             version: found.number(index, 1), lastAction: found.number(index, 2),
             stateVersion: Int(found.integer(index, 3)), state: found.bytes(index, 5),
-            time: found.integer(index, 4))
+            time: found.integer(index, 4), listens: found.bool(index, 6))
     }
 
     func answers(_ connection: Connection) throws(PostgresFault) -> [StoredAnswer] {

@@ -9,6 +9,7 @@ extension Parameters {
         add(all.map { Int64($0.stateVersion) })
         add(all.map(\.time))
         add(all.map(\.state))
+        add(all.map { $0.listens ? 1 : 0 as Int64 })
     }
 
     mutating func addColumns(of all: [StoredAnswer]) {

@@ -20,7 +20,7 @@ final class PostgresArchive: Archive {
         for reader in readers { await reader.close() }
     }
 
-    private func read<Value: Sendable>(
+    func read<Value: Sendable>(
         _ answer: @escaping Answer<Value>,
         _ act: @escaping @Sendable (Connection) throws -> Value
     ) {

@@ -192,9 +192,13 @@ package final class PostgresFiller: JournalVisitor {
         parameters.addColumns(of: rows.snapshots.map(\.snapshot))
         _ = try connection.run(
             """
-            INSERT INTO snapshots(session, version, number, last_action, state_version, time, state)
-            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
-                $5::bigint[], $6::bigint[], $7::bytea[])
+            INSERT INTO snapshots(session, version, number, last_action, state_version, time, state,
+                listens)
+            SELECT t.session, t.version, t.number, t.last_action, t.state_version, t.time, t.state,
+                t.listens = 1
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
+                $5::bigint[], $6::bigint[], $7::bytea[], $8::bigint[])
+                t(session, version, number, last_action, state_version, time, state, listens)
             """, parameters, within: Self.limit)
         parameters = Parameters()
         parameters.add(rows.answers.map(\.row))

@@ -93,6 +93,8 @@ package final class PostgresJournal: Journal {
 
     package var archive: (any Archive)? { reader }
 
+    package var work: (any WorkFinder)? { reader }
+
     package var ownership: (any Ownership)? { owners }
 
     package var failure: JournalFailure? {

@@ -7,7 +7,7 @@ internal import Storage
 /// Nothing is updated in place for an append: while somebody holds a snapshot open, the dead versions
 /// of a counter in a row make each append slower than the last (ADR-0047).
 enum Schema {
-    static let version: Int64 = 2
+    static let version: Int64 = 3
 
     /// The part that stands for a record: notes precede the record of their number.
     static let recordPart: Int64 = 4_294_967_295
@@ -72,7 +72,8 @@ enum Schema {
     ///              4294967295 for the record itself. `lines` as in a file, described in HistoryCodec.
     ///              `writer` and `batch` recognise who has written it.
     ///   snapshots  the state after the record `number`. `bytes`: of the records and snapshots up to
-    ///              it, once they were counted.
+    ///              it, once they were counted. `listens`, from version 3 on: whether the session listened
+    ///              to sources.
     ///   answers    the replies to requests with an Idempotency-Key.
     ///   running    actions whose effects had not ended at the last commit.
     ///   removals   sessions that were deleted, and whose other rows are being removed.
@@ -135,6 +136,10 @@ enum Schema {
             node bigint NOT NULL, number bigint GENERATED ALWAYS AS IDENTITY, id text NOT NULL,
             generation text NOT NULL, epoch bigint NOT NULL,
             taken timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY(node, number));
+        """,
+        """
+        ALTER TABLE snapshots ADD listens boolean NOT NULL DEFAULT false;
+        CREATE INDEX snapshots_listening ON snapshots(session) WHERE listens;
         """,
     ]
 }

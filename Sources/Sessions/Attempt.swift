@@ -53,6 +53,7 @@ struct AttemptMark {
     /// Of the state.
     var version: UInt64 { end.version }
     fileprivate let snapshotNumber: UInt64
+    fileprivate let snapshotListens: Bool?
     fileprivate let hasSettled: Bool
     /// The step that was collecting decisions; nil if there was none.
     fileprivate let step: StepMark?
@@ -158,6 +159,7 @@ extension Session {
         let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
         return AttemptMark(
             end: history.newest, snapshotNumber: persistence?.snapshotNumber ?? 0,
+            snapshotListens: persistence?.snapshotListens,
             hasSettled: attempt.hasSettled, step: step)
     }
 
@@ -183,6 +185,7 @@ extension Session {
         records.discard(of: self)
         history.rollBack(to: mark.end)
         persistence?.snapshotNumber = mark.snapshotNumber
+        persistence?.snapshotListens = mark.snapshotListens
         attempt.hasSettled = mark.hasSettled
         // It may have measured a state that is undone.
         meters.state = StateMeter()

@@ -29,6 +29,9 @@ struct EffectTasks {
 
     var isListening: Bool { !listening.isEmpty }
 
+    /// Whether sources are read, or will be once the session's creation is committed.
+    var listens: Bool { isListening || !opened.isEmpty }
+
     // MARK: Steps of effects
 
     /// - Parameter time: the present one, in milliseconds since 1970 (UTC).

@@ -25,8 +25,8 @@ struct FailedCommit {
 
     /// Continues without a harmless step.
     func skip() {
-        // The step may have had the newest snapshot: 0 makes another one due.
-        session.persistence?.snapshotNumber = 0
+        // The step may have had the newest snapshot.
+        session.persistence?.forgetSnapshot()
         session.report(.commitFailed(failure.detail))
     }
 
@@ -65,8 +65,8 @@ struct FailedCommit {
         // Until this returns: encoding the state meanwhile may fail, and must decide nothing.
         session.attempt.begin(.rollback)
         defer { session.attempt.begin(.none) }
-        // The newest snapshot may be in a step that is rolled back: 0 makes another one due.
-        session.persistence?.snapshotNumber = 0
+        // The newest snapshot may be in a step that is rolled back.
+        session.persistence?.forgetSnapshot()
         history.rollBack(to: history.committed)
         session.beginLineage()
         cancelEffects()

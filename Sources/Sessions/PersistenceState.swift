@@ -4,6 +4,8 @@ internal import Storage
 final class PersistenceState {
     /// The record of the newest snapshot.
     var snapshotNumber: UInt64
+    /// Whether the newest snapshot says that the session listens to sources; nil: it is not known.
+    var snapshotListens: Bool?
     /// The bytes of mutations and activities since the newest snapshot, counted from when the session
     /// woke.
     private var bytesSinceSnapshot = 0
@@ -40,6 +42,7 @@ final class PersistenceState {
 
     init(_ saved: SavedSession?) {
         snapshotNumber = saved?.snapshot?.number ?? 0
+        snapshotListens = saved?.snapshot?.listens ?? false
         keptAfter = saved?.keptAfter ?? 0
         keptVersion = saved?.keptVersion ?? 0
         hasStoredAnswers = saved?.hasStoredAnswers ?? false
@@ -49,6 +52,7 @@ final class PersistenceState {
     /// Takes the values of a session that wakes.
     func wake(_ saved: SavedSession) {
         snapshotNumber = saved.snapshot?.number ?? 0
+        snapshotListens = saved.snapshot?.listens ?? false
         keptAfter = saved.keptAfter
         keptVersion = saved.keptVersion
         hasStoredAnswers = saved.hasStoredAnswers
@@ -75,9 +79,16 @@ final class PersistenceState {
             || bytesSinceSnapshot >= max(limits.snapshotBytes, snapshotBytes)
     }
 
+    /// The newest snapshot may not be in the journal: another one is due.
+    func forgetSnapshot() {
+        snapshotNumber = 0
+        snapshotListens = nil
+    }
+
     /// Records that a snapshot was taken.
-    func snapshotTaken(_ bytes: Int, at number: UInt64) {
+    func snapshotTaken(_ bytes: Int, at number: UInt64, listens: Bool) {
         snapshotNumber = number
+        snapshotListens = listens
         bytesSinceSnapshot = 0
         snapshotBytes = bytes
     }

@@ -21,12 +21,23 @@ extension Session {
         } catch {
             return report(.unencodable("the state", String(describing: error)))
         }
-        persistence?.snapshotTaken(state.count, at: history.newest.number)
+        persistence?.snapshotTaken(
+            state.count, at: history.newest.number, listens: tasks.listens)
         step().batch.snapshots.append(
             Snapshot(
                 session: id.text, generation: generation.text, number: history.newest.number,
                 version: history.newest.version, lastAction: machine.lastAction,
-                stateVersion: machine.stateVersion, state: state, time: table.time))
+                stateVersion: machine.stateVersion, state: state, time: table.time,
+                listens: tasks.listens))
+    }
+
+    /// Records that the session listens to sources, in the snapshots of its creation: after a restart it is
+    /// woken to listen again.
+    func noteListening() {
+        guard let persistence, tasks.listens else { return }
+        let step = step()
+        for index in step.batch.snapshots.indices { step.batch.snapshots[index].listens = true }
+        persistence.snapshotListens = true
     }
 
     /// Adds an action whose effects are running to the present step: a restart recovers it.
@@ -86,6 +97,7 @@ extension Session {
         for action in saved.running { machine.recover(action, in: self) }
         let opened = machine.openSources(in: self, isNew: false)
         tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))
+        if persistence?.snapshotListens != tasks.listens { takeSnapshot() }
     }
 
     // MARK: Leaving memory
@@ -133,8 +145,11 @@ extension Session {
         isAwake && !(tasks.isIdle && machine?.isQuiet ?? true)
     }
 
-    /// Whether the newest snapshot is of the newest record.
-    var isSaved: Bool { persistence?.snapshotNumber == history.newest.number }
+    /// Whether the newest snapshot is of the newest record, and says whether the session listens.
+    var isSaved: Bool {
+        persistence?.snapshotNumber == history.newest.number
+            && persistence?.snapshotListens == tasks.listens
+    }
 
     /// Releases everything but the subscribers.
     ///

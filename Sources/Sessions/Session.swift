@@ -210,6 +210,7 @@ package final class Session {
         let opened = machine?.openSources(in: self, isNew: history.newest.version == 0)
         endWork()
         tasks.open(opened ?? [])
+        noteListening()
         answer(content(.created(isNew: true)), token)
     }
 

@@ -32,6 +32,8 @@ package struct SessionCounts: Sendable {
     package var claims = ClaimCounts()
     package var reads = ReadCounts()
     package var followed = FollowCounts()
+    /// Sessions that were woken because they act without a request.
+    package var woken: UInt64 = 0
     /// Sessions that this node owns; 0 for a journal without owners.
     package var owned = 0
 
@@ -51,6 +53,7 @@ package struct SessionCounts: Sendable {
         claims.add(other.claims)
         reads.add(other.reads)
         followed.add(other.followed)
+        woken += other.woken
         owned += other.owned
     }
 }
@@ -79,6 +82,7 @@ extension SessionTable {
         counts.waitingReads = background.count
         counts.runningEffects = effects.running
         counts.turns = turns.times
+        counts.woken = woken.count
         if let claims {
             counts.claims = claims.counts
             counts.owned = awakeCount

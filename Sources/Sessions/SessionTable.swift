@@ -15,6 +15,7 @@ package final class SessionTable {
     var operations = PendingOperations()
     var reopenings = SourceReopenings()
     var losses = HistoryLosses()
+    var woken = WokenSessions()
     let eviction = Eviction()
     let subscribers = SubscriberTally()
     /// The large state that was read last.
@@ -347,6 +348,7 @@ package final class SessionTable {
         reads?.removeAll()
         followed?.removeAll()
         losses.removeAll()
+        woken.removeAll()
         background.removeAll()
         relays.removeAll()
         commits.complete()

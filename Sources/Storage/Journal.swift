@@ -44,6 +44,10 @@ package protocol Journal: CommitLane {
     /// Who decides on sessions; nil, the default, if this process owns them all.
     var ownership: (any Ownership)? { get }
 
+    /// Finds sessions whose effects or sources rest since their process has ended; nil, the default, if
+    /// there are none.
+    var work: (any WorkFinder)? { get }
+
     /// Calls `lost` with the number of the new era each time that acknowledged history may be lost: a
     /// standby that lacked it was promoted, or a backup was restored. Every session has another
     /// generation then. Several callers; default: it never happens.
@@ -65,6 +69,8 @@ extension Journal {
     package var figures: JournalMetrics? { nil }
 
     package var ownership: (any Ownership)? { nil }
+
+    package var work: (any WorkFinder)? { nil }
 
     package func watchHistory(_ lost: @escaping @Sendable (_ era: UInt64) -> Void) {}
 

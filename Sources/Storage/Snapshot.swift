@@ -13,10 +13,12 @@ package struct Snapshot: Sendable, Equatable {
     package var state: [UInt8]
     /// Milliseconds since 1970 (UTC).
     package var time: Int64
+    /// Whether the session listened to sources.
+    package var listens: Bool
 
     package init(
         session: String, generation: String, number: UInt64, version: UInt64, lastAction: UInt64,
-        stateVersion: Int, state: [UInt8], time: Int64
+        stateVersion: Int, state: [UInt8], time: Int64, listens: Bool = false
     ) {
         self.session = session
         self.generation = generation
@@ -26,5 +28,6 @@ package struct Snapshot: Sendable, Equatable {
         self.stateVersion = stateVersion
         self.state = state
         self.time = time
+        self.listens = listens
     }
 }

@@ -93,6 +93,18 @@ struct StormTests {
         }
     }
 
+    @Test func `an option without a value is set by its name`() {
+        var random = SeededNumbers(seed: 2)
+        let words = { (value: String, random: inout SeededNumbers) in
+            StormSettings(
+                isFile: false, offered: ["wake-on-demand"], limits: ["wake-on-demand": value],
+                &random
+            ).words(journal: "j", secret: "s")
+        }
+        #expect(words("on", &random).suffix(1) == ["--wake-on-demand"])
+        #expect(!words("off", &random).contains("--wake-on-demand"))
+    }
+
     @Test func `only known settings are set, and later servers get those of the first`() {
         var random = SeededNumbers(seed: 2)
         let offered = StormSettings.offered(by: "  --batch-limit <number>  text\n  --admin <admin>")

@@ -43,7 +43,8 @@ struct ConfigurationTests {
             "heartbeat": "10s",
             "connection-age": "11s",
             "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
-            "retry": "15s", "grace": "16s", "allow-origin": "https://o", "admin": "on",
+            "retry": "15s", "wake-on-demand": "on", "grace": "16s",
+            "allow-origin": "https://o", "admin": "on",
             "log-level": "error", "log-format": "json", "access-log": "on",
             "auth": "jwt", "jwt-secret-file": "/s", "jwt-key-file": "/k", "jwt-jwks-file": "/w",
             "jwt-issuer": "i", "jwt-audience": "x, y", "jwt-leeway": "20", "jwt-claim": "c",
@@ -68,6 +69,7 @@ struct ConfigurationTests {
         (expected.heartbeat, expected.connectionAge) = (.seconds(10), .seconds(11))
         (expected.stallTimeout, expected.idleTimeout) = (.seconds(12), .seconds(13))
         (expected.requestTimeout, expected.retry) = (.seconds(14), .seconds(15))
+        expected.wakesOnDemand = true
         (expected.grace, expected.allowedOrigins) = (.seconds(16), ["https://o"])
         (expected.allowsPublic, expected.allowedHosts) = (true, ["a.example", "b"])
         (expected.authentication, expected.tokenSecretPath) = (.jwt, "/s")

@@ -22,7 +22,7 @@ struct PostgresPlanTests {
                 FROM generate_series(1, 20000) n;
             INSERT INTO runs SELECT n / 3 + 1, n % 3, 4294967295, n % 3 + 1, 4294967295, 1, 1, 1, 1, ''
                 FROM generate_series(1, 59997) n;
-            INSERT INTO snapshots SELECT n / 3 + 1, n % 3, n % 3, 0, 0, n, NULL, ''
+            INSERT INTO snapshots SELECT n / 3 + 1, n % 3, n % 3, 0, 0, n, NULL, '', n % 9 = 0
                 FROM generate_series(1, 59997) n;
             INSERT INTO answers SELECT n / 3 + 1, 'k' || n, '', 200, n, ''
                 FROM generate_series(1, 59997) n;
@@ -39,7 +39,7 @@ struct PostgresPlanTests {
         let new = [integers, texts, texts, texts, integers, texts, integers, integers, integers]
         let others =
             Array(repeating: integers, count: 6) + [blobs]
-            + [integers, texts, blobs, integers, integers, blobs]
+            + [integers, integers, texts, blobs, integers, integers, blobs]
             + [integers, integers, blobs, integers, texts] + [integers, integers]
         let statements: [(String, [String])] = [
             (Append.short, [integer] + places + runs.dropFirst(3)),
@@ -70,7 +70,7 @@ struct PostgresPlanTests {
             (Life.runningActions, [integer]), (Life.anyAnswer, [integer]),
             (Life.firstSlice, [integer, integer, integer, integer]),
             (Life.nextSlice, [integer, integer, integer, integer]),
-            (PostgresArchive.answer, [text, text, text]),
+            (PostgresArchive.answer, [text, text, text]), (PostgresArchive.work, [integer]),
             (PostgresArchive.page, [text, text, text, integer]),
             (PostgresArchive.pageOfReactor, [text, text, text, integer, text]),
             (Trim.removal, [integer, integer, integer]),

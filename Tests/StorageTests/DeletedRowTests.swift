@@ -131,7 +131,7 @@ struct DeletedRowTests {
 
     @Test(arguments: [
         "INSERT INTO records VALUES(7, 1, 4294967295, 1, 1, '')",
-        "INSERT INTO snapshots VALUES(7, 1, 1, 1, 1, 1, '{}', 2)",
+        "INSERT INTO snapshots VALUES(7, 1, 1, 1, 1, 1, '{}', 2, 0)",
         "INSERT INTO answers VALUES(7, 'k', x'00', 200, 1, '{}')",
         "INSERT INTO running VALUES(7, 1, '{}', 1, NULL)",
     ])

@@ -30,6 +30,16 @@ struct PlanTests {
         }
     }
 
+    @Test func `the search for sessions that act without a request is by indexes`() throws {
+        let rig = try JournalRig()
+        let plans = try rig.plans { _ = try $0.cachedStatement(sql: FileArchive.workQuery) }
+        let steps = try #require(plans.first?.steps)
+        #expect(steps.contains { $0.hasPrefix("SEARCH running USING PRIMARY KEY (session>?") })
+        #expect(steps.contains { $0.contains("INDEX snapshots_listening (session>?") })
+        // The page itself is read from its beginning to its end.
+        #expect(!steps.contains { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN w") }, "\(steps)")
+    }
+
     @Test func `a page of one reactor's sessions uses its own index`() async throws {
         let rig = try JournalRig()
         let plans = try rig.plans {

@@ -317,6 +317,11 @@ public struct Configuration: Sendable, Equatable {
         "retry", default: .seconds(2), "reconnection time sent to EventSource, ±25 %", reloads: true
     )
 
+    /// Whether effects and sources that ended with their process, or with another node, rest until their
+    /// session is used. Default no: such sessions are woken when the server starts, or a node has ended.
+    public var wakesOnDemand: Bool = Setting.flag(
+        "wake-on-demand", "effects of an ended process continue when their session is used")
+
     /// The maximum time after SIGTERM for requests in flight and streams to end. Default 10 s.
     public var grace: Duration = Setting.time(
         "grace", default: .seconds(10), "how long SIGTERM waits for requests in progress",

@@ -127,8 +127,10 @@ public struct ReactorServer: Sendable {
         let reloading = reload.map { reload in
             Task { await reload.run { await server.adopt($0, $1, listeners.main) } }
         }
+        let searching = server.work.map { work in Task { await Self.search(work) } }
         await untilCancelled()
         reloading?.cancel()
+        searching?.cancel()
         let grace = reload?.present.grace ?? configuration.grace
         try await server.end(listeners, grace: grace, within: grace + closingTime)
     }
@@ -159,6 +161,16 @@ public struct ReactorServer: Sendable {
             configuration, boundTo: socket.address, isLoopback: socket.isLoopback, registrations)
         bound = consume socket
         return node
+    }
+
+    /// Wakes the sessions whose effects or sources rest: at the start, and what could not be woken then
+    /// each minute.
+    private static func search(_ work: WorkSearch) async {
+        try? await Task.sleep(for: work.firstPause)
+        while !Task.isCancelled {
+            work.begin()
+            try? await Task.sleep(for: .seconds(60))
+        }
     }
 
     private func untilCancelled() async {
@@ -196,6 +208,8 @@ struct RunningServer {
     let operations: EventLoop<ServerLoop>?
     /// Nil if the server is no node of a cluster.
     let entrance: LinkEntrance?
+    /// Nil if the journal has no effects that rest, or with `--wake-on-demand`.
+    let work: WorkSearch?
     /// The settings of the start.
     private let configuration: Configuration
 
@@ -243,11 +257,14 @@ struct RunningServer {
         } catch {
             throw StartFailure(description: "the event loops could not be made: \(error)")
         }
+        let work = configuration.wakesOnDemand ? nil : WorkSearch(journal, waking: peers)
+        self.work = work
         peers.introduce(allLoops)
         journal.ownership?.watch { change in
             for index in 0..<peers.count {
                 peers.enqueue(on: index) { $0.sessions.ownershipChanged(change) }
             }
+            work?.membersChanged(change.members)
         }
         service.watch.start()
         // The last watcher: the loops have got the message when it is called.

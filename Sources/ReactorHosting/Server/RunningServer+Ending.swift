@@ -43,6 +43,7 @@ extension RunningServer {
     /// Stops accepting, then waits until the last connection has ended, at most the grace time.
     private func drain(_ listener: Listener<ServerLoop>, _ grace: Duration) async {
         service.beginDraining()
+        work?.stop()
         service.journal.ownership?.leave()
         await close(listener, loops, service.drain, grace)
     }

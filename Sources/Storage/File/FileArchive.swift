@@ -250,7 +250,7 @@ final class FileArchive: Archive {
         }
     }
 
-    private func read<Value: Sendable>(
+    func read<Value: Sendable>(
         _ answer: @escaping Answer<Value>,
         _ find: @escaping @Sendable (Database) throws -> Value
     ) {

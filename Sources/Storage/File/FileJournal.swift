@@ -114,6 +114,8 @@ package final class FileJournal: Journal {
 
     package var archive: (any Archive)? { reader }
 
+    package var work: (any WorkFinder)? { reader }
+
     package func ownedSessions() throws(JournalFailure) -> [String: Int] {
         try reader.ownedSessions()
     }

@@ -1,4 +1,4 @@
-// The file of a journal, version 4. SQLite, `application_id` 0x52637472 ("Rctr").
+// The file of a journal, version 5. SQLite, `application_id` 0x52637472 ("Rctr").
 //
 //   sessions    one row for each generation of a session: its id, reactor and generation, and
 //               the client that has created it, if it was authenticated (`owner`). Records
@@ -21,7 +21,7 @@
 //   snapshots   the state after the record `number`, as returned by `reduce`, in the form of the
 //               reactor's `state_version`. `bytes` is the approximate number of bytes of records
 //               and snapshots that the session had had by then, including this one; 0 before
-//               version 3.
+//               version 3. `listens` is 1 if the session listened to sources.
 //   answers     the replies to requests with an Idempotency-Key.
 //   running     actions whose effects had not ended at the last commit; `begun` counts how often
 //               they were begun, each time after the first by another process; `subject` is the
@@ -37,7 +37,7 @@ internal import GRDB
 
 enum JournalSchema {
     static let applicationID: Int64 = 0x5263_7472
-    static let version: Int64 = 4
+    static let version: Int64 = 5
 
     /// The column `part` of a record itself: after all notes that precede it.
     static let recordPart = Int64(UInt32.max)
@@ -141,6 +141,10 @@ enum JournalSchema {
         """
         ALTER TABLE running ADD COLUMN subject TEXT;
         ALTER TABLE sessions ADD COLUMN owner TEXT;
+        """,
+        """
+        ALTER TABLE snapshots ADD COLUMN listens INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX snapshots_listening ON snapshots(session) WHERE listens;
         """,
     ]
 }

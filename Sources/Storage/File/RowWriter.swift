@@ -121,13 +121,13 @@ struct RowWriter {
         try database.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO snapshots(session, version, number, last_action,
-                    state_version, time, state, bytes) VALUES(?, ?, ?, ?, ?, ?, ?, ?)
+                    state_version, time, state, bytes, listens) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).run(
             .integer(heads.row(of: snapshot.session)), .number(snapshot.version),
             .number(snapshot.number), .number(snapshot.lastAction),
             .integer(Int64(snapshot.stateVersion)), .integer(snapshot.time),
-            .text(snapshot.state), .integer(Int64(bytes)))
+            .text(snapshot.state), .integer(Int64(bytes)), .integer(snapshot.listens ? 1 : 0))
     }
 
     private func write(_ answer: StoredAnswer) throws {

@@ -109,7 +109,7 @@ extension Snapshot {
     ) throws -> Snapshot? {
         let rows = try database.cachedStatement(
             sql: """
-                SELECT number, version, last_action, state_version, time, state
+                SELECT number, version, last_action, state_version, time, state, listens
                 FROM snapshots WHERE session = ? AND version <= ?
                 ORDER BY version DESC, number DESC LIMIT 1
                 """)
@@ -122,7 +122,8 @@ extension Snapshot {
         self.init(
             session: key.session, generation: key.generation, number: try row.number(0),
             version: try row.number(1), lastAction: try row.number(2),
-            stateVersion: Int(row.integer(3)), state: row.bytes(5), time: row.integer(4))
+            stateVersion: Int(row.integer(3)), state: row.bytes(5), time: row.integer(4),
+            listens: row.integer(6) != 0)
     }
 }
 

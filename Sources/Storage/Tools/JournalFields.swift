@@ -57,7 +57,7 @@ struct JournalFields {
             session: key.session, generation: key.generation, number: try number("snapshot"),
             version: try number("version"), lastAction: try number("lastAction"),
             stateVersion: Int(try integer("stateVersion")), state: try json("state"),
-            time: try integer("time"))
+            time: try integer("time"), listens: has("listens"))
     }
 
     func counts() throws(Missing) -> LineCounts {

@@ -225,12 +225,12 @@ package final class JournalImport {
         try database.cachedStatement(
             sql: """
                 INSERT INTO snapshots(session, version, number, last_action, state_version, time,
-                    state) VALUES(?, ?, ?, ?, ?, ?, ?)
+                    state, listens) VALUES(?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).run(
             .integer(rows), .number(snapshot.version), .number(snapshot.number),
             .number(snapshot.lastAction), .integer(Int64(snapshot.stateVersion)),
-            .integer(snapshot.time), .text(snapshot.state))
+            .integer(snapshot.time), .text(snapshot.state), .integer(snapshot.listens ? 1 : 0))
     }
 
     private func addAnswer(_ fields: JournalFields, _ database: Database) throws {

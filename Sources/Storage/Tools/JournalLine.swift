@@ -11,7 +11,8 @@ internal import JSONCoding
 //   {"record":1,"kind":"mutation","version":1,"action":1,"time":…,"content":{…},
 //    "events":[{"name":"alertMessage","data":"Hello"}],"traceparent":"00-…"}
 //   {"record":2,"part":1,"kind":"note",…}          a note of the action log before record 2
-//   {"snapshot":1,"version":1,"lastAction":1,"stateVersion":1,"time":…,"state":{…}}
+//   {"snapshot":1,"version":1,"lastAction":1,"stateVersion":1,"time":…,"state":{…},
+//    "listens":1}                                 `listens` if it listened to sources
 //   {"answer":"<key>","digest":"<hex>","status":200,"time":…,"body":{…}}
 //   {"running":3,"action":{…},"subject":"ada","begun":2}
 //                                                  `subject` where there is one, `begun` if not 1
@@ -124,6 +125,7 @@ extension JournalLine {
         line.add("stateVersion", Int64(snapshot.stateVersion))
         line.add("time", snapshot.time)
         line.add("state", json: snapshot.state)
+        if snapshot.listens { line.add("listens", 1 as Int64) }
         return line.finished
     }
 

@@ -93,7 +93,7 @@ struct JournalWalk {
     func eachSnapshot(of life: Life, _ act: (Snapshot) throws -> Void) throws {
         let rows = try database.cachedStatement(
             sql: """
-                SELECT number, version, last_action, state_version, time, state
+                SELECT number, version, last_action, state_version, time, state, listens
                 FROM snapshots WHERE session = ? ORDER BY version, number
                 """)
         try rows.each(.integer(life.row)) { row in

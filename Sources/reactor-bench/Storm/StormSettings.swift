@@ -30,6 +30,7 @@ struct StormSettings {
         ("slow-turn", ["100ms", "1ms"]),
         ("stuck-limit", ["10s"]),
         ("session-idle", ["400ms", "100ms", "5m"]),
+        ("wake-on-demand", ["off", "on"]),
         ("heartbeat", ["200ms", "20ms", "15s"]),
         ("connection-age", ["1s", "200ms", "10m"]),
         ("stall-timeout", ["1s", "3s"]),
@@ -47,6 +48,9 @@ struct StormSettings {
         ("access-log", ["off", "on"]),
         ("auth", ["none", "jwt"]),
     ]
+
+    /// Those of the choices that are options without a value.
+    private static let flags: Set<String> = ["wake-on-demand"]
 
     /// Settings that are not chosen from this table: where the server listens, its files, and its
     /// clients: a storm has no proxy.
@@ -90,7 +94,10 @@ struct StormSettings {
         var fixed = ["--port", "0", "--journal", isFile ? "file:\(journal)" : "memory"]
         if hasTokens { fixed += ["--jwt-secret-file", secret] }
         return values.sorted { $0.key < $1.key }.reduce(fixed) { words, setting in
-            words + ["--\(setting.key)", setting.value]
+            guard Self.flags.contains(setting.key) else {
+                return words + ["--\(setting.key)", setting.value]
+            }
+            return setting.value == "on" ? words + ["--\(setting.key)"] : words
         }
     }
 

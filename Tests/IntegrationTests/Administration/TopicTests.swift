@@ -87,7 +87,8 @@ struct TopicTests {
         async throws
     {
         try await withJournal { journal in
-            let options = journal.options + ["--admin", "on"]
+            // Otherwise it is awake by the time of the post, and gets the value as every other session.
+            let options = journal.options + ["--admin", "on", "--wake-on-demand"]
             let member = "/v1/topics/member"
             let server = try await ServerProcess.start(.fixtures, options)
             _ = try await server.client().post(member, #"{"name":"ada"}"#)
@@ -103,6 +104,25 @@ struct TopicTests {
             let read = try await session.on(third).read()
             #expect(read["state"]?["user"] == ["name": "bob"])
             #expect(read["version"] == 2)
+        }
+    }
+
+    @Test func `case 95: after a restart a session gets values before anybody has asked for it`()
+        async throws
+    {
+        try await withJournal { journal in
+            let options = journal.options + ["--admin", "on", "--loops", "2"]
+            let first = try await ServerProcess.start(.fixtures, options)
+            let session = try await first.client().session("profile")
+            try await first.murder()
+            let second = try await ServerProcess.start(.fixtures, options)
+            // It is woken in the background.
+            while try await !second.client().get("/metrics").text.contains(
+                "reactor_woken_sessions_total 1\n")
+            {}
+            let answer = try await second.client().post(topic, #"{"name":"ada"}"#)
+            #expect(try answer.json == ["sessions": 1])
+            #expect(try await session.on(second).state()["user"] == ["name": "ada"])
         }
     }
 

@@ -39,7 +39,7 @@ struct CrashTests {
         try await withJournal { journal in
             let session = try await end(journal, by: "trapLater")
             for begun in 1...2 {
-                let next = try await start(journal)
+                let next = try await start(journal, "--wake-on-demand")
                 // It is received again under another number.
                 try await expectLine(
                     "effects of action \(2 + begun) of session \(session.id) of reactor trapping",
@@ -73,10 +73,39 @@ struct CrashTests {
         }
     }
 
-    private func start(_ journal: JournalFile) async throws -> ServerProcess {
+    /// Nobody asks for the session: it is woken because its effects ran.
+    @Test func `effects that end each process are begun three times without a request`()
+        async throws
+    {
+        try await withJournal { journal in
+            let session = try await end(journal, by: "trapLater")
+            for begun in 1...2 {
+                let log = try await ServerProcess.run(
+                    .fixtures, ["--port", "0"] + journal.options,
+                    environment: ["SWIFT_BACKTRACE": "enable=no"])
+                guard case .signal? = log.exit else {
+                    Issue.record("it has not ended by a signal")
+                    return
+                }
+                #expect(log.errors.contains("begun \(begun) of at most 3 times"))
+            }
+            // Then they have failed, and the server stays.
+            let server = try await start(journal)
+            let client = server.client()
+            // A page shows the failure once it is committed; the session wakes in the background.
+            var log = try await client.get("\(session.path)/log").text
+            while !log.contains("effect.failed") {
+                log = try await client.get("\(session.path)/log").text
+            }
+            #expect(log.contains("abandoned: it was begun 3 times"))
+            #expect(log.ranges(of: "effect.started").count == 3)
+        }
+    }
+
+    private func start(_ journal: JournalFile, _ options: String...) async throws -> ServerProcess {
         // A backtrace takes seconds per crash.
         try await ServerProcess.start(
-            .fixtures, journal.options, environment: ["SWIFT_BACKTRACE": "enable=no"])
+            .fixtures, journal.options + options, environment: ["SWIFT_BACKTRACE": "enable=no"])
     }
 
     /// Two harmless actions, and one that ends the process.

@@ -191,6 +191,15 @@ final class ScriptedCluster: Sendable {
         }
     }
 
+    /// A page of the sessions that act without a request and that no member owns.
+    func work(after place: Int64) -> FoundWork {
+        book.withLock { book in
+            journal.work(after: place) { saved in
+                book.owners[saved.key.session]?.owner.map { book.members[$0] == nil } ?? true
+            }
+        }
+    }
+
     private static func head(_ saved: SavedSession) -> SavedHead {
         var head = SavedHead(key: saved.key, reactor: saved.reactor)
         head.owner = saved.owner

@@ -33,6 +33,8 @@ final class ScriptedJournal: Journal {
         /// The verdicts so far.
         var verdicts: Set<ScriptedVerdict> = []
         var refusedKeys: Set<SessionKey> = []
+        /// The work of the process before.
+        var interrupted: [InterruptedWork] = []
         var losses = ScriptedLosses()
 
         init(isImmediate: Bool) { self.isImmediate = isImmediate }
@@ -71,7 +73,7 @@ final class ScriptedJournal: Journal {
     let keepsRecords: Bool
     var archive: (any Archive)? { answers ? self : nil }
     var failure: JournalFailure? { nil }
-    private let answers: Bool
+    let answers: Bool
     private let rules: ScriptedEnds.Rules
     let book: Mutex<Book>
 

@@ -52,6 +52,7 @@ final class ScriptedNode: Journal {
     var archive: (any Archive)? { self }
     var failure: JournalFailure? { nil }
     var ownership: (any Ownership)? { self }
+    var work: (any WorkFinder)? { self }
 
     // MARK: The script
 
@@ -278,6 +279,12 @@ extension ScriptedNode: Archive {
             return found.withLock { $0 }
                 ?? .failure(JournalFailure(reason: .unavailable, detail: "no answer"))
         }
+    }
+}
+
+extension ScriptedNode: WorkFinder {
+    func findWork(after place: Int64, _ answer: @escaping ArchiveAnswer<FoundWork>) {
+        send(.read, answer) { [cluster] in cluster.work(after: place) }
     }
 }
 

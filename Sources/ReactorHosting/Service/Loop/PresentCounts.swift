@@ -86,6 +86,9 @@ struct PresentCounts: Sendable {
             "deposed", "Sessions that left memory because another node owns them.",
             sessions.claims.deposed)
         text.counter(
+            "woken_sessions",
+            "Sessions that were woken because their effects or sources rested.", sessions.woken)
+        text.counter(
             "confirms", "Questions to the journal whether sessions in memory are the newest.",
             sessions.reads.confirms)
         text.counter(

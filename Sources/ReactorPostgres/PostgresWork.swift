@@ -1,0 +1,48 @@
+internal import Storage
+
+// The search for sessions that act without a request, and that no member owns.
+extension PostgresArchive: WorkFinder {
+    func findWork(after place: Int64, _ answer: @escaping Answer<FoundWork>) {
+        read(answer) { connection in
+            var parameters = Parameters()
+            parameters.add(place)
+            let rows = try connection.run(Self.work, parameters, within: Life.limit)
+            var found = FoundWork()
+            for row in 0..<rows.count where rows.bool(row, 4) {
+                found.sessions.append(
+                    WorkingSession(
+                        session: rows.text(row, 1), reactor: rows.text(row, 2),
+                        stateVersion: Int(clamping: rows.integer(row, 3))))
+            }
+            if rows.count == FoundWork.limit { found.next = rows.integer(rows.count - 1, 0) }
+            return found
+        }
+    }
+
+    /// Rows of sessions that have ended, or that have an owner, are examined as well. Only the newest
+    /// snapshot counts.
+    ///
+    /// Why scalar and lateral queries: for `EXISTS` and for a join PostgreSQL would read all members, and all
+    /// sessions.
+    static let work = """
+        SELECT w.session, coalesce(s.id, ''), coalesce(s.reactor, ''), coalesce(n.state_version, 0),
+            s.deleted IS NULL AND s.id IS NOT NULL
+                AND (SELECT true FROM nodes n WHERE n.node = s.node AND \(Membership.isMember) LIMIT 1)
+                    IS NULL
+                AND (coalesce(n.listens, false) OR
+                    (SELECT true FROM running r WHERE r.session = w.session LIMIT 1) IS NOT NULL)
+        FROM (
+            (SELECT DISTINCT session FROM running WHERE session > $1
+                ORDER BY session LIMIT \(FoundWork.limit))
+            UNION
+            (SELECT DISTINCT session FROM snapshots WHERE listens AND session > $1
+                ORDER BY session LIMIT \(FoundWork.limit))
+            ORDER BY session LIMIT \(FoundWork.limit)) w
+        LEFT JOIN LATERAL (
+            SELECT id, reactor, deleted, node FROM sessions WHERE session = w.session LIMIT 1) s ON true
+        LEFT JOIN LATERAL (
+            SELECT state_version, listens FROM snapshots WHERE session = w.session
+            ORDER BY version DESC, number DESC LIMIT 1) n ON true
+        ORDER BY w.session
+        """
+}

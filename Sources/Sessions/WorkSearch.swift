@@ -1,0 +1,108 @@
+package import Cluster
+package import Storage
+internal import Synchronization
+
+/// Wakes the sessions that act without a request, and of which no process takes care: when the server
+/// starts, and among several nodes when a member has ended.
+///
+/// Design: one search for all loops of the process, page by page. The next page is read when the sessions
+/// of the one before are awake, so memory holds one page. Each node wakes the sessions whose home it is;
+/// the claim decides, so no session is woken twice. What cannot be woken now is found by the next search.
+package final class WorkSearch: Sendable {
+    /// Wakes sessions on their loops, and calls `done` once, on any thread.
+    package typealias Wake =
+        @Sendable (_ sessions: [SessionID], _ done: @escaping @Sendable () -> Void) -> Void
+
+    private struct Book {
+        var isUnderWay = false
+        /// Whether another search follows the present one: the members have changed.
+        var isRepeated = false
+        var isStopped = false
+        var members: Members?
+    }
+
+    private let finder: any WorkFinder
+    private let ownership: (any Ownership)?
+    /// Sessions that are woken by requests alone.
+    private let skipped: Set<String>
+    /// The time between the start of the process and the first search. Default zero; ten minutes if a
+    /// reactor's code on a loop has ended the last process: sessions that end each process they are woken
+    /// in, one after the other, must not keep the server from serving requests.
+    package let firstPause: Duration
+    private let wake: Wake
+    private let book = Mutex(Book())
+
+    /// Nil if the journal has nothing to search.
+    package init?(_ journal: any Journal, wake: @escaping Wake) {
+        guard let finder = journal.work else { return nil }
+        self.finder = finder
+        ownership = journal.ownership
+        let suspects = journal.interrupted.compactMap { work -> String? in
+            if case .loop = work.trace { work.session } else { nil }
+        }
+        skipped = Set(suspects)
+        firstPause = suspects.isEmpty ? .zero : .seconds(600)
+        self.wake = wake
+    }
+
+    /// Searches everything once, after the present search if there is one.
+    package func begin() {
+        let begins = book.withLock { book in
+            guard !book.isUnderWay else {
+                book.isRepeated = true
+                return false
+            }
+            book.isUnderWay = !book.isStopped
+            return book.isUnderWay
+        }
+        if begins { read(after: 0) }
+    }
+
+    /// Searches if the members have changed: one has ended, or has come that can read other sessions.
+    package func membersChanged(_ members: Members) {
+        let isNew = book.withLock { book in
+            defer { book.members = members }
+            return book.members != members
+        }
+        if isNew, members.isHeard { begin() }
+    }
+
+    /// The process ends. Nothing more is woken.
+    package func stop() { book.withLock { $0.isStopped = true } }
+
+    private func read(after place: Int64) {
+        finder.findWork(after: place) { [self] result in
+            guard case .success(let found) = result, let ids = sessions(of: found) else {
+                return end()
+            }
+            wake(ids) { [self] in
+                if let next = found.next { read(after: next) } else { end() }
+            }
+        }
+    }
+
+    /// The sessions that this node wakes; nil: none of these, and no later ones.
+    private func sessions(of found: FoundWork) -> [SessionID]? {
+        guard !book.withLock({ $0.isStopped }) else { return nil }
+        let members = ownership?.members
+        if let members, !members.isHeard || members.own.isLeaving { return nil }
+        return found.sessions.compactMap { one in
+            guard !skipped.contains(one.session) else { return nil }
+            if let members {
+                let home = members.home(
+                    of: one.session, needing: (one.reactor, one.stateVersion))
+                guard home == members.own.node else { return nil }
+            }
+            return SessionID(one.session)
+        }
+    }
+
+    private func end() {
+        let repeats = book.withLock { book in
+            book.isUnderWay = book.isRepeated && !book.isStopped
+            book.isRepeated = false
+            return book.isUnderWay
+        }
+        if repeats { read(after: 0) }
+    }
+}

@@ -1,0 +1,38 @@
+internal import GRDB
+
+// The search for sessions that act without a request, in a journal's file.
+extension FileArchive: WorkFinder {
+    func findWork(after place: Int64, _ answer: @escaping Answer<FoundWork>) {
+        read(answer) { database in
+            var found = FoundWork()
+            var (count, last) = (0, place)
+            let rows = try database.cachedStatement(sql: Self.workQuery)
+            try rows.each(.integer(place), .integer(Int64(FoundWork.limit))) { row in
+                (count, last) = (count + 1, row.integer(0))
+                guard row.integer(4) != 0 else { return true }
+                found.sessions.append(
+                    WorkingSession(
+                        session: row.string(1), reactor: row.string(2),
+                        stateVersion: Int(row.integer(3))))
+                return true
+            }
+            if count == FoundWork.limit { found.next = last }
+            return found
+        }
+    }
+
+    /// Rows of sessions that have ended are examined as well. Only the newest snapshot counts.
+    static let workQuery = """
+        SELECT w.session, s.id, s.reactor, n.state_version, s.id IS NOT NULL AND (n.listens = 1
+            OR EXISTS (SELECT 1 FROM running r WHERE r.session = w.session))
+        FROM (
+            SELECT session FROM running WHERE session > ?1
+            UNION SELECT session FROM snapshots WHERE listens AND session > ?1
+            ORDER BY session LIMIT ?2) w
+        LEFT JOIN sessions s ON s.row = w.session
+        LEFT JOIN snapshots n ON n.session = w.session AND (n.version, n.number) = (
+            SELECT m.version, m.number FROM snapshots m WHERE m.session = w.session
+            ORDER BY m.version DESC, m.number DESC LIMIT 1)
+        ORDER BY w.session
+        """
+}
