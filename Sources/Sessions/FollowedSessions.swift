@@ -47,7 +47,8 @@ final class FollowedSessions {
     /// The same, the oldest first.
     private var waiting: Deque<Load> = []
     private var loadsUnderWay = 0
-    private var loads: UInt64 = 0
+    /// The number of loads that were sent.
+    private(set) var loads: UInt64 = 0
     private var claimsUnderWay = 0
     private var isAsking = false
     /// Sessions of which a hint has come since the last question about them. Invariant: some of ``byID``, and

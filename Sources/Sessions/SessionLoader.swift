@@ -21,8 +21,11 @@ struct SessionLoader {
             guard table.eviction.mayMakeRoom(in: table) else {
                 return look(for: id, deposing: deposed, claims)
             }
-            let asked = table.uptime
+            let (asked, loads) = (table.uptime, table.followed?.loads ?? 0)
             claims.claim(id, deposing: deposed, in: table) { claim in
+                if isOvertaken(claim, of: id, since: loads), table.operations.isLoading(id) {
+                    return read(id)
+                }
                 finish(id, claim) { claim in
                     let found = insert(id, claim, claims)
                     if case .session(let session) = found { session.persistence?.confirmed = asked }
@@ -36,6 +39,24 @@ struct SessionLoader {
                 finish(id, result) { insert(id, $0) }
             }
         }
+    }
+
+    /// Whether another node has claimed the session after this one, and this node, which follows the
+    /// session, has learned of it before the claim's answer has come.
+    ///
+    /// Why: with what was read behind the claim its subscribers would be ahead of the session.
+    ///
+    /// - Parameter loads: Those for streams that were sent when the session was claimed.
+    private func isOvertaken(
+        _ claim: Result<Claim, JournalFailure>, of id: SessionID, since loads: UInt64
+    ) -> Bool {
+        guard case .success(.owned(let saved)) = claim, let present = table.asleep(id),
+            let following = present.persistence?.following, !following.isOver
+        else { return false }
+        // It is another generation: the one that was read later is the newer one.
+        guard present.key == saved.key else { return following.firstLoad > loads }
+        return present.history.committed.position > saved.end.position
+            || (following.epoch ?? 0) > saved.epoch
     }
 
     /// Finds out who owns a session for which there is no room. Claimed, it would be given up again, and

@@ -119,6 +119,44 @@ struct FollowedStreamTests: FollowedStreams {
         #expect(names(rigs[1], early) == ["snapshot", "a"])
     }
 
+    // Without the comparison: `reset` with `trimmed`, and posts are decided on an old state.
+    @Test func `a claim that another node has overtaken is repeated`() throws {
+        let rigs = ClusterRig(3, [try .ledger()])
+        try rigs[0].create("s", .ledger())
+        rigs.settle()
+        let reader = try rigs.stream("s", at: 1)
+        let name = try #require(SessionID("s"))
+        rigs.expire(0)
+        rigs.nodes[1].setImmediate(false)
+        var found: SessionLookup?
+        rigs[1].table.wake(name) { found = $0 }
+        rigs.run()
+        rigs.nodes[1].carryOut(0)
+        #expect(rigs.cluster.owner(of: "s") == rigs.nodes[1].node)
+        // Its lease is over before the answer comes, but it is back in time to hear of the other's event.
+        rigs.expire(1)
+        rigs[2].table.wake(name) { _ in }
+        rigs.run()
+        try rigs[2].act(Post.set(1), on: try rigs[2].session("s"))
+        rigs.run()
+        rigs.cluster.join(rigs.nodes[1].member)
+        rigs[1].table.askForChanges()
+        rigs.run()
+        rigs.nodes[1].carryOut(1)
+        rigs.nodes[1].deliver(1)
+        rigs.run()
+        rigs.nodes[1].deliver(0)
+        rigs.run()
+        rigs.settle()
+        guard case .elsewhere(let owner, _)? = found else {
+            Issue.record("\(String(describing: found))")
+            return
+        }
+        #expect(owner.node == rigs.nodes[2].node)
+        rigs.look(at: 1)
+        #expect(names(rigs[1], reader) == ["snapshot", "a"])
+    }
+
     // Without the comparison of positions: the event is sent twice.
     @Test func `a read that is older than the last answer is repeated`() throws {
         let (rigs, session) = try two()
