@@ -15,6 +15,8 @@ final class Eviction {
     private var candidates: [Session] = []
     /// The place in `idle` after the session that was examined last.
     private var cursor = Eviction.start
+    /// The same of ``handOver(_:in:)``.
+    private var handoverCursor = Eviction.start
     /// The number of sessions that have left memory, asleep or ended, since the heap was trimmed.
     private var evictedCount = 0
 
@@ -75,6 +77,34 @@ final class Eviction {
             }
         }
         return true
+    }
+
+    // MARK: Leaving the cluster
+
+    /// Gives up sessions that are at rest, because the node leaves: another one continues them with the
+    /// next request. Examines up to `limit`, and continues with the next call.
+    ///
+    /// - Returns: the number of sessions that were given up.
+    func handOver(_ limit: Int, in table: SessionTable) -> Int {
+        var count = 0
+        for _ in 0..<limit {
+            let place = handoverCursor
+            guard let session = idle.next(&handoverCursor) else {
+                handoverCursor = Self.start
+                return count
+            }
+            guard session.isAtRest else { continue }
+            // It is given up with a later call, once the snapshot is committed.
+            guard session.isSaved else {
+                session.takeSnapshot()
+                continue
+            }
+            evict(session, from: table)
+            // Another session may be at its place now.
+            handoverCursor = place
+            count += 1
+        }
+        return count
     }
 
     // MARK: The limit

@@ -177,6 +177,8 @@ final class SessionClaims {
 
     func countDeposed() { counts.deposed += 1 }
 
+    func countHandedOver(_ count: Int) { counts.handedOver += UInt64(count) }
+
     // MARK: Giving up
 
     /// Gives up a session that leaves memory, unless it was never created.
@@ -238,11 +240,14 @@ package struct ClaimCounts: Sendable, Equatable {
     package var elsewhere: UInt64 = 0
     /// Sessions that this node owned and that had another owner before it gave them up.
     package var deposed: UInt64 = 0
+    /// Sessions that this node has given up because it leaves.
+    package var handedOver: UInt64 = 0
 
     package mutating func add(_ other: ClaimCounts) {
         owned += other.owned
         elsewhere += other.elsewhere
         deposed += other.deposed
+        handedOver += other.handedOver
     }
 }
 

@@ -335,6 +335,16 @@ package final class SessionTable {
     /// Calls `act` when the journal has ended everything that is submitted now, or when the process ends.
     package func afterSubmitted(_ act: @escaping () -> Void) { commits.afterSubmitted(act) }
 
+    /// Gives up some of the sessions that are at rest, because the node leaves. Called at a fixed
+    /// interval until the process ends.
+    package func handOver() {
+        guard let claims else { return }
+        claims.countHandedOver(eviction.handOver(100, in: self))
+    }
+
+    /// The number of steps of effects that run.
+    package var runningEffectCount: Int { effects.running.values.reduce(0, +) }
+
     /// The process ends: every task of every session is cancelled.
     package func stop() {
         for session in sessions.all { session.stop() }

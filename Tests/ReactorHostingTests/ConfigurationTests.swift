@@ -43,7 +43,7 @@ struct ConfigurationTests {
             "heartbeat": "10s",
             "connection-age": "11s",
             "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
-            "retry": "15s", "wake-on-demand": "on", "grace": "16s",
+            "retry": "15s", "wake-on-demand": "on", "drain-delay": "26s", "grace": "16s",
             "allow-origin": "https://o", "admin": "on",
             "log-level": "error", "log-format": "json", "access-log": "on",
             "auth": "jwt", "jwt-secret-file": "/s", "jwt-key-file": "/k", "jwt-jwks-file": "/w",
@@ -69,7 +69,7 @@ struct ConfigurationTests {
         (expected.heartbeat, expected.connectionAge) = (.seconds(10), .seconds(11))
         (expected.stallTimeout, expected.idleTimeout) = (.seconds(12), .seconds(13))
         (expected.requestTimeout, expected.retry) = (.seconds(14), .seconds(15))
-        expected.wakesOnDemand = true
+        (expected.wakesOnDemand, expected.drainDelay) = (true, .seconds(26))
         (expected.grace, expected.allowedOrigins) = (.seconds(16), ["https://o"])
         (expected.allowsPublic, expected.allowedHosts) = (true, ["a.example", "b"])
         (expected.authentication, expected.tokenSecretPath) = (.jwt, "/s")

@@ -322,7 +322,14 @@ public struct Configuration: Sendable, Equatable {
     public var wakesOnDemand: Bool = Setting.flag(
         "wake-on-demand", "effects of an ended process continue when their session is used")
 
-    /// The maximum time after SIGTERM for requests in flight and streams to end. Default 10 s.
+    /// How long a node of a cluster accepts requests after SIGTERM, while `/readyz` fails and it passes
+    /// its sessions to other nodes. Default 2 s; without other nodes there is no delay.
+    public var drainDelay: Duration = Setting.time(
+        "drain-delay", default: .seconds(2), "how long a node accepts requests after SIGTERM",
+        reloads: true)
+
+    /// The maximum time after SIGTERM, and after ``drainDelay``, for requests in flight and streams to end, and
+    /// in a cluster for effects. Default 10 s.
     public var grace: Duration = Setting.time(
         "grace", default: .seconds(10), "how long SIGTERM waits for requests in progress",
         reloads: true)

@@ -49,7 +49,8 @@ public struct ReactorServer: Sendable {
     /// flight, ends the streams, and closes the journal.
     ///
     /// It returns within ``Configuration/grace`` and 30 seconds of the cancellation, even if the
-    /// journal's disk or a reactor does not respond.
+    /// journal's disk or a reactor does not respond; in a cluster after ``Configuration/drainDelay`` in
+    /// addition.
     ///
     /// - Parameter started: Called once, when connections are accepted, with the address:
     ///   `http://127.0.0.1:8080`, with the actual port, or `unix:/path`.
@@ -131,8 +132,11 @@ public struct ReactorServer: Sendable {
         await untilCancelled()
         reloading?.cancel()
         searching?.cancel()
-        let grace = reload?.present.grace ?? configuration.grace
-        try await server.end(listeners, grace: grace, within: grace + closingTime)
+        let present = reload?.present ?? configuration
+        let delay = server.hasSuccessor ? present.drainDelay : .zero
+        try await server.end(
+            listeners, after: delay, grace: present.grace,
+            within: delay + present.grace + closingTime)
     }
 
     /// - Throws: ``ConfigurationFailure`` for an address that other machines can reach without

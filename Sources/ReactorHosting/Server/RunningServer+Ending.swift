@@ -1,23 +1,32 @@
+internal import Cluster
 internal import Sessions
 internal import Sockets
 internal import Storage
+internal import Synchronization
 
 // The orderly end of a server.
 extension RunningServer {
     /// Drains, saves and closes.
     ///
     /// - Parameters:
-    ///   - grace: The time for requests in flight and streams to end.
+    ///   - delay: The time for which requests are still accepted.
+    ///   - grace: The time after that for requests in flight, streams and, in a cluster, effects to end.
     ///   - limit: The time for the whole shutdown. After it nothing is waited for: sessions and
     ///     loops end as soon as they can, and the journal is closed when its disk responds.
     func end(
-        _ listeners: Listeners?, grace: Duration = .zero, within limit: Duration
+        _ listeners: Listeners?, after delay: Duration = .zero, grace: Duration = .zero,
+        within limit: Duration
     ) async throws(StopFailure) {
         let (outcomes, outcome) = AsyncStream<Bool>.makeStream()
         // Separate tasks: the caller's is cancelled, and a wait for a disk cannot be cancelled.
         Task {
+            beginLeaving()
+            if listeners != nil, delay > .zero { try? await Task.sleep(for: delay) }
             let start = ContinuousClock.now
-            if let listeners { await drain(listeners.main, grace) }
+            if let listeners {
+                await drain(listeners.main, grace)
+                await untilEffectsHaveEnded(by: start + grace)
+            }
             let left = grace - (ContinuousClock.now - start)
             await closeLinks(listeners?.links, within: max(left, Self.linkGrace))
             await stop()
@@ -40,11 +49,41 @@ extension RunningServer {
                 """)
     }
 
+    /// Whether another node can take this one's sessions over.
+    var hasSuccessor: Bool {
+        let members = service.journal.ownership?.members
+        return members?.others.contains { !$0.isLeaving && !$0.address.isEmpty } ?? false
+    }
+
+    /// Says that the server ends, and begins to pass sessions to other nodes.
+    private func beginLeaving() {
+        service.beginLeaving()
+        work?.stop()
+        guard let ownership = service.journal.ownership else { return }
+        ownership.leave()
+        guard hasSuccessor else { return }
+        for loop in loops { loop.enqueue { $0.beginHandover() } }
+    }
+
+    /// In a cluster effects may end before their sessions go to another node, which would begin them
+    /// again or abandon them.
+    private func untilEffectsHaveEnded(by end: ContinuousClock.Instant) async {
+        guard service.journal.ownership != nil else { return }
+        while ContinuousClock.now < end {
+            let running = Mutex(0)
+            await visitLoops { loop, done in
+                let count = loop.sessions.runningEffectCount
+                running.withLock { $0 += count }
+                done()
+            }
+            guard running.withLock({ $0 > 0 }) else { return }
+            try? await Task.sleep(for: Self.effectPause)
+        }
+    }
+
     /// Stops accepting, then waits until the last connection has ended, at most the grace time.
     private func drain(_ listener: Listener<ServerLoop>, _ grace: Duration) async {
         service.beginDraining()
-        work?.stop()
-        service.journal.ownership?.leave()
         await close(listener, loops, service.drain, grace)
     }
 
@@ -108,6 +147,8 @@ extension RunningServer {
         await operations.stop()
     }
 
+    /// The time between two looks for effects that run.
+    private static let effectPause = Duration.milliseconds(20)
     /// The time for the answers to other nodes, if clients have used up the grace time.
     private static let linkGrace = Duration.seconds(1)
     /// The time for a last response at the operations address.

@@ -38,6 +38,8 @@ struct StormSettings {
         ("request-timeout", ["1s", "300ms"]),
         ("body-rate", ["4096", "0", "1000000"]),
         ("retry", ["2s", "1ms"]),
+        // A server that is alone has no delay.
+        ("drain-delay", ["2s", "1ms"]),
         ("grace", ["500ms", "2s"]),
         ("allow-origin", ["*", "https://storm.example"]),
         ("allow-host", ["storm.example"]),

@@ -1,5 +1,6 @@
 import Foundation
 import PostgresRig
+import Synchronization
 import Testing
 
 @Suite("Nodes with different programs", .timeLimit(.minutes(15)))
@@ -81,6 +82,172 @@ struct RollingTests: ProcessCluster {
         #expect(try await stream.rest().isEmpty)
         let page = try await client.get("/v1/sessions")
         #expect(!page.text.contains("quarantined"))
+    }
+
+    /// Clients that post one after the other, to any node that is there.
+    private final class Load: Sendable {
+        private struct Book {
+            var clients: [Client] = []
+            var isOver = false
+            var surprises: [String] = []
+        }
+
+        private let book = Mutex(Book())
+
+        func add(_ server: ServerProcess) {
+            book.withLock { $0.clients.append(server.client()) }
+        }
+
+        func remove(_ server: ServerProcess) {
+            book.withLock { book in book.clients.removeAll { $0.base == server.address } }
+        }
+
+        func end() { book.withLock { $0.isOver = true } }
+
+        /// Answers that no client could repeat its request after.
+        var surprises: [String] { book.withLock { $0.surprises } }
+
+        /// Posts until the end.
+        ///
+        /// - Returns: the marks that were acknowledged.
+        func run(_ session: SessionHandle) async throws -> [String] {
+            var marks: [String] = []
+            while !book.withLock({ $0.isOver }) {
+                let mark = "\(session.id)-\(marks.count)"
+                guard try await post(mark, session, Int.random(in: 0..<8)) else { return marks }
+                marks.append(mark)
+            }
+            return marks
+        }
+
+        /// Sends a mark to one node after the other, with one key, until it is acknowledged.
+        private func post(
+            _ mark: String, _ session: SessionHandle, _ first: Int
+        ) async throws -> Bool {
+            var request = Request.json(
+                "POST", "\(session.path)/actions", #"{"type":"mark","text":"\#(mark)"}"#)
+            request.fields.append(("Idempotency-Key", mark))
+            for turn in first... {
+                let client = book.withLock { $0.clients[turn % $0.clients.count] }
+                do {
+                    let response = try await client.send(request)
+                    if response.status == 200 { return true }
+                    let code = try response.json["code"]?.string ?? ""
+                    guard Self.repeatable.contains(code) else {
+                        book.withLock { $0.surprises.append(response.text) }
+                        return false
+                    }
+                } catch is CurlFailure {
+                    // The node has ended.
+                    continue
+                }
+            }
+            return false
+        }
+
+        /// Nothing was applied, or the key finds out.
+        private static let repeatable: Set<String> = [
+            "owner_unreachable", "moved", "draining", "outcome_unknown", "request_running",
+        ]
+    }
+
+    /// Restarts every node under load, one after the other.
+    ///
+    /// - Parameter versions: The programs of the nodes that replace those of before, in turn.
+    private func roll(_ versions: [Int], from first: Int, _ nodes: NodeProcesses) async throws {
+        var servers = [try await program(first, nodes), try await program(first, nodes)]
+        let load = Load()
+        for server in servers { load.add(server) }
+        var sessions: [SessionHandle] = []
+        for _ in 0..<6 { sessions.append(try await servers[0].client().session("versioned")) }
+        var marks: [String: [String]] = [:]
+        try await withThrowingTaskGroup(of: (String, [String]).self) { group in
+            for session in sessions {
+                group.addTask { (session.id, try await load.run(session)) }
+            }
+            for version in versions {
+                let next = try await program(version, nodes)
+                load.add(next)
+                let last = servers.removeFirst()
+                servers.append(next)
+                last.signal(SIGTERM)
+                #expect(try await last.exit() == .code(0))
+                load.remove(last)
+            }
+            load.end()
+            for try await (id, acknowledged) in group { marks[id] = acknowledged }
+        }
+        #expect(load.surprises == [])
+        for session in sessions {
+            for server in servers {
+                let state = try await session.on(server).state()
+                #expect(state["marks"]?.array?.compactMap(\.string) == marks[session.id])
+            }
+            #expect(marks[session.id]?.isEmpty == false)
+        }
+        for server in servers { try await server.murder() }
+    }
+
+    @Test func `three restarts under load fail no request and lose no action`() async throws {
+        try await withNodes { try await roll([1, 1, 1], from: 1, $0) }
+    }
+
+    @Test func `a deployment of a newer program under load fails no request`() async throws {
+        try await withNodes { try await roll([2, 2, 3], from: 1, $0) }
+    }
+
+    @Test func `a node says that it ends before it refuses connections`() async throws {
+        try await withNodes { nodes in
+            let stays = try await program(1, nodes)
+            let leaves = try await nodes.start(
+                .fixtures, ["--drain-delay", "1h", "--grace", "1s"],
+                environment: ["FIXTURE_VERSION": "1"])
+            let made = try await leaves.client().post("/v1/sessions", #"{"reactor":"versioned"}"#)
+            let session = SessionHandle(
+                client: leaves.client(), id: try #require(try made.json["id"]?.string),
+                created: try #require(try made.json["position"]?.string))
+            #expect(try await session.post(mark("a")).version == 1)
+            leaves.signal(SIGTERM)
+            while try await leaves.client().get("/readyz").status == 200 {}
+            // It is given up, and the other node serves what comes here.
+            while try await !leaves.client().get("/metrics").text.contains(
+                "reactor_handed_over_total 1\n")
+            {}
+            #expect(try await nodes.accept(mark("b"), session, key: "b") == 2)
+            let metrics = try await stays.client().get("/metrics").text
+            #expect(metrics.contains("reactor_owned_sessions 1\n"))
+            #expect(try await leaves.client().get("/livez").status == 200)
+            try await leaves.murder()
+            #expect(try await session.on(stays).post(mark("c")).version == 3)
+            try await stays.murder()
+        }
+    }
+
+    @Test func `effects and sources of a node that was killed continue without a request`()
+        async throws
+    {
+        try await withNodes { nodes in
+            let dies = try await nodes.start(
+                .fixtures, environment: ["FIXTURE_VERSION": "1", "FIXTURE_HOLDS": "1"])
+            let session = try await dies.client().session("versioned")
+            _ = try await dies.client().session("feed")
+            let idle = try await dies.client().session("versioned")
+            #expect(try await idle.post(mark("a")).version == 1)
+            let receipt = try await session.post(#"{"type":"work","text":"done"}"#)
+            #expect(receipt.version == 0)
+            let stays = try await program(1, nodes)
+            try await dies.murder()
+            while try await !stays.client().get("/metrics").text.contains(
+                "reactor_woken_sessions_total 2\n")
+            {}
+            // A read claims nothing, and wakes nobody.
+            while try await session.on(stays).read()["version"]?.integer != 1 {}
+            let state = try await session.on(stays).state()
+            #expect(state["marks"]?.array?.compactMap(\.string) == ["done"])
+            let metrics = try await stays.client().get("/metrics").text
+            #expect(metrics.contains("reactor_owned_sessions 2\n"))
+            try await stays.murder()
+        }
     }
 
     @Test func `a reactor that one node hosts is created and served at any node`() async throws {

@@ -41,7 +41,9 @@ struct NodeTests {
             _ act: (LocalServer) async throws -> Void
         ) async throws {
             try await LocalServer.with(
-                journal, hosting: hosted, authenticator: authenticator, { _ in }, act)
+                journal, hosting: hosted, authenticator: authenticator,
+                // Some of its effects end with their process alone.
+                { $0.grace = .seconds(1) }, act)
         }
 
         /// A node that is paused, or cut off: its last beat was long ago.

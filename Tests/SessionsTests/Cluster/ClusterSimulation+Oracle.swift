@@ -1,5 +1,6 @@
-import Sessions
 import Storage
+
+@testable import Sessions
 
 // The oracle of ``ClusterSimulation``.
 extension ClusterSimulation {
@@ -106,6 +107,8 @@ extension ClusterSimulation {
             let counts = process.rig.table.counts
             tally.deposed += Int(counts.claims.deposed)
             tally.elsewhere += Int(counts.claims.elsewhere)
+            tally.handedOver += Int(counts.claims.handedOver)
+            tally.woken += Int(counts.woken)
         }
     }
 }

@@ -55,6 +55,8 @@ struct ClusterSimulationTests {
         #expect(met.elsewhere > 50)
         #expect(met.heard > 2_000)
         #expect(met.followed > 200)
+        #expect(met.handedOver > 10)
+        #expect(met.woken > 10)
         #expect(met.hinted > 200)
         #expect(met.received > 10)
         #expect(met.calls.isSuperset(of: [.load, .records, .snapshot, .stateVersion]))

@@ -26,7 +26,7 @@ final class ScriptedCluster: Sendable {
     let journal: ScriptedJournal
     private let fault: ScriptedFault?
     /// Without it the parts of deposed owners are let in if they continue the records.
-    private let hasFence: Bool
+    let hasFence: Bool
     private let book = Mutex(Book())
 
     init(fault: ScriptedFault? = nil, hasFence: Bool = true) {

@@ -8,7 +8,7 @@ enum Readiness: ServiceEndpoint {
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         let service = connection.loop.service
-        guard !service.isDraining else { throw .draining }
+        guard !service.isLeaving, !service.isDraining else { throw .draining }
         if let stuck = service.watch.occupied(for: service.watch.limit).first {
             throw .stuck(stuck, service.watch.limit)
         }

@@ -86,6 +86,9 @@ struct PresentCounts: Sendable {
             "deposed", "Sessions that left memory because another node owns them.",
             sessions.claims.deposed)
         text.counter(
+            "handed_over", "Sessions that were given up because this node leaves.",
+            sessions.claims.handedOver)
+        text.counter(
             "woken_sessions",
             "Sessions that were woken because their effects or sources rested.", sessions.woken)
         text.counter(

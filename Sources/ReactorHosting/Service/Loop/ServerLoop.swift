@@ -114,11 +114,13 @@ final class ServerLoop: LoopHandler {
     private static let tick: UInt64 = 0
     private static let eviction: UInt64 = 1
     private static let quarter: UInt64 = 3
+    private static let handover: UInt64 = 5
 
     /// Evicts some idle sessions, or trims the heap.
     func timerReached(_ token: UInt64) {
         if token == HeapTrimmer.timer { return resources.heap.timerReached() }
         if token == LinkTimer.token { return linkTimerReached() }
+        if token == Self.handover { return beginHandover() }
         if token == Self.quarter {
             sessions.answerLateReads()
             sessions.askForChanges()
@@ -147,6 +149,13 @@ final class ServerLoop: LoopHandler {
         let quarter: Int64 = 250_000_000
         let rest = quarter - resources.now.nanoseconds % quarter
         resources.table.setTimer(token: Self.quarter, at: resources.now + .nanoseconds(rest))
+    }
+
+    /// Gives up some of the sessions that are at rest, and more of them later, because the node leaves.
+    func beginHandover() {
+        sessions.handOver()
+        resources.table.setTimer(
+            token: Self.handover, at: resources.now + .milliseconds(20))
     }
 
     private func setTick() {

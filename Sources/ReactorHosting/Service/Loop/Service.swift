@@ -37,6 +37,8 @@ final class Service: Sendable {
     var journalName: String { journal.name }
     /// Invariant: changes only from false to true.
     private let draining = Atomic<Bool>(false)
+    /// The same.
+    private let leaving = Atomic<Bool>(false)
     /// The drain of the session loops.
     let drain: Drain
     /// The drain of the loop of the operations address, which is the last.
@@ -122,6 +124,14 @@ final class Service: Sendable {
 
     /// Whether the server accepts no new work and completes its current work.
     var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+    /// Whether the server is about to drain: balancers should send requests elsewhere. It accepts
+    /// those that come.
+    var isLeaving: Bool { leaving.load(ordering: .relaxed) }
+
+    func beginLeaving() {
+        leaving.store(true, ordering: .relaxed)
+    }
 
     func beginDraining() {
         draining.store(true, ordering: .relaxed)
