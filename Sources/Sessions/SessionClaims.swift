@@ -31,8 +31,10 @@ final class SessionClaims {
 
     init(_ ownership: any Ownership) { self.ownership = ownership }
 
+    var members: Members { ownership.members }
+
     /// Whether this node may own sessions.
-    var isHeard: Bool { ownership.members.isHeard }
+    var isHeard: Bool { members.isHeard }
 
     /// The node, as others reach it. A node that the last beat did not show has no address.
     func member(_ node: Node) -> Member {
@@ -84,11 +86,6 @@ final class SessionClaims {
     }
 
     // MARK: Reading
-
-    /// Whether another member hosts the reactor.
-    func isHostedElsewhere(_ reactor: String) -> Bool {
-        ownership.members.others.contains { $0.reactors[reactor] != nil }
-    }
 
     /// Where a session is read that this node cannot rebuild: at a member that can, if there is one. Nil
     /// if this node can.

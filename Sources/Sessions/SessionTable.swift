@@ -137,12 +137,15 @@ package final class SessionTable {
 
     /// Why today's code cannot rebuild the session, if that is known.
     package func fault(of line: SavedLine) -> RecoveryFault? {
-        if let claims, absent.registration(line.reactor) == nil,
-            claims.isHostedElsewhere(line.reactor)
-        {
-            return nil
+        guard absent.registration(line.reactor) == nil, isHostedElsewhere(line.reactor) else {
+            return absent.fault(of: line)
         }
-        return absent.fault(of: line)
+        return nil
+    }
+
+    /// Whether another node of the cluster hosts the reactor.
+    package func isHostedElsewhere(_ reactor: String) -> Bool {
+        claims?.members.isHostedElsewhere(reactor) ?? false
     }
 
     // MARK: Pages

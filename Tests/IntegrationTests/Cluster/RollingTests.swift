@@ -253,7 +253,8 @@ struct RollingTests: ProcessCluster {
     @Test func `a reactor that one node hosts is created and served at any node`() async throws {
         try await withNodes { nodes in
             let plain = try await nodes.start(.server)
-            let host = try await program(1, nodes)
+            let host = try await nodes.start(
+                .fixtures, ["--drain-delay", "1h"], environment: ["FIXTURE_VERSION": "1"])
             // The other node is known with the next beat.
             let path = "/v1/sessions/there"
             var made = try await plain.client().put(path, #"{"reactor":"versioned"}"#)
@@ -275,6 +276,15 @@ struct RollingTests: ProcessCluster {
             #expect(try code(unknown) == "unknown_reactor")
             let page = try await plain.client().get("/v1/sessions")
             #expect(page.text.contains("\"there\"") && !page.text.contains("quarantined"))
+            // Nothing is created at a node that is about to end, but it still hosts the reactor.
+            host.signal(SIGTERM)
+            var (late, count) = (made, 0)
+            repeat {
+                count += 1
+                late = try await plain.client().put(
+                    "/v1/sessions/late-\(count)", #"{"reactor":"versioned"}"#)
+            } while late.status == 201
+            try expectProblem(late, 503, "reactor_elsewhere", detail: "versioned")
             // A session that no node can read is deleted all the same.
             try await host.murder()
             var deleted = try await plain.client().delete(path).status

@@ -12,8 +12,9 @@ enum CreateSession: ServiceEndpoint {
         let wanted = try request.sessionToCreate()
         let origin = wanted.from
         guard let registration = loop.service.registration(named: wanted.reactor) else {
-            let isElsewhere = loop.links?.way.isHosted(wanted.reactor) ?? false
-            throw isElsewhere ? .hostedElsewhere(wanted.reactor) : .unknownReactor(wanted.reactor)
+            throw loop.sessions.isHostedElsewhere(wanted.reactor)
+                ? .hostedElsewhere(wanted.reactor, mayBeNamed: true)
+                : .unknownReactor(wanted.reactor)
         }
         // A fork shows the whole state of its origin.
         if origin != nil, let grants = request.access?.grants,

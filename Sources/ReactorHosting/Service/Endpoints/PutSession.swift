@@ -28,7 +28,9 @@ enum PutSession: SessionEndpoint {
             if case .nothing = target.found, sendOn(request, wanted, for: target, on: connection) {
                 return nil
             }
-            throw .unknownReactor(wanted.reactor)
+            // The members that host it are about to end, or are not known there yet.
+            throw loop.sessions.isHostedElsewhere(wanted.reactor)
+                ? .hostedElsewhere(wanted.reactor) : .unknownReactor(wanted.reactor)
         }
         if case .nothing = target.found {
             guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }

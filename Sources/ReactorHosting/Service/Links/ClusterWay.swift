@@ -50,11 +50,6 @@ final class ClusterWay {
         return home.flatMap { $0 == node ? nil : members[$0] }
     }
 
-    /// Whether another member hosts the reactor.
-    func isHosted(_ reactor: String) -> Bool {
-        ownership.members.others.contains { !$0.isLeaving && $0.reactors[reactor] != nil }
-    }
-
     func remember(_ owner: Node, of session: SessionID) {
         guard routes[session] != owner else { return }
         routes.remember(owner, of: session)

@@ -128,11 +128,13 @@ extension Problem {
     }
 
     /// This node does not host the reactor, and another one does.
-    static func hostedElsewhere(_ reactor: String) -> Problem {
+    ///
+    /// - Parameter mayBeNamed: Whether the session has no id yet: with one it may be created elsewhere.
+    static func hostedElsewhere(_ reactor: String, mayBeNamed: Bool = false) -> Problem {
         Problem(
             503, "reactor_elsewhere",
             "nothing was created: this node does not host the reactor \(reactor), and another one does; "
-                + "send the request again, or name the session with PUT",
+                + "send the request again" + (mayBeNamed ? ", or name the session with PUT" : ""),
             fields: [("Retry-After", "1")])
     }
 
