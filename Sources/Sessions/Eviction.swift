@@ -1,5 +1,7 @@
-/// Removes sessions from memory: those that were not used for some ticks, and the least recently used
-/// ones when as many are awake as may be.
+internal import Cluster
+
+/// Removes sessions from memory: those that were not used for some ticks, the least recently used ones when
+/// as many are awake as may be, and those that another node is to continue.
 ///
 /// Design: each request that loads a session within the last sixteenth of the limit examines some of
 /// the sessions, the least recently used first, and saves those that are at rest. So there usually is
@@ -17,6 +19,8 @@ final class Eviction {
     private var cursor = Eviction.start
     /// The same of ``handOver(_:in:)``.
     private var handoverCursor = Eviction.start
+    /// The same of ``sendHome(_:in:)``.
+    private var homeCursor = Eviction.start
     /// The number of sessions that have left memory, asleep or ended, since the heap was trimmed.
     private var evictedCount = 0
 
@@ -26,19 +30,25 @@ final class Eviction {
     /// The number of sessions that have to leave memory before the heap is trimmed.
     private static let trimThreshold = 10_000
     private static let start = IdleSessions.Place(tick: 0, index: 0)
+    /// The time for which a session has to be unused before it goes to its home, in milliseconds: one that
+    /// is in use stays where it is.
+    static let homeRest: Int64 = 5_000
 
     // MARK: Uses
 
     /// Adds a session that has come into memory.
     func add(_ session: Session) {
         session.persistence?.lastUse = ticks
+        session.persistence?.isUsed = true
         idle.put(session, at: ticks)
     }
 
     /// Records that a session is used: it stays awake for some more ticks. Called for every request;
     /// the first one in a tick costs a move within `idle`.
     func recordUse(of session: Session) {
-        guard let persistence = session.persistence, persistence.lastUse != ticks else { return }
+        guard let persistence = session.persistence else { return }
+        persistence.isUsed = true
+        guard persistence.lastUse != ticks else { return }
         persistence.lastUse = ticks
         idle.put(session, at: ticks)
     }
@@ -79,29 +89,60 @@ final class Eviction {
         return true
     }
 
-    // MARK: Leaving the cluster
+    // MARK: Other nodes
 
     /// Gives up sessions that are at rest, because the node leaves: another one continues them with the
     /// next request. Examines up to `limit`, and continues with the next call.
     ///
     /// - Returns: the number of sessions that were given up.
     func handOver(_ limit: Int, in table: SessionTable) -> Int {
+        giveUp(limit, from: &handoverCursor, in: table) { _ in true }
+    }
+
+    /// The same of sessions whose home is another member, and that were not used for some time: that one
+    /// continues them.
+    func sendHome(_ limit: Int, in table: SessionTable, _ claims: SessionClaims) -> Int {
+        let (members, now) = (claims.members, table.uptime)
+        guard members.isHeard, !members.isAlone else { return 0 }
+        return giveUp(limit, from: &homeCursor, in: table) { session in
+            guard let persistence = session.persistence,
+                claims.home(of: session, members) != nil
+            else { return false }
+            guard !persistence.isUsed else {
+                persistence.isUsed = false
+                persistence.unusedSince = now
+                return false
+            }
+            return now - persistence.unusedSince >= Self.homeRest
+        } act: {
+            claims.sendHome($0, members)
+        }
+    }
+
+    /// - Parameter act: Called for each session that is given up, before that.
+    private func giveUp(
+        _ limit: Int, from cursor: inout IdleSessions.Place, in table: SessionTable,
+        if mayLeave: (Session) -> Bool, act: (Session) -> Void = { _ in }
+    ) -> Int {
         var count = 0
         for _ in 0..<limit {
-            let place = handoverCursor
-            guard let session = idle.next(&handoverCursor) else {
-                handoverCursor = Self.start
+            let place = cursor
+            guard let session = idle.next(&cursor) else {
+                cursor = Self.start
                 return count
             }
-            guard session.isAtRest else { continue }
+            guard session.isAtRest, mayLeave(session) else { continue }
             // It is given up with a later call, once the snapshot is committed.
             guard session.isSaved else {
                 session.takeSnapshot()
+                // If the state cannot be encoded, it is not tried all the time.
+                session.persistence?.unusedSince = table.uptime
                 continue
             }
+            act(session)
             evict(session, from: table)
             // Another session may be at its place now.
-            handoverCursor = place
+            cursor = place
             count += 1
         }
         return count

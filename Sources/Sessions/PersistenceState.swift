@@ -37,6 +37,10 @@ final class PersistenceState {
     var following: Following?
     /// The table's tick when the session was last used.
     var lastUse: UInt64 = 0
+    /// Whether the session was used since ``Eviction`` last looked whether it may go to its home.
+    var isUsed = true
+    /// When it was found unused, by ``LoopServices/uptime``. Only if ``isUsed`` is false.
+    var unusedSince: Int64 = 0
     /// The place in the table's ``IdleSessions``; nil while the session is asleep.
     var idlePosition: IdleSessions.Place?
 

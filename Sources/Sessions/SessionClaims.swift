@@ -22,6 +22,9 @@ final class SessionClaims {
     /// Claims that wait until their session is given up. A session has one at a time: that of its
     /// ``PendingOperations/Operation``.
     private var waiting: [String: () -> Void] = [:]
+    /// Sessions that were given up for their home, with that member. The next claim of each is referred to
+    /// it: another node has sent a request here because this node was the owner.
+    private var homes = Routes<SessionID>()
     private(set) var counts = ClaimCounts()
 
     /// The most sessions that wait to be given up. The others stay with this node until it is asked for
@@ -66,6 +69,11 @@ final class SessionClaims {
         }
         failed[id.text] = nil
         let (hop, bound) = (table.services.hop, LoopBound(act))
+        if let home = takeHome(of: id), deposed == nil, !isDeletion {
+            counts.elsewhere += 1
+            _ = hop { table in bound.open(on: table)(.success(.elsewhere(home, nil))) }
+            return
+        }
         guard isHeard else {
             _ = hop { table in bound.open(on: table)(.failure(.notHeard)) }
             return
@@ -176,6 +184,33 @@ final class SessionClaims {
 
     func countHandedOver(_ count: Int) { counts.handedOver += UInt64(count) }
 
+    // MARK: Homes
+
+    /// The member that is to continue the session when it is at rest: its home, which can read it. Nil if that
+    /// is this node, or none, or if parts of the session may need it here.
+    func home(of session: Session, _ members: Members) -> Node? {
+        let registration = session.registration
+        guard !registration.mayHaveParts else { return nil }
+        let home = members.home(
+            of: session.id.text, needing: (registration.name, registration.stateVersion))
+        return home == members.own.node ? nil : home
+    }
+
+    /// Remembers that a session goes to its home, and counts it.
+    func sendHome(_ session: Session, _ members: Members) {
+        guard let home = home(of: session, members) else { return }
+        homes.remember(home, of: session.id)
+        counts.sentHome += 1
+    }
+
+    /// The home for which a session was given up. Once: two nodes with different views of the members would
+    /// refer a session to each other.
+    private func takeHome(of id: SessionID) -> Node? {
+        guard let home = homes[id] else { return nil }
+        homes.forget(id)
+        return members[home].flatMap { $0.isLeaving ? nil : home }
+    }
+
     // MARK: Giving up
 
     /// Gives up a session that leaves memory, unless it was never created.
@@ -226,6 +261,7 @@ final class SessionClaims {
 
     func removeAll() {
         (released, leaving, failed, waiting) = ([], [], [:], [:])
+        homes = Routes()
     }
 }
 
@@ -239,12 +275,15 @@ package struct ClaimCounts: Sendable, Equatable {
     package var deposed: UInt64 = 0
     /// Sessions that this node has given up because it leaves.
     package var handedOver: UInt64 = 0
+    /// Sessions that this node has given up because another one is their home.
+    package var sentHome: UInt64 = 0
 
     package mutating func add(_ other: ClaimCounts) {
         owned += other.owned
         elsewhere += other.elsewhere
         deposed += other.deposed
         handedOver += other.handedOver
+        sentHome += other.sentHome
     }
 }
 

@@ -345,6 +345,13 @@ package final class SessionTable {
         claims.countHandedOver(eviction.handOver(100, in: self))
     }
 
+    /// Gives up some of the sessions that are at rest, and whose home is another member. Called four times
+    /// a second if ``hasOwners``.
+    package func sendHome() {
+        guard let claims else { return }
+        _ = eviction.sendHome(100, in: self, claims)
+    }
+
     /// The number of steps of effects that run.
     package var runningEffectCount: Int { effects.running.values.reduce(0, +) }
 

@@ -73,7 +73,7 @@ package enum Claim: Sendable, Equatable {
     /// This node owns the session. ``SavedSession/epoch`` is the epoch of its ownership.
     case owned(SavedSession)
     /// Another member owns it. The traits are nil if the session was not looked for, because this node is
-    /// about to end.
+    /// about to end, or has given the session up for that member.
     case elsewhere(Node, SessionTraits?)
     /// No member can read it: none hosts its reactor, or only with an older version of its state than
     /// the newest snapshot has. Nobody owns it.

@@ -49,4 +49,30 @@ struct LeavingTests: ProcessCluster {
             try await stays.murder()
         }
     }
+
+    @Test func `a node that joins gets its share of the sessions that are at rest`() async throws {
+        try await withNodes { nodes in
+            let first = try await start(nodes)
+            var sessions: [SessionHandle] = []
+            for number in 0..<24 {
+                let session = try await first.client().session("versioned")
+                #expect(try await session.post(mark("\(number)")).version == 1)
+                sessions.append(session)
+            }
+            let second = try await start(nodes)
+            // None stays for ever whose home is the second node.
+            while try await first.client().get("/metrics").text.contains(
+                "reactor_sent_home_total 0\n")
+            {}
+            for (number, session) in sessions.enumerated() {
+                let node = session.on(number.isMultiple(of: 2) ? first : second)
+                #expect(try await nodes.accept(mark("x"), node, key: "x") == 2)
+                let state = try await node.state()
+                #expect(state["marks"]?.array?.compactMap(\.string) == ["\(number)", "x"])
+            }
+            let metrics = try await second.client().get("/metrics").text
+            #expect(!metrics.contains("reactor_owned_sessions 0\n"))
+            for server in [first, second] { try await server.murder() }
+        }
+    }
 }

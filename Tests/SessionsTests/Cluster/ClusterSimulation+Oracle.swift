@@ -109,6 +109,7 @@ extension ClusterSimulation {
             tally.elsewhere += Int(counts.claims.elsewhere)
             tally.handedOver += Int(counts.claims.handedOver)
             tally.woken += Int(counts.woken)
+            tally.sentHome += Int(counts.claims.sentHome)
         }
     }
 }

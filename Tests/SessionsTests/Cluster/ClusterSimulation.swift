@@ -23,6 +23,7 @@ final class ClusterSimulation {
         var followed = 0
         var handedOver = 0
         var woken = 0
+        var sentHome = 0
         /// Hints that were delivered, and those with records that were shown without a question.
         var hinted = 0
         var received = 0
@@ -137,7 +138,8 @@ final class ClusterSimulation {
         lastNode += 1
         let process = Process(
             ScriptedNode(
-                lastNode, of: cluster, isImmediate: false), registration)
+                lastNode, of: cluster, isImmediate: false,
+                reactors: [registration.name: registration.stateVersion]), registration)
         process.node.beat()
         process.rig.clock.uptime = time
         links.add(process.node.node, process.rig.table)
@@ -151,7 +153,7 @@ final class ClusterSimulation {
     private func act() {
         step += 1
         let process = processes[number(0..<processes.count)]
-        switch number(0..<70) {
+        switch number(0..<72) {
         case 0..<9: post(at: process)
         case 9..<14: read(at: process)
         case 14..<24: run(process)
@@ -169,7 +171,8 @@ final class ClusterSimulation {
         case 48..<55: follow(at: process)
         case 55..<58: handOver(process)
         case 58: wake(at: process)
-        case 59..<69: post(someLetters: number(1..<4))
+        case 59..<61: sendHome(from: process)
+        case 61..<71: post(someLetters: number(1..<4))
         default: if number(0..<4) == 0 { kill(process) }
         }
     }
@@ -183,10 +186,22 @@ final class ClusterSimulation {
         }
     }
 
+    /// Sessions are not used for five seconds, and go to their homes.
+    private func sendHome(from process: Process) {
+        guard !process.isPaused else { return }
+        process.rig.table.sendHome()
+        if number(0..<2) == 0 { post(at: process) }
+        advance(by: Eviction.homeRest)
+        for _ in 0..<2 {
+            process.rig.table.sendHome()
+            if number(0..<2) == 0 { settle(process) } else { run(process) }
+        }
+    }
+
     /// A search has found the sessions.
     private func wake(at process: Process) {
         guard !process.isPaused else { return }
-        process.rig.table.wakeWorking(Self.sessions.compactMap(SessionID.init)) {}
+        process.rig.table.wakeWorking(sessions.compactMap(SessionID.init)) {}
         run(process)
     }
 

@@ -57,6 +57,7 @@ struct ClusterSimulationTests {
         #expect(met.followed > 200)
         #expect(met.handedOver > 10)
         #expect(met.woken > 10)
+        #expect(met.sentHome > 10)
         #expect(met.hinted > 200)
         #expect(met.received > 10)
         #expect(met.calls.isSuperset(of: [.load, .records, .snapshot, .stateVersion]))

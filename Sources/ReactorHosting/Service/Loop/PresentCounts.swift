@@ -89,6 +89,9 @@ struct PresentCounts: Sendable {
             "handed_over", "Sessions that were given up because this node leaves.",
             sessions.claims.handedOver)
         text.counter(
+            "sent_home", "Sessions that were given up because another node is their home.",
+            sessions.claims.sentHome)
+        text.counter(
             "woken_sessions",
             "Sessions that were woken because their effects or sources rested.", sessions.woken)
         text.counter(

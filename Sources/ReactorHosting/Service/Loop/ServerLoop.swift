@@ -124,6 +124,7 @@ final class ServerLoop: LoopHandler {
         if token == Self.quarter {
             sessions.answerLateReads()
             sessions.askForChanges()
+            sessions.sendHome()
             return setQuarter()
         }
         let areMore: Bool
