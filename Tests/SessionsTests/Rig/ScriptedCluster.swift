@@ -113,6 +113,14 @@ final class ScriptedCluster: Sendable {
         }
     }
 
+    /// A batch has failed as a whole: what the node has decided upon it is not let in either.
+    func lose(_ batch: Batch, by node: Node) {
+        book.withLock { book in
+            let all = Dictionary(uniqueKeysWithValues: batch.keys.map { ($0, Refusal.absent) })
+            _ = journal.write(batch, without: all, &book.lost[node, default: []])
+        }
+    }
+
     func claim(
         _ session: String, by member: Member, deposing deposed: Node?, isDeletion: Bool = false
     ) -> Claim {

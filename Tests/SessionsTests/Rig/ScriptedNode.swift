@@ -131,6 +131,7 @@ final class ScriptedNode: Journal {
 
     private func send<Value: Sendable>(
         _ kind: Kind, _ answer: @escaping @Sendable (Result<Value>) -> Void,
+        failing fail: @escaping @Sendable () -> Void = {},
         _ act: @escaping @Sendable () -> Value
     ) {
         let isImmediate = book.withLock { book in
@@ -138,6 +139,7 @@ final class ScriptedNode: Journal {
             guard !book.isImmediate else { return true }
             book.statements.append(
                 Statement(kind: kind) { failure in
+                    if failure != nil { fail() }
                     let result: Result<Value> = failure.map { .failure($0) } ?? .success(act())
                     return { answer(result) }
                 })
@@ -160,7 +162,7 @@ final class ScriptedNode: Journal {
                 case .success(let verdict): ended(verdict)
                 case .failure(let failure): ended(.failed(failure))
                 }
-            }
+            }, failing: { [cluster, node] in cluster.lose(batch, by: node) }
         ) { [cluster, node] in cluster.commit(batch, by: node) }
         return .pending
     }
