@@ -51,10 +51,15 @@ struct SessionLoader {
         _ claim: Result<Claim, JournalFailure>, of id: SessionID, since loads: UInt64
     ) -> Bool {
         guard case .success(.owned(let saved)) = claim, let present = table.asleep(id),
-            let following = present.persistence?.following, !following.isOver
+            // After lost history nothing that this node has of the session counts.
+            !present.isVoid, let following = present.persistence?.following, !following.isOver
         else { return false }
         // It is another generation: the one that was read later is the newer one.
-        guard present.key == saved.key else { return following.firstLoad > loads }
+        guard present.key == saved.key else {
+            // One that is not sent yet has told nothing.
+            return following.firstLoad > loads
+                && following.firstLoad <= table.followed?.loads ?? 0
+        }
         return present.history.committed.position > saved.end.position
             || (following.epoch ?? 0) > saved.epoch
     }
