@@ -15,6 +15,8 @@ final class OutgoingConnection {
     var waiting: [ForwardedRequest] = []
     var underWay: [UInt32: ForwardedRequest] = [:]
     var followed = FollowedStreams()
+    /// Whether the other node knows what this one accepts.
+    var isIntroduced = false
 
     init(to far: OutgoingLinks.FarEnd, _ number: UInt64, _ machine: OutgoingLink, at now: Int64) {
         self.far = far

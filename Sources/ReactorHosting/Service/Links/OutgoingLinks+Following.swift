@@ -30,7 +30,12 @@ extension OutgoingLinks {
     }
 
     func sendFollows(on link: OutgoingConnection) {
-        guard link.machine.features != nil, !link.followed.waiting.isEmpty else { return }
+        guard let features = link.machine.features, !link.followed.waiting.isEmpty else { return }
+        // Else the records of the first seconds would come as hints.
+        if features.contains(.records), !link.isIntroduced {
+            link.isIntroduced = true
+            link.machine.send(way.ping)
+        }
         for session in link.followed.takeWaiting() {
             guard let stream = link.machine.follow(session.text) else {
                 followed[session] = nil
