@@ -47,6 +47,8 @@ struct VectorLifeTests {
             let sessions = try await first.client().sessions(5, of: "alerts")
             var reader = VectorReader(sessions.map(\.id))
             let stream = try await reader.open(first.client(), "&only=pulses")
+            // Each subscription is there, and begins before the first action.
+            try await reader.read(stream) { $0.entries == sessions.map { $0.position(0) } }
             for session in sessions { try await session.alert("one") }
             try await reader.read(stream) { $0.entries == sessions.map { $0.position(1) } }
             for session in sessions { try await session.alert("two") }
