@@ -72,7 +72,7 @@ struct OwnershipRuleTests {
                 "SELECT 1 FROM pg_stat_activity WHERE application_name = '\(schema)/claims' "
                 + "AND query LIKE 'WITH c AS%' OR application_name = '\(schema)/claims' "
                 + "AND query LIKE '%FROM unnest%'"
-            while try server.query(asked).count == 0 {}
+            while try server.query(asked).count == 0 { await Task.yield() }
             #expect(await a.commit(.mutation("s", 2), epoch: 1) == .committed)
             try other.execute("ROLLBACK", within: .seconds(600))
             let saved = try await claimed
