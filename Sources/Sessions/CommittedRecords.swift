@@ -109,6 +109,32 @@ struct ReceivedRecords {
     mutating func removeAll() { (entries, bytes) = ([], 0) }
 }
 
+/// The sessions of a loop whose subscribers have not got the records that have come.
+struct HeldRecords {
+    private var sessions: [PersistenceState] = []
+    private var bytes = 0
+
+    /// Bytes of records of all sessions of a loop that have come since the background work was done last.
+    /// Beyond this, records are a hint.
+    private static let limitBytes = 16 << 20
+
+    func hasRoom(for records: CommittedRecords) -> Bool {
+        bytes + records.text.count <= Self.limitBytes
+    }
+
+    /// - Returns: whether it is the first one, so that they have to be released when the work is done.
+    mutating func append(_ session: PersistenceState, _ records: CommittedRecords) -> Bool {
+        bytes += records.text.count
+        sessions.append(session)
+        return sessions.count == 1
+    }
+
+    mutating func removeAll() {
+        for session in sessions { session.received.removeAll() }
+        (sessions, bytes) = ([], 0)
+    }
+}
+
 // The side of the owner.
 extension Step {
     /// Keeps the records for the nodes that follow the session, if there are any.
@@ -131,12 +157,6 @@ extension Session {
         else { return false }
         persistence.received.append(entries, after: records.after, bytes: records.text.count)
         advance(to: HistoryEnd(records.end, version: records.version))
-        // A subscriber that accepts no bytes now reads the journal later.
-        if table.background.count > 0 {
-            table.background.whenEmpty { persistence.received.removeAll() }
-        } else {
-            persistence.received.removeAll()
-        }
         return true
     }
 }

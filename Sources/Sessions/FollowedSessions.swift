@@ -58,6 +58,7 @@ final class FollowedSessions {
     private(set) var questions: UInt64 = 0
     /// Messages with records that were shown without a question.
     private var received: UInt64 = 0
+    private var held = HeldRecords()
     /// Subscribers that were disconnected because the journal did not answer.
     private var unconfirmed: UInt64 = 0
 
@@ -371,11 +372,15 @@ final class FollowedSessions {
 
     /// The owner has committed these records.
     func receive(_ id: SessionID, _ records: CommittedRecords, in table: SessionTable) {
-        guard let session = byID[id], session.show(records) else {
-            return hint(id, at: records.committedEnd, in: table)
-        }
-        session.persistence?.following?.hints.come()
+        guard let session = byID[id], let persistence = session.persistence,
+            held.hasRoom(for: records), session.show(records)
+        else { return hint(id, at: records.committedEnd, in: table) }
+        persistence.following?.hints.come()
         received += 1
+        // The subscribers get them in background work. One that accepts no bytes now reads the journal later.
+        guard table.background.count > 0 else { return persistence.received.removeAll() }
+        guard held.append(persistence, records) else { return }
+        table.background.whenEmpty { [unowned self] in held.removeAll() }
     }
 
     func hintsEnded(of id: SessionID, in table: SessionTable) {

@@ -15,6 +15,26 @@ extension FollowedStreams {
         return (rigs, session)
     }
 
+    /// Nodes with links; the first owns the session.
+    func linked(
+        _ count: Int = 2, sendingRecords sendsRecords: Bool = false
+    ) throws -> (ClusterRig, ScriptedLinks, Session) {
+        let rigs = ClusterRig(count, [try .ledger()])
+        let links = ScriptedLinks(sendsRecords: sendsRecords)
+        for index in 0..<count { links.add(rigs.nodes[index].node, rigs[index].table) }
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        return (rigs, links, session)
+    }
+
+    /// Delivers all letters, and what follows from them.
+    func deliver(_ links: ScriptedLinks, _ rigs: ClusterRig) {
+        while links.count > 0 {
+            links.deliver(0)
+            rigs.settle()
+        }
+    }
+
     static func selections() throws -> [Selection] {
         [.allPulses, .allActivities, .allStates, .everything, .log, try .part("/name")]
     }

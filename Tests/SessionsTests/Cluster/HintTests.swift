@@ -6,24 +6,6 @@ import Testing
 
 @Suite("ADR-0052 — a session's owner says when it has new records", .timeLimit(.minutes(15)))
 struct HintTests: FollowedStreams {
-    /// Nodes with links; the first owns the session.
-    private func linked(_ count: Int = 2) throws -> (ClusterRig, ScriptedLinks, Session) {
-        let rigs = ClusterRig(count, [try .ledger()])
-        let links = ScriptedLinks()
-        for index in 0..<count { links.add(rigs.nodes[index].node, rigs[index].table) }
-        let session = try rigs[0].create("s", .ledger())
-        rigs.settle()
-        return (rigs, links, session)
-    }
-
-    /// Delivers all letters, and what follows from them.
-    private func deliver(_ links: ScriptedLinks, _ rigs: ClusterRig) {
-        while links.count > 0 {
-            links.deliver(0)
-            rigs.settle()
-        }
-    }
-
     /// Opens a stream at a node, which gets hints for it.
     private func follow(
         _ links: ScriptedLinks, _ rigs: ClusterRig, _ id: String = "s", at index: Int = 1

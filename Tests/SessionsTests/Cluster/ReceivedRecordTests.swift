@@ -6,21 +6,8 @@ import Testing
 
 @Suite("ADR-0052 — an owner sends the records themselves", .timeLimit(.minutes(15)))
 struct ReceivedRecordTests: FollowedStreams {
-    /// Nodes with links; the first owns the session.
     private func linked(_ count: Int = 2) throws -> (ClusterRig, ScriptedLinks, Session) {
-        let rigs = ClusterRig(count, [try .ledger()])
-        let links = ScriptedLinks(sendsRecords: true)
-        for index in 0..<count { links.add(rigs.nodes[index].node, rigs[index].table) }
-        let session = try rigs[0].create("s", .ledger())
-        rigs.settle()
-        return (rigs, links, session)
-    }
-
-    private func deliver(_ links: ScriptedLinks, _ rigs: ClusterRig) {
-        while links.count > 0 {
-            links.deliver(0)
-            rigs.settle()
-        }
+        try linked(count, sendingRecords: true)
     }
 
     private func follow(
@@ -102,6 +89,34 @@ struct ReceivedRecordTests: FollowedStreams {
         while links.count > 0 { links.deliver(0) }
         rigs.settle()
         #expect(count(.follow, rigs) == 0)
+        check(
+            rigs[1], [(.allPulses, token)],
+            against: try Truth(rigs.cluster.journal.all, of: session))
+    }
+
+    // Without a bound for all sessions, a loop with much background work would keep more and more of them.
+    @Test func `records beyond the bound of the loop are a hint`() throws {
+        let (rigs, links, session) = try linked()
+        let token = try follow(links, rigs)
+        let table = rigs[1].table
+        let text = String(repeating: "x", count: 20_000)
+        var sent = 0
+        while table.counts.followed.received == sent {
+            // The other loop does no background work meanwhile, as if it had much of it.
+            try #require(sent < 1_000)
+            _ = try rigs[0].act(Post.say(text), on: session)
+            rigs.nodes[0].settle()
+            rigs[0].drainInbox()
+            sent += 1
+            while links.count > 0 { links.deliver(0) }
+        }
+        // Each has the text three times.
+        #expect((270...281).contains(sent), "16 MiB of 60 KB each: \(sent)")
+        rigs.settle()
+        deliver(links, rigs)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        deliver(links, rigs)
+        #expect(table.counts.followed.received == sent, "there is room again")
         check(
             rigs[1], [(.allPulses, token)],
             against: try Truth(rigs.cluster.journal.all, of: session))
