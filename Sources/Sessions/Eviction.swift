@@ -30,9 +30,6 @@ final class Eviction {
     /// The number of sessions that have to leave memory before the heap is trimmed.
     private static let trimThreshold = 10_000
     private static let start = IdleSessions.Place(tick: 0, index: 0)
-    /// The time for which a session has to be unused before it goes to its home, in milliseconds: one that
-    /// is in use stays where it is.
-    static let homeRest: Int64 = 5_000
 
     // MARK: Uses
 
@@ -113,7 +110,7 @@ final class Eviction {
                 persistence.unusedSince = now
                 return false
             }
-            return now - persistence.unusedSince >= Self.homeRest
+            return now - persistence.unusedSince >= table.limits.homeRest
         } act: {
             claims.sendHome($0, members)
         }

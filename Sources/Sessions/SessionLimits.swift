@@ -31,6 +31,10 @@ package struct SessionLimits: Sendable {
 
     package var deliveries = DeliveryLimits()
 
+    /// Milliseconds for which a session has to be unused before it goes to its home: one that is in use stays
+    /// where it is.
+    package var homeRest: Int64 = 30_000
+
     /// The time of a turn from which it is reported; default: never.
     package var slowTurnNanoseconds = Int64.max
 

@@ -186,12 +186,12 @@ final class ClusterSimulation {
         }
     }
 
-    /// Sessions are not used for five seconds, and go to their homes.
+    /// Sessions are not used for a while, and go to their homes.
     private func sendHome(from process: Process) {
         guard !process.isPaused else { return }
         process.rig.table.sendHome()
         if number(0..<2) == 0 { post(at: process) }
-        advance(by: Eviction.homeRest)
+        advance(by: process.rig.table.limits.homeRest)
         for _ in 0..<2 {
             process.rig.table.sendHome()
             if number(0..<2) == 0 { settle(process) } else { run(process) }

@@ -39,7 +39,7 @@ struct HomecomingTests {
         }
     }
 
-    @Test func `those that were not used for five seconds, and whose home is another member`()
+    @Test func `those that were not used for a while, and whose home is another member`()
         throws
     {
         let rigs = try joined(20, .ledger())
