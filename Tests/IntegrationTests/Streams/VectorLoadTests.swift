@@ -164,13 +164,14 @@ private final class RawReader: Sendable {
             _ = parse(head[end...], isEnough)
         }
         let count = Mutex(0)
-        _ = await connection.receive { [self] bytes in
+        let received = await connection.receive { [self] bytes in
             let start = count.withLock { count in
                 defer { count = bytes.count }
                 return count
             }
             return parse(bytes[start...], isEnough)
         }
+        #expect(received.ending == nil, "the stream ended after \(received.bytes.count) bytes")
     }
 
     private func parse(

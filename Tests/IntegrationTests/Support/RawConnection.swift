@@ -1,9 +1,11 @@
 import Dispatch
 import Glibc
 
-/// A bare socket, for bytes that no well-behaved client would send. Every wait ends after 60 s.
+/// A bare socket, for bytes that no well-behaved client would send. Every wait ends after 150 s: a
+/// peer that has found the window closed may ask again only 120 s later (tcp(7), RFC 9293 §3.8.6.1).
 ///
-/// Blocking calls run on the connection's own queue, never on the tests' threads.
+/// Blocking calls run on the connection's own queues, one for each direction, never on the tests'
+/// threads.
 final class RawConnection: Sendable {
     enum Ending: Equatable, Sendable {
         /// The peer has closed its side in order.
@@ -19,7 +21,8 @@ final class RawConnection: Sendable {
     }
 
     private let descriptor: Int32
-    private let queue = DispatchQueue(label: "raw connection")
+    private let sending = DispatchQueue(label: "raw connection, sending")
+    private let receiving = DispatchQueue(label: "raw connection, receiving")
 
     /// - Parameter receiveBufferBytes: the kernel's, set before connecting so that it determines
     ///   the offered window. Default: the system's.
@@ -29,7 +32,7 @@ final class RawConnection: Sendable {
         if var size = receiveBufferBytes {
             unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4)
         }
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        var limit = timeval(tv_sec: 150, tv_usec: 0)
         let length = socklen_t(MemoryLayout<timeval>.size)
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, length)
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, length)
@@ -57,17 +60,19 @@ final class RawConnection: Sendable {
     /// Sends all of it. False if the peer prevented it.
     @discardableResult
     func send(_ bytes: [UInt8]) async -> Bool {
-        await onQueue { descriptor in
-            var sent = 0
-            while sent < bytes.count {
-                let count = unsafe bytes[sent...].withUnsafeBytes {
-                    unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-                }
-                guard count > 0 else { return false }
-                sent += count
+        await run(on: sending) { Self.send(bytes, to: $0) }
+    }
+
+    private static func send(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes[sent...].withUnsafeBytes {
+                unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            return true
+            guard count > 0 else { return false }
+            sent += count
         }
+        return true
     }
 
     @discardableResult
@@ -95,7 +100,7 @@ final class RawConnection: Sendable {
     func receive(
         until isEnough: @escaping @Sendable ([UInt8]) -> Bool
     ) async -> Received {
-        await onQueue { descriptor in
+        await run(on: receiving) { descriptor in
             var received = Received()
             var chunk = [UInt8](repeating: 0, count: 16_384)
             while !isEnough(received.bytes) {
@@ -131,23 +136,30 @@ final class RawConnection: Sendable {
     func drip(
         after head: String, spaces: Int, everyMilliseconds pause: UInt32, then tail: String
     ) async {
-        await onQueue { descriptor in
+        await run(on: sending) { descriptor in
             let parts = [head] + Array(repeating: " ", count: spaces) + [tail]
             for part in parts {
-                let bytes = Array(part.utf8)
-                _ = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+                _ = Self.send(Array(part.utf8), to: descriptor)
                 usleep(pause * 1_000)
             }
         }
     }
 
-    private func onQueue<Result: Sendable>(
-        _ work: @escaping @Sendable (Int32) -> Result
+    /// Sends what the closure gives, again and again, on the connection's own thread, until it gives
+    /// nil or the peer prevents it. Nothing else can be sent meanwhile.
+    func pump(everyMilliseconds pause: UInt32, _ next: @escaping @Sendable () -> [UInt8]?) {
+        sending.async { [self] in
+            while let bytes = next(), Self.send(bytes, to: descriptor) { usleep(pause * 1_000) }
+        }
+    }
+
+    private func run<Result: Sendable>(
+        on queue: DispatchQueue, _ work: @escaping @Sendable (Int32) -> Result
     ) async -> Result {
         await withCheckedContinuation { continuation in
             let descriptor = descriptor
             queue.async { [self] in
-                // The descriptor lives while a read waits.
+                // The descriptor lives while a call waits.
                 withExtendedLifetime(self) { continuation.resume(returning: work(descriptor)) }
             }
         }
