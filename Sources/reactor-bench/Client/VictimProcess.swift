@@ -37,6 +37,16 @@
             output = pipes[0]
         }
 
+        /// Carries a command out, whose output is read so that it never waits for a reader.
+        static func finish(_ words: [String]) throws(BenchError) {
+            var process = try VictimProcess(words)
+            _ = process.outputToEnd()
+            let code = process.waitForEnd()
+            guard code == 0 else {
+                throw .setup("\(words.joined(separator: " ")) ended with \(code)")
+            }
+        }
+
         deinit {
             if !isGone {
                 kill(pid, SIGKILL)

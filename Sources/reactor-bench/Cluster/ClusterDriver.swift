@@ -5,8 +5,8 @@
         private(set) var clients: TortureDriver
         /// By node; nil for a node that is down.
         var targets: [ServerTarget?]
-        /// The node that stands still: how long its answers take is the length of the pause.
-        var pausedNode: Int?
+        /// The nodes at which how long answers take is the length of a fault.
+        var disturbedNodes: Set<Int> = []
         /// The node at which each place connected last.
         private var nodes: [Int?]
         /// When a place connects or sends its next request.
@@ -18,7 +18,7 @@
         private let pace: UInt64
         /// When posters have sent their oldest requests without an answer.
         private var sentAt: [UInt64?]
-        /// The longest time that a post or a read took at a node that was not paused, in nanoseconds,
+        /// The longest time that a post or a read took at a node that no fault concerned, in nanoseconds,
         /// since it was last asked for.
         private var slowest: UInt64 = 0
         /// The number of posters' answers by status.
@@ -148,7 +148,9 @@
         }
 
         mutating func answered(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
-            if let since = sentAt[place], pausedNode == nil || nodes[place] != pausedNode {
+            if let since = sentAt[place],
+                nodes[place].map(disturbedNodes.contains) == false
+            {
                 slowest = max(slowest, Clock.now() - since)
             }
             sentAt[place] = nil

@@ -18,4 +18,35 @@ enum ClusterFault: String, CaseIterable, ExpressibleByArgument {
     case cancel
     /// The rows of all sessions are locked for three seconds.
     case lock
+    /// No packet passes between a node and the other nodes, for half a second to eight seconds.
+    case isolate
+    /// A node gets no packet of the other nodes, which get its own, for half a second to eight seconds.
+    case deafen
+    /// No packet passes between a node and the databases, for half a second to fifteen seconds.
+    case sever
+    /// No packet passes between the primary and its standby, for half a second to eight seconds: commits
+    /// wait.
+    case detach
+
+    /// A node sends at most 32 000 bytes a second: packets are late by up to half a second, others are
+    /// lost. For half a second to eight seconds.
+    case slow
+    /// A node loses every tenth packet that comes, for half a second to eight seconds.
+    case lossy
+
+    /// Those that drop or delay packets.
+    var needsNetwork: Bool {
+        switch self {
+        case .isolate, .deafen, .sever, .detach, .slow, .lossy: true
+        case .kill, .pause, .roll, .restart, .failover, .terminate, .cancel, .lock: false
+        }
+    }
+
+    /// Whether it concerns one node; else all of them, or the databases.
+    var concernsNode: Bool {
+        switch self {
+        case .kill, .pause, .isolate, .deafen, .sever, .slow, .lossy: true
+        case .roll, .restart, .failover, .terminate, .cancel, .lock, .detach: false
+        }
+    }
 }

@@ -5,9 +5,13 @@
     /// address for links.
     final class ClusterNode {
         let number: Int
+        /// How long its answers take is the length of a fault.
+        var isDisturbed = false
+        /// The exit codes of orderly ends that were not 0.
+        private(set) var faultyEnds: [Int32] = []
         private let words: [String]
         private var process: VictimProcess?
-        /// The address for clients; nil while the node is down.
+        /// The address for clients; nil while the node is down, or ends.
         private(set) var target: ServerTarget?
 
         init(_ number: Int, _ words: [String]) {
@@ -40,16 +44,18 @@
 
         func resume() { process?.send(SIGCONT) }
 
-        /// Begins an orderly end; the node accepts connections for a while.
-        func terminate() { process?.send(SIGTERM) }
-
-        /// The exit code, once the node has ended.
-        func endCode() -> Int32? {
-            guard process?.hasEnded() == true else { return nil }
-            let code = process?.endCode
-            process = nil
+        /// Begins an orderly end. The node accepts connections for a while; clients begin none.
+        func terminate() {
+            process?.send(SIGTERM)
             target = nil
-            return code
+        }
+
+        /// Whether it has ended after ``terminate()``.
+        func hasEnded() -> Bool {
+            guard process?.hasEnded() == true else { return false }
+            if let code = process?.endCode, code != 0 { faultyEnds.append(code) }
+            process = nil
+            return true
         }
     }
 #endif

@@ -5,7 +5,10 @@
     struct ClusterRun: ~Copyable {
         private let options: ClusterCommand
         private let database: DatabasePair
+        private let network: ClusterNetwork?
         private let nodes: [ClusterNode]
+        private let steps: FaultSteps
+        private var inFlight: [FaultInFlight] = []
         private var pool: ClientPool
         private var driver: ClusterDriver
         private var random: SeededNumbers
@@ -14,20 +17,25 @@
         private var slowest: [ClusterFault: Double] = [:]
         private var usual = 0.0
         private var recovery = 0.0
+        /// When a reader goes to another node.
+        private var nextMove: UInt64 = 0
 
         init(_ options: ClusterCommand) throws(BenchError) {
             // First: an initializer that throws must not have begun with the other members.
-            let database = try DatabasePair()
+            let network = options.hasNetwork ? try ClusterNetwork(options.hosts) : nil
+            let database = try DatabasePair(on: network)
             var pool = try ClientPool(
                 connections: options.sessions * options.nodes + options.readers)
             pool.hasSeveralServers = true
             self.pool = pool
             self.database = database
+            self.network = network
             self.options = options
             random = SeededNumbers(seed: options.seed)
             nodes = (0..<options.nodes).map { number in
-                ClusterNode(number, options.words(of: number, database.journal))
+                ClusterNode(number, options.words(of: number, database.journal, network))
             }
+            steps = FaultSteps(database: database, network: network, nodes: nodes)
             let sessions = options.sessions
             let readers = (0..<options.readers).map { index in
                 TortureReader(
@@ -48,18 +56,19 @@
 
         /// Plays faults until the time is over, then compares the responses with the sessions.
         mutating func report() throws(BenchError) -> Report {
-            defer { database.remove() }
+            defer {
+                database.remove()
+                network?.remove()
+            }
             for node in nodes { try start(node) }
             let begin = Clock.now()
             try play(until: begin + 3_000_000_000)
             usual = driver.takeSlowest()
-            while Clock.now() < begin + options.duration.nanoseconds {
-                let fault = options.chosenFaults.randomElement(using: &random) ?? .kill
-                faults[fault, default: 0] += 1
-                try inflict(fault)
-                try play(until: Clock.now() + 1_500_000_000)
-                driver.pausedNode = nil
-                slowest[fault] = max(slowest[fault] ?? 0, driver.takeSlowest())
+            let end = begin + options.duration.nanoseconds
+            while Clock.now() < end || !inFlight.isEmpty {
+                if Clock.now() < end { try beginFaults() }
+                try play(until: Clock.now() + 5_000_000)
+                try advanceFaults()
             }
             try restoreNodes()
             try awaitRecovery()
@@ -70,8 +79,8 @@
         // MARK: Time
 
         private mutating func play(until end: UInt64) throws(BenchError) {
-            var nextMove = Clock.now() + 100_000_000
             while Clock.now() < end {
+                for node in nodes { driver.targets[node.number] = node.target }
                 try driver.act(&pool)
                 try pool.turn(until: min(end, Clock.now() + 5_000_000), &driver)
                 guard Clock.now() >= nextMove else { continue }
@@ -81,89 +90,40 @@
         }
 
         private mutating func start(_ node: ClusterNode) throws(BenchError) {
-            try node.start()
-            let deadline = Clock.now() + 60_000_000_000
-            while try !node.isStarted() {
-                guard Clock.now() < deadline else {
-                    throw .setup("node \(node.number) does not start")
-                }
-                try play(until: Clock.now() + 20_000_000)
-            }
-            driver.targets[node.number] = node.target
+            let start = FaultInFlight(.kill, nodes: [], steps.start(node))
+            while try !start.advance() { try play(until: Clock.now() + 20_000_000) }
         }
 
         // MARK: Faults
 
-        private mutating func inflict(_ fault: ClusterFault) throws(BenchError) {
-            guard let node = nodes.randomElement(using: &random) else { return }
-            switch fault {
-            case .kill:
-                driver.targets[node.number] = nil
-                node.kill()
-                try play(until: Clock.now() + 2_000_000_000)
-                try start(node)
-            case .pause:
-                node.pause()
-                driver.pausedNode = node.number
-                let time = UInt64.random(in: 500_000_000...8_000_000_000, using: &random)
-                try play(until: Clock.now() + time)
-                node.resume()
-            case .roll: for node in nodes { try roll(node) }
-            case .restart:
-                try database.restart()
-                while try !database.isReady() { try play(until: Clock.now() + 20_000_000) }
-            case .failover: try failOver()
-            case .terminate: try endConnections("pg_terminate_backend(pid)")
-            case .cancel: try endConnections("pg_cancel_backend(pid)")
-            case .lock:
-                var lock = try VictimProcess(database.lockAll(seconds: 3))
-                try play(until: Clock.now() + 3_000_000_000)
-                _ = lock.waitForEnd()
-            }
+        private mutating func beginFaults() throws(BenchError) {
+            guard inFlight.count < options.atOnce,
+                let fault = options.chosenFaults.randomElement(using: &random),
+                let node = nodes.randomElement(using: &random)
+            else { return }
+            let part = Double.random(in: 0...1, using: &random)
+            let concerned =
+                if fault.concernsNode { Set([node.number]) } else if fault == .roll {
+                    Set(nodes.map(\.number))
+                } else { Set<Int>() }
+            guard inFlight.allSatisfy({ $0.allows(fault, nodes: concerned) }) else { return }
+            faults[fault, default: 0] += 1
+            inFlight.append(
+                FaultInFlight(
+                    fault, nodes: concerned, steps(fault, at: node, lasting: part)))
         }
 
-        private mutating func failOver() throws(BenchError) {
-            try awaitReplication()
-            try database.failOver()
-            var copy = try database.copyPrimary()
-            while !copy.hasEnded() { try play(until: Clock.now() + 20_000_000) }
-            guard copy.endCode == 0 else { throw .setup("pg_basebackup failed") }
-            try database.startStandby()
-        }
-
-        /// A standby that has not begun to stream lacks what was acknowledged without it.
-        private mutating func awaitReplication() throws(BenchError) {
-            let end = try database.flushedEnd()
-            let deadline = Clock.now() + 60_000_000_000
-            while try !database.isReplicated(through: end) {
-                guard Clock.now() < deadline else {
-                    throw .setup("the standby does not have within 60 s what the primary had")
+        private mutating func advanceFaults() throws(BenchError) {
+            driver.disturbedNodes = Set(nodes.filter(\.isDisturbed).map(\.number))
+            var rest: [FaultInFlight] = []
+            for fault in inFlight {
+                guard try fault.advance() else {
+                    rest.append(fault)
+                    continue
                 }
-                try play(until: Clock.now() + 20_000_000)
+                slowest[fault.fault] = max(slowest[fault.fault] ?? 0, driver.takeSlowest())
             }
-        }
-
-        private func endConnections(_ function: String) throws(BenchError) {
-            try database.query(
-                """
-                SELECT \(function) FROM pg_stat_activity
-                WHERE application_name LIKE 'reactor/%' AND random() < 0.5
-                """)
-        }
-
-        /// Ends a node in order, and starts it again when it has ended.
-        private mutating func roll(_ node: ClusterNode) throws(BenchError) {
-            node.terminate()
-            // A balancer that asks /readyz sends no more; a node that drains accepts what comes.
-            driver.targets[node.number] = nil
-            let deadline = Clock.now() + 60_000_000_000
-            while Clock.now() < deadline {
-                try play(until: Clock.now() + 50_000_000)
-                guard let code = node.endCode() else { continue }
-                if code != 0 { driver.record(.answer, "exit \(code) after SIGTERM") }
-                return try start(node)
-            }
-            throw .setup("node \(node.number) does not end within 60 s of SIGTERM")
+            inFlight = rest
         }
 
         private mutating func restoreNodes() throws(BenchError) {
@@ -196,6 +156,9 @@
         }
 
         private mutating func readHistories() throws(BenchError) {
+            for code in nodes.flatMap(\.faultyEnds) {
+                driver.record(.answer, "exit \(code) after SIGTERM")
+            }
             driver.finish()
             let deadline = Clock.now() + 60_000_000_000
             while !driver.clients.areDone, Clock.now() < deadline {

@@ -1,8 +1,8 @@
 #if os(Linux)
     import Glibc
 
-    /// A PostgreSQL primary and its synchronous standby, in a temporary folder, without a network:
-    /// both listen on Unix sockets there.
+    /// A PostgreSQL primary and its synchronous standby, in a temporary folder. Both listen on Unix
+    /// sockets there, and on TCP if they have a network.
     ///
     /// The server of PostgreSQL does not run as root, so as root both run as the user `postgres`.
     final class DatabasePair {
@@ -14,7 +14,11 @@
             var other: Place { self == .left ? .right : .left }
         }
 
+        /// The two servers.
+        static let hosts = Place.allCases.map(host)
+
         private let folder: String
+        private let network: ClusterNetwork?
         private var primary = Place.left
         private var servers: [Place: DatabaseServer] = [:]
 
@@ -24,13 +28,15 @@
             .first { unsafe access($0 + "initdb", X_OK) == 0 } ?? ""
 
         /// Makes both servers and starts them; commits wait for the standby.
-        init() throws(BenchError) {
+        init(on network: ClusterNetwork? = nil) throws(BenchError) {
+            self.network = network
             folder = "/tmp/reactor-cluster-\(getpid())"
             for place in Place.allCases {
-                try Self.finish(["mkdir", "-p", "\(folder)/\(place.rawValue)"])
+                try VictimProcess.finish(["mkdir", "-p", "\(folder)/\(place.rawValue)"])
             }
-            if geteuid() == 0 { try Self.finish(["chown", "-R", "postgres", folder]) }
+            if geteuid() == 0 { try VictimProcess.finish(["chown", "-R", "postgres", folder]) }
             try run("initdb", ["-D", data(.left), "-A", "trust", "-U", "postgres", "-N"])
+            if network != nil { try allowNetwork() }
             try begin(.left)
             let deadline = Clock.now() + 60_000_000_000
             while try !isReady() {
@@ -45,11 +51,15 @@
         /// Ends both servers and removes their folder. Called once, at the end.
         func remove() {
             servers.removeAll()
-            try? Self.finish(["rm", "-rf", folder])
+            try? VictimProcess.finish(["rm", "-rf", folder])
         }
 
         /// For `--journal`: both servers, of which the one that can be written to is used.
         var journal: String {
+            if let network {
+                let hosts = Self.hosts.map(network.address).joined(separator: ",")
+                return "postgres://postgres@\(hosts)/postgres"
+            }
             let hosts = Place.allCases.map { "\(folder)/\($0.rawValue)" }.joined(separator: ",")
             return "postgres://postgres@/postgres?host=\(hosts)"
         }
@@ -89,12 +99,14 @@
         /// Begins to copy the primary. When the copy has ended, ``startStandby()`` makes a standby of
         /// it.
         func copyPrimary() throws(BenchError) -> VictimProcess {
-            try Self.finish(Self.asUser(nil, ["rm", "-rf", data(primary.other)]))
+            try VictimProcess.finish(Self.asUser(nil, ["rm", "-rf", data(primary.other)]))
             return try VictimProcess(
-                Self.asUser(
-                    "pg_basebackup",
+                command(
+                    "pg_basebackup", on: primary.other,
                     [
-                        "-h", "\(folder)/\(primary.rawValue)", "-U", "postgres", "-D",
+                        "-h",
+                        network?.address(Self.host(primary)) ?? "\(folder)/\(primary.rawValue)",
+                        "-U", "postgres", "-D",
                         data(primary.other), "-R", "-c", "fast", "-X", "stream",
                     ]))
         }
@@ -147,36 +159,46 @@
         private func data(_ place: Place) -> String { "\(folder)/\(place.rawValue)/data" }
 
         private func begin(_ place: Place) throws(BenchError) {
+            let address = network?.address(Self.host(place)) ?? ""
             servers[place] = try DatabaseServer(
-                Self.asUser(
-                    "postgres",
+                command(
+                    "postgres", on: place,
                     [
                         "-D", data(place), "-k", "\(folder)/\(place.rawValue)", "-c",
-                        "listen_addresses=", "-c", "max_connections=200", "-c",
+                        "listen_addresses=\(address)", "-c", "max_connections=200", "-c",
                         "log_min_messages=panic", "-c", "log_min_error_statement=panic",
                     ]))
         }
 
+        /// Everybody in the network may do everything.
+        private func allowNetwork() throws(BenchError) {
+            let rules = "host all all samenet trust\nhost replication all samenet trust\n"
+            try VictimProcess.finish([
+                "sh", "-c", "printf '\(rules)' >> \(data(.left))/pg_hba.conf",
+            ])
+        }
+
+        private static func host(_ place: Place) -> ClusterNetwork.Host {
+            .database(place.rawValue)
+        }
+
         // MARK: Programs
 
+        private func command(
+            _ program: String, on place: Place, _ arguments: [String]
+        ) -> [String] {
+            let words = Self.asUser(program, arguments)
+            return network?.words(words, on: Self.host(place)) ?? words
+        }
+
         private func run(_ program: String, _ arguments: [String]) throws(BenchError) {
-            try Self.finish(Self.asUser(program, arguments))
+            try VictimProcess.finish(Self.asUser(program, arguments))
         }
 
         private static func asUser(_ program: String?, _ arguments: [String]) -> [String] {
             let user = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups"]
             let words = (program.map { [programs + $0] } ?? []) + arguments
             return (geteuid() == 0 ? user : []) + words
-        }
-
-        private static func finish(_ words: [String]) throws(BenchError) {
-            var process = try VictimProcess(words)
-            // Its output is read so that it never waits for a reader.
-            _ = process.outputToEnd()
-            let code = process.waitForEnd()
-            guard code == 0 else {
-                throw .setup("\(words.joined(separator: " ")) ended with \(code)")
-            }
         }
     }
 

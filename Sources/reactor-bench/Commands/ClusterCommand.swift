@@ -18,6 +18,12 @@ struct ClusterCommand: ParsableCommand {
             order, what was refused must not be there, each answer and each read must follow those \
             before it, and every stream must have told the whole history, each event once, \
             without a reset. The exit status is 1 if not.
+
+            With --network each node and each database has a network namespace of its own, and \
+            packets are dropped and delayed too. That needs root, ip(8), tc(8) and iptables(8); a \
+            run that is killed leaves the namespaces behind. With --clocks the wall clock of the second node is an \
+            hour ahead, and that of the third two hours. That needs libfaketime, and gives the \
+            server its options as variables.
             """)
 
     @Option(help: "How long faults are inflicted.")
@@ -35,8 +41,17 @@ struct ClusterCommand: ParsableCommand {
     @Option(help: "Requests of all posters together, a second.")
     var rate = 300
 
-    @Option(parsing: .upToNextOption, help: "The faults; all unless given.")
+    @Option(parsing: .upToNextOption, help: "The faults; all that are possible unless given.")
     var faults: [ClusterFault] = []
+
+    @Option(help: "Faults at the same time, at different nodes or at a node and the database.")
+    var atOnce = 1
+
+    @Flag(name: .customLong("network"), help: "Network namespaces, dropped and delayed packets.")
+    var hasNetwork = false
+
+    @Flag(name: .customLong("clocks"), help: "Clocks that are ahead.")
+    var hasWrongClocks = false
 
     @Option(help: "Decides what is sent and which faults follow each other; random unless given.")
     var seed = UInt64.random(in: 1...999_999)
@@ -47,13 +62,35 @@ struct ClusterCommand: ParsableCommand {
     @Argument(parsing: .postTerminator, help: "The server's command.")
     var server: [String] = []
 
-    var chosenFaults: [ClusterFault] { faults.isEmpty ? ClusterFault.allCases : faults }
-
-    /// The command of one node. All nodes listen for each other on loopback.
-    func words(of node: Int, _ journal: String) -> [String] {
-        let link = nodes > 1 ? ["--link", "127.0.0.1:\(linkPort + node)"] : []
-        return server + ["--port", "0", "--journal", journal] + link
+    var chosenFaults: [ClusterFault] {
+        guard faults.isEmpty else { return faults }
+        return ClusterFault.allCases.filter { hasNetwork || !$0.needsNetwork }
     }
+
+    #if os(Linux)
+        /// All that have a namespace of their own.
+        var hosts: [ClusterNetwork.Host] {
+            DatabasePair.hosts + (0..<nodes).map { .node($0) }
+        }
+
+        /// The command of one node. Without a network, all nodes listen for each other on loopback.
+        func words(of node: Int, _ journal: String, _ network: ClusterNetwork?) -> [String] {
+            var words = server + ["--port", "0", "--journal", journal]
+            let link = "\(linkPort + node)"
+            if let network {
+                let address = network.address(.node(node))
+                words += ["--host", address, "--auth", "none", "--allow-public"]
+                if nodes > 1 {
+                    words += ["--link", "\(address):\(link)"]
+                    words += ["--cluster-secret-file", network.secretPath]
+                }
+            } else if nodes > 1 {
+                words += ["--link", "127.0.0.1:\(link)"]
+            }
+            if hasWrongClocks { words = WrongClock.words(of: node, words) }
+            return network?.words(words, on: .node(node)) ?? words
+        }
+    #endif
 
     /// The port of the first node's links: one that two runs beside each other hardly share.
     private var linkPort: Int { 20_000 + Int(seed % 1_000) * 10 }
@@ -63,6 +100,10 @@ struct ClusterCommand: ParsableCommand {
         try Bounds.check("--sessions", sessions, 1...1_000)
         try Bounds.check("--readers", readers, 0...1_000)
         try Bounds.check("--rate", rate, 1...100_000)
+        try Bounds.check("--at-once", atOnce, 1...4)
+        if let fault = faults.first(where: \.needsNetwork), !hasNetwork {
+            throw ValidationError("the fault \(fault.rawValue) needs --network")
+        }
         if server.isEmpty { throw ValidationError("the server's command is missing behind --") }
     }
 
