@@ -134,7 +134,7 @@ package final class Session {
         do throws(RecoveryFault) {
             let machine = try registration.makeMachine(self, saved)
             life = isCopy ? .copy(machine) : .awake(machine)
-            if !isCopy, let saved { try checkForm(of: saved, isNew: isNew) }
+            if let saved { try checkForm(of: saved, isNew: isNew) }
         } catch {
             life = .asleep
             throw error

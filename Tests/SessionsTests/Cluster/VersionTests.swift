@@ -92,6 +92,28 @@ struct VersionTests {
         #expect(try word(rigs.find("s", at: 0)) == "no node growing 2")
     }
 
+    // Its streams began with `null`, and a claim of the same session was refused.
+    @Test func `a migrated state that cannot be saved is not shown either`() throws {
+        let brittle = try Registration.of("growing") { BrittleGrowth() }
+        let rigs = ClusterRig(hosting: [[try old()], [brittle]])
+        for (id, sum) in [("s", 5), ("t", 4)] {
+            let session = try rigs[0].create(id, old())
+            rigs.settle()
+            _ = try rigs.post(#"{"add":{"_0":\#(sum)}}"#, to: session, at: 0)
+        }
+        let streams = try ["s", "t"].map { try rigs.stream($0, at: 1, .allStates) }
+        #expect(rigs[1].lines(streams[0]) == [])
+        #expect(rigs[1].lines(streams[1]) == [#"snapshot 1 {"sum":4}"#])
+        guard
+            case .quarantined(let fault) = try read(#require(SessionID("s")), rigs, at: 1)
+        else {
+            Issue.record("it is shown")
+            return
+        }
+        #expect(fault.place == "the migrated state of version 1")
+        #expect(rigs[1].table.count == 1)
+    }
+
     @Test func `a session that no node can read is deleted`() throws {
         let (rigs, id) = try nodes()
         rigs.expire(1)
