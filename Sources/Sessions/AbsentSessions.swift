@@ -8,7 +8,9 @@ struct AbsentSessions {
     private var ended = EndedSessions()
     /// The sessions that could not be rebuilt, with the reason. At 10 000 all of them are dropped; a
     /// session that was dropped is loaded again by the next request for it.
-    private var faults: [SessionID: RecoveryFault] = [:]
+    ///
+    /// Each with the generation: another node may have deleted the session, and created another one.
+    private var faults: [SessionID: (generation: String, fault: RecoveryFault)] = [:]
 
     private static let faultLimit = 10_000
 
@@ -23,16 +25,16 @@ struct AbsentSessions {
     /// Nil if nothing is known about the session.
     func find(_ id: SessionID) -> SessionLookup? {
         if ended.contains(id) { return .ended }
-        return faults[id].map { .quarantined($0) }
+        return faults[id].map { .quarantined($0.fault) }
     }
 
     mutating func insertEnded(_ id: SessionID, limit: Int) {
         ended.insert(id, limit: limit)
     }
 
-    mutating func quarantine(_ id: SessionID, _ fault: RecoveryFault) {
+    mutating func quarantine(_ id: SessionID, _ generation: String, _ fault: RecoveryFault) {
         if faults.count >= Self.faultLimit { faults.removeAll() }
-        faults[id] = fault
+        faults[id] = (generation, fault)
     }
 
     mutating func removeFault(of id: SessionID) { faults[id] = nil }
@@ -46,7 +48,11 @@ struct AbsentSessions {
     /// Why today's code cannot rebuild the session, if that is known: a request has tried to load it
     /// since the process began, or no hosted reactor has its reactor's name.
     func fault(of line: SavedLine) -> RecoveryFault? {
-        if let id = SessionID(line.session), let fault = faults[id] { return fault }
+        if let id = SessionID(line.session), let known = faults[id],
+            known.generation == line.generation
+        {
+            return known.fault
+        }
         return registration(line.reactor) == nil ? .notHosted(line.reactor) : nil
     }
 }

@@ -152,10 +152,11 @@ struct SessionLoader {
             guard table.eviction.makeRoom(in: table) else { return .noRoom }
             do {
                 let session = try restore(id, saved)
+                table.absent.removeFault(of: id)
                 session.resume(saved)
                 return .session(session)
             } catch {
-                table.absent.quarantine(id, error)
+                table.absent.quarantine(id, saved.key.generation, error)
                 return .quarantined(error)
             }
         }

@@ -186,6 +186,7 @@ package final class SessionTable {
         if claims != nil {
             forgetOver(id)
             asleep(id)?.abandonReaders()
+            absent.removeFault(of: id)
         }
         sessions.insert(session)
         if claims != nil { session.persistence?.confirmed = uptime }

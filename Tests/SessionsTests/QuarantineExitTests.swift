@@ -212,7 +212,8 @@ struct QuarantineExitTests {
         rig.journal.setImmediate(true)
         let other = Rig(journal: rig.journal, registrations: [])
         let line = SavedLine(
-            session: "s", reactor: "ledger", generation: "", lastNumber: 3, lastVersion: 3)
+            session: "s", reactor: "ledger", generation: rig.journal.kept[0].generation,
+            lastNumber: 3, lastVersion: 3)
         #expect(rig.table.fault(of: line) == nil, "nobody has tried")
         #expect(other.table.fault(of: line)?.place == "the reactor")
         _ = try rig.wake("s")

@@ -1,9 +1,10 @@
 import Cluster
 import Reactors
-import Sessions
 import Storage
 import TestStreams
 import Testing
+
+@testable import Sessions
 
 @Suite("A session is decided by the node that owns it", .timeLimit(.minutes(15)))
 struct OwnershipTests {
@@ -298,6 +299,41 @@ struct OwnershipTests {
         rigs.settle()
         guard case .deleted? = outcome else { throw Rig.NoSession(id: "s") }
         #expect(try word(rigs.find("s", at: 0)) == "ended")
+    }
+
+    // It was listed as one that cannot be rebuilt, and its effects were never continued here.
+    @Test func `one that was created anew elsewhere is not the one that could not be rebuilt`()
+        throws
+    {
+        let rigs = try two()
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        sleep(rigs, 0)
+        let key = SessionKey(session: "s", generation: session.generation.text)
+        rigs.cluster.journal.spoil(key, .undecodable)
+        guard case .quarantined = try rigs.find("s", at: 0) else {
+            throw Rig.NoSession(id: "s")
+        }
+        let line = { (generation: String) in
+            SavedLine(
+                session: "s", reactor: "ledger", generation: generation, lastNumber: 0,
+                lastVersion: 0)
+        }
+        #expect(rigs[0].table.fault(of: line(key.generation)) != nil)
+        rigs[1].table.delete(session.id) { _ in }
+        rigs.settle()
+        let next = try rigs[1].create("s", .ledger())
+        rigs.settle()
+        #expect(rigs[0].table.fault(of: line(next.generation.text)) == nil)
+        for _ in 0..<2 {
+            for index in 0..<2 { sleep(rigs, index) }
+            #expect(try rigs.wake("s", at: 0).isRunning)
+        }
+        sleep(rigs, 0)
+        rigs[0].table.wakeWorking([session.id]) {}
+        rigs.settle()
+        #expect(try rigs[0].session("s").isRunning)
     }
 
     @Test func `a session that was deleted on another node has ended here`() throws {
