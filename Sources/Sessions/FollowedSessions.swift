@@ -25,6 +25,8 @@ final class FollowedSessions {
         var number: UInt64 = 0
         /// Whether a claim has shown that another node owns the session, or that it has no room here.
         var isClaimed = false
+        /// Whether an earlier read of the session was too old when it came.
+        var isRepeated = false
         /// Streams that wait for it.
         var acts: [(SessionLookup) -> Void] = []
 
@@ -126,13 +128,25 @@ final class FollowedSessions {
             loadsUnderWay += 1
             loads += 1
             (load.asked, load.number) = (table.uptime, loads)
+            // Another one would be too old as well, if the session has new records all the time.
+            if load.isRepeated { byID[load.id]?.persistence?.following?.awaited = loads }
             table.ask { archive, answer in
                 archive.load(load.id.text, answer)
             } then: { [unowned table] result in
                 self.loadsUnderWay -= 1
                 self.loaded(load, result, in: table)
+                self.endAwaiting(load)
             }
         }
+    }
+
+    /// Asks for what has come while the load was awaited.
+    private func endAwaiting(_ load: Load) {
+        guard load.isRepeated, let session = byID[load.id],
+            let following = session.persistence?.following
+        else { return }
+        if following.awaited == load.number { session.persistence?.following?.awaited = nil }
+        if following.hints.isDue { askSoon(about: session) }
     }
 
     private func loaded(
@@ -170,15 +184,18 @@ final class FollowedSessions {
         if let session = table.asleep(id), session.isVoid { session.abandonReaders() }
     }
 
-    private func repeatLoad(_ load: Load, isClaimed: Bool = false) {
+    private func repeatLoad(_ load: Load, isClaimed: Bool = false, isOutdated: Bool = false) {
         let next = self.load(load.id)
         next.acts += load.acts
+        next.isRepeated = next.isRepeated || isOutdated
         next.isClaimed = next.isClaimed || isClaimed || load.isClaimed
     }
 
     private func follow(_ load: Load, _ saved: SavedSession, in table: SessionTable) {
         let earlier = table.asleep(load.id)
-        if let earlier, isOutdated(load, saved, at: earlier) { return repeatLoad(load) }
+        if let earlier, isOutdated(load, saved, at: earlier) {
+            return repeatLoad(load, isOutdated: true)
+        }
         // Nobody may have waited for it but subscribers that have left.
         guard earlier != nil || !load.acts.isEmpty else { return }
         if !load.isClaimed, !load.acts.isEmpty, needsClaim(saved, in: table) {
@@ -335,7 +352,11 @@ final class FollowedSessions {
             load(session.id)
             return
         }
-        session.advance(to: head)
+        if session.persistence?.following?.awaited == nil {
+            session.advance(to: head)
+        } else {
+            session.persistence?.following?.hints.isDue = true
+        }
         session.persistence?.following?.setOwner(change.owner, epoch: change.epoch)
         seekHints(of: session, in: table)
         guard let following = session.persistence?.following else { return }
@@ -373,7 +394,8 @@ final class FollowedSessions {
     /// The owner has committed these records.
     func receive(_ id: SessionID, _ records: CommittedRecords, in table: SessionTable) {
         guard let session = byID[id], let persistence = session.persistence,
-            held.hasRoom(for: records), session.show(records)
+            persistence.following?.awaited == nil, held.hasRoom(for: records),
+            session.show(records)
         else { return hint(id, at: records.committedEnd, in: table) }
         persistence.following?.hints.come()
         received += 1
@@ -391,6 +413,7 @@ final class FollowedSessions {
 
     private func askSoon(about session: Session) {
         session.persistence?.following?.hints.isDue = true
+        guard session.persistence?.following?.awaited == nil else { return }
         hinted.insert(session.id)
     }
 

@@ -29,6 +29,8 @@ struct Following {
     var isOpening = true
     /// Whether a subscriber waits for the journal.
     var hasWaiting = false
+    /// The number of the load that shows the next records; nil: they are shown as soon as this node has them.
+    var awaited: UInt64?
     /// Whether the session has ended. Its subscribers get the last events.
     var isOver = false
 
@@ -79,6 +81,7 @@ struct Following {
         if let ownership = saved.ownership { setOwner(ownership.owner, epoch: ownership.epoch) }
         hasWork = registration.map { $0.listensToTopics || !saved.running.isEmpty } ?? false
         failures.end()
+        awaited = nil
     }
 
     /// The next step for the session, so that its effects and sources do not rest for ever.
