@@ -194,7 +194,11 @@ final class FollowedSessions {
     private func follow(_ load: Load, _ saved: SavedSession, in table: SessionTable) {
         let earlier = table.asleep(load.id)
         if let earlier, isOutdated(load, saved, at: earlier) {
-            return repeatLoad(load, isOutdated: true)
+            guard isContradicted(by: load, earlier) else {
+                return repeatLoad(load, isOutdated: true)
+            }
+            // Its subscribers get a `reset`, and continue with what the journal has.
+            earlier.strandReaders()
         }
         // Nobody may have waited for it but subscribers that have left.
         guard earlier != nil || !load.acts.isEmpty else { return }
@@ -228,6 +232,12 @@ final class FollowedSessions {
             return load.number < (present.persistence?.following?.firstLoad ?? 0)
         }
         return present.isVoid || saved.end.position < present.history.committed.position
+    }
+
+    /// Whether the journal lacks records that were shown: they were none, although a node has sent them. Nothing was
+    /// shown since the load was sent.
+    private func isContradicted(by load: Load, _ present: Session) -> Bool {
+        !present.isVoid && present.persistence?.following?.awaited == load.number
     }
 
     /// Follows a session that this node has owned until now, so that its streams continue from the journal.

@@ -16,15 +16,27 @@ struct SessionLoader {
         if table.operations.addFollower(act, of: id) { read(id, deposing: deposed) }
     }
 
-    private func read(_ id: SessionID, deposing deposed: Node? = nil) {
+    /// The most claims of a load that may seem to be overtaken, one after the other.
+    private static let claimLimit = 8
+
+    /// - Parameter overtaken: The claims of this load that another node has overtaken.
+    private func read(_ id: SessionID, deposing deposed: Node? = nil, overtaken: Int = 0) {
         if let claims = table.claims {
             guard table.eviction.mayMakeRoom(in: table) else {
                 return look(for: id, deposing: deposed, claims)
             }
             let (asked, loads) = (table.uptime, table.followed?.loads ?? 0)
             claims.claim(id, deposing: deposed, in: table) { claim in
-                if isOvertaken(claim, of: id, since: loads), table.operations.isLoading(id) {
-                    return read(id)
+                if case .success(.owned(let saved)) = claim, table.operations.isLoading(id),
+                    isOvertaken(saved, of: id, since: loads)
+                {
+                    guard overtaken >= Self.claimLimit else {
+                        // There may be no room by now, and the claim may be the newest after all.
+                        claims.release(OwnedSession(saved.key, epoch: saved.epoch))
+                        return read(id, overtaken: overtaken + 1)
+                    }
+                    // The journal lacks records that were shown: they were none, although a node has sent them.
+                    table.asleep(id)?.strandReaders()
                 }
                 finish(id, claim) { claim in
                     let found = insert(id, claim, claims)
@@ -48,9 +60,9 @@ struct SessionLoader {
     ///
     /// - Parameter loads: Those for streams that were sent when the session was claimed.
     private func isOvertaken(
-        _ claim: Result<Claim, JournalFailure>, of id: SessionID, since loads: UInt64
+        _ saved: SavedSession, of id: SessionID, since loads: UInt64
     ) -> Bool {
-        guard case .success(.owned(let saved)) = claim, let present = table.asleep(id),
+        guard let present = table.asleep(id),
             // After lost history nothing that this node has of the session counts.
             !present.isVoid, let following = present.persistence?.following, !following.isOver
         else { return false }

@@ -78,4 +78,80 @@ struct OutdatedLoadTests: FollowedStreams {
         #expect(found.prefix(2) == ["a 1 1", "a 2 2"])
         #expect((names(rigs[1], first).last == "end") == ends)
     }
+
+    // MARK: Records that the journal does not have
+
+    /// A node has sent a record that is in no journal, to one that follows the session.
+    private func deceived() throws -> (ClusterRig, ScriptedLinks, Session, UInt64) {
+        let (rigs, links, session) = try linked(sendingRecords: true)
+        let token = try rigs.stream("s", at: 1)
+        deliver(links, rigs)
+        let records = CommittedRecords(
+            session.generation.text, after: HistoryPosition(0), end: HistoryPosition(1), version: 1,
+            text: Array("1 0 1 1 1 1 2 0\n{}\n".utf8))
+        rigs[1].table.receive(session.id, records)
+        rigs.run()
+        #expect(rigs[1].table.asleep(session.id)?.history.committed.number == 1)
+        rigs.nodes[1].setImmediate(false)
+        return (rigs, links, session, token)
+    }
+
+    /// Carries out statements of the second node, one after the other.
+    private func settle(_ rigs: ClusterRig, atMost limit: Int) {
+        rigs.run()
+        for _ in 0..<limit where rigs.nodes[1].waitingCount > 0 {
+            rigs.nodes[1].carryOut(0)
+            rigs.nodes[1].deliver(0)
+            rigs.run()
+        }
+        #expect(rigs.nodes[1].waitingCount == 0, "it asks for ever")
+    }
+
+    // The session was read again as fast as the journal answered, and no stream of it began.
+    @Test func `a stream begins with what the journal has`() throws {
+        let (rigs, links, _, first) = try deceived()
+        let second = try rigs.request("s", at: 1)
+        settle(rigs, atMost: 20)
+        #expect(names(rigs[1], second) == ["snapshot"])
+        #expect(names(rigs[1], first) == ["snapshot", "reset", "snapshot"])
+        deliver(links, rigs)
+    }
+
+    // It was claimed again as fast as the journal answered, and every request for it waited.
+    @Test func `a claim takes what the journal has`() throws {
+        let (rigs, links, session, token) = try deceived()
+        rigs.expire(0)
+        var found: SessionLookup?
+        rigs[1].table.wake(session.id) { found = $0 }
+        settle(rigs, atMost: 60)
+        guard case .session(let own)? = found else {
+            Issue.record("\(String(describing: found))")
+            return
+        }
+        #expect(own.isRunning && own.version == 0)
+        rigs.nodes[1].setImmediate(true)
+        _ = try rigs.post(Post.set(5), to: own, at: 1)
+        #expect(names(rigs[1], token) == ["snapshot", "reset", "snapshot", "a"])
+        deliver(links, rigs)
+    }
+
+    // Its row named this node, which had no room: no other node could have it.
+    @Test func `a claim that is repeated is given up before`() throws {
+        let (rigs, links, session, _) = try deceived()
+        rigs.expire(0)
+        var found: SessionLookup?
+        rigs[1].table.wake(session.id) { found = $0 }
+        rigs.run()
+        rigs.nodes[1].carryOut(0)
+        #expect(rigs.cluster.owner(of: "s") == rigs.nodes[1].node)
+        rigs[1].table.limits.sessions = 0
+        rigs.nodes[1].deliver(0)
+        settle(rigs, atMost: 20)
+        guard case .noRoom? = found else {
+            Issue.record("\(String(describing: found))")
+            return
+        }
+        #expect(rigs.cluster.owner(of: "s") == nil)
+        deliver(links, rigs)
+    }
 }
