@@ -92,6 +92,53 @@ struct DeliveryTests {
         }
     }
 
+    // They would be read from the journal, without `cause`, or be trimmed there.
+    @Test func `events are delivered before a session that has left memory is continued`() throws {
+        let (rig, session, readers) = try rig(readers: 3, beside: 0, alone: 0, answers: true)
+        try rig.post(Post.set(1), to: session, key: "k")
+        rig.endRound()
+        rig.journal.setImmediate(false)
+        try rig.act(Post.set(2), on: session)
+        rig.journal.endNext(.outcomeUnknown, isWritten: true)
+        rig.drainInbox()
+        #expect(!session.isAwake)
+        #expect(reached(rig, readers) == [0, 0, 0])
+        _ = try rig.wake("s")
+        rig.endRound()
+        rig.drainInbox()
+        for reader in readers {
+            #expect(rig.lines(reader) == ["a 1 1", "a 2 2"])
+            let text = String(decoding: rig.output.bytes(of: reader), as: UTF8.self)
+            #expect(text.contains("cause: k"))
+        }
+    }
+
+    @Test func `an owner that is deposed keeps no bytes that its readers have got`() throws {
+        let rigs = ClusterRig(2, [try .ledger()])
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        rigs[0].table.limits.deliveries = .least
+        let reader = rigs[0].subscribe(session, .allPulses, .now)
+        _ = try rigs[0].post(Post.set(1), to: session)
+        rigs[0].table.commit()
+        rigs[0].drainInbox()
+        #expect(rigs[0].lines(reader) == [])
+        rigs[0].table.depose(session)
+        #expect(rigs[0].lines(reader) == ["a 1 1"])
+        let stream = try #require(session.streams.all.first)
+        #expect(stream.coveredAfter == stream.framedThrough)
+    }
+
+    @Test func `events are delivered before subscribers are disconnected`() throws {
+        let (rig, session, readers) = try rig(readers: 5, beside: 0, alone: 0)
+        try rig.act(Post.set(1), on: session)
+        session.abandonReaders()
+        for reader in readers {
+            #expect(rig.lines(reader) == ["a 1 1"])
+            #expect(rig.output.finished.contains(reader))
+        }
+    }
+
     @Test func `a reader that leaves while it waits is not written to`() throws {
         let (rig, session, readers) = try rig(readers: 5, beside: 0, alone: 1)
         try rig.act(Post.set(1), on: session)

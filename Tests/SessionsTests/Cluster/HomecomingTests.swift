@@ -92,6 +92,41 @@ struct HomecomingTests {
         #expect(try rigs.wake(id, at: 0).version == 0)
     }
 
+    @Test func `one that is deleted, taken by force, or whose home is about to end is claimed`()
+        throws
+    {
+        let rigs = try joined(40, .ledger())
+        let ids = strangers(rigs, 40).prefix(3).map { "s\($0)" }
+        try #require(ids.count == 3)
+        sendHome(rigs, after: 5_000, times: 3)
+        for id in ids { #expect(rigs.cluster.owner(of: id) == nil) }
+        var deposing: SessionLookup?
+        let taken = try #require(SessionID(ids[1]))
+        rigs[0].table.wake(taken, deposing: rigs.nodes[1].node) { deposing = $0 }
+        rigs.settle()
+        guard case .session? = deposing else { throw Rig.NoSession(id: ids[1]) }
+        var outcome: DeletionOutcome?
+        rigs[0].table.delete(try #require(SessionID(ids[2]))) { outcome = $0 }
+        rigs.settle()
+        guard case .deleted? = outcome else { throw Rig.NoSession(id: ids[2]) }
+        var leaving = rigs.nodes[1].member
+        leaving.isLeaving = true
+        rigs.cluster.join(leaving)
+        rigs.beat(0)
+        #expect(try rigs.wake(ids[0], at: 0).version == 0)
+    }
+
+    // Their parts reach them on one node alone.
+    @Test func `the sessions of a Cycler stay`() throws {
+        let registration = try Registration(
+            name: "cashier", activities: ["said"], examples: [], makeCycler: { Cashier() })
+        let rigs = try joined(20, registration)
+        try #require(!strangers(rigs, 20).isEmpty)
+        sendHome(rigs, after: 5_000, times: 4)
+        #expect(free(rigs, 20) == [])
+        #expect(rigs[0].table.counts.claims.sentHome == 0)
+    }
+
     @Test func `one with effects or subscribers stays`() async throws {
         let gate = Gate()
         let registration = try Registration.of("worker") { Worker(gate: gate) }

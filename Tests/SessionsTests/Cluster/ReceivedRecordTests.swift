@@ -227,10 +227,13 @@ struct ReceivedRecordTests: FollowedStreams {
         rigs.cluster.journal.loseHistory(1)
         // While the generation is void, and behind it.
         rigs[1].drainInbox()
+        let received = rigs[1].table.counts.followed.received
         rigs[1].table.receive(session.id, late)
+        #expect(rigs[1].table.asleep(session.id)?.history.committed.number == 0)
         rigs.settle()
         rigs[1].table.receive(session.id, late)
         rigs.settle()
+        #expect(rigs[1].table.counts.followed.received == received)
         deliver(links, rigs)
         rigs.look(at: 1)
         let events = rigs[1].transcript(token).events
