@@ -6,14 +6,14 @@
     ///
     /// Needs root, and ip(8), iptables(8) and tc(8). A run that is itself killed leaves the namespaces behind (`ip netns list`).
     final class ClusterNetwork {
-        /// What a namespace holds.
+        /// A process or server with a namespace.
         enum Host: Hashable {
             case node(Int)
             case database(String)
         }
 
         /// Which packets are dropped.
-        enum Cut {
+        enum Dropped {
             /// Those that arrive at the host.
             case incoming
             case both
@@ -71,10 +71,10 @@
         }
 
         /// Drops the packets between a host and others, until ``heal(_:)``.
-        func cut(_ host: Host, from others: [Host], _ cut: Cut) throws(BenchError) {
+        func cut(_ host: Host, from others: [Host], _ dropped: Dropped) throws(BenchError) {
             for other in others.map(address) {
                 try rule("-A INPUT -s \(other) -j DROP", host)
-                if cut == .both { try rule("-A OUTPUT -d \(other) -j DROP", host) }
+                if dropped == .both { try rule("-A OUTPUT -d \(other) -j DROP", host) }
             }
         }
 

@@ -97,10 +97,10 @@
 
         private func cut(
             _ host: ClusterNetwork.Host, from others: [ClusterNetwork.Host],
-            _ cut: ClusterNetwork.Cut, _ time: UInt64
+            _ dropped: ClusterNetwork.Dropped, _ time: UInt64
         ) -> [Step] {
             between(
-                time, { network throws(BenchError) in try network.cut(host, from: others, cut) }
+                time, { network throws(BenchError) in try network.cut(host, from: others, dropped) }
             ) {
                 network throws(BenchError) in try network.heal(host)
             }
