@@ -20,7 +20,7 @@ package struct Registration: Sendable {
     /// before the first session is created. Makes a reactor to read its sources.
     package private(set) var announceTopics: @Sendable (TopicBus) -> Void = { _ in }
     /// Whether the reactor's sources include a topic, to which a session listens until it ends.
-    private(set) var listensToTopics = false
+    package private(set) var listensToTopics = false
     /// Whether sessions may be parts of a session of this reactor: they reach it on their own node alone.
     private(set) var mayHaveParts = false
     /// Whether the `type` of an action names its case.

@@ -8,6 +8,8 @@ package struct IncomingLink: Sendable {
         case opened(LinkHandshake.Peer)
         /// Each request is answered once, with an answer or with moved.
         case request(stream: UInt32, LinkRequest)
+        /// A value of a topic, which is answered as a request is.
+        case publish(stream: UInt32, LinkPublication)
         /// Nobody waits for the answer. A request that has begun takes effect.
         case gone(stream: UInt32)
         /// The answer is due without waiting for effects.
@@ -51,14 +53,18 @@ package struct IncomingLink: Sendable {
     /// Whether the other node reads so slowly that no further request of it is to be read.
     package var isBlocked: Bool { output.isFull }
 
-    /// The memory of a request that has arrived in part, in bytes.
-    package var partialBytes: Int { isOpen ? reader.partialBytes(of: .request) : 0 }
+    /// The memory of a request, or of a value of a topic, that has arrived in part, in bytes.
+    package var partialBytes: Int {
+        // One frame arrives at a time.
+        isOpen ? reader.partialBytes(of: .request) + reader.partialBytes(of: .publish) : 0
+    }
 
-    /// Releases the request that has arrived in part, and skips its rest: it has no effect.
+    /// Releases the request or the value that has arrived in part, and skips its rest: it has no effect.
     ///
     /// - Returns: Its stream, which is to be answered; nil if nothing is, because the link is finishing.
     package mutating func skipPartial() -> UInt32? {
-        guard let stream = reader.skipPayload(of: .request), !isFinishing, stream != 0,
+        let skipped = reader.skipPayload(of: .request) ?? reader.skipPayload(of: .publish)
+        guard let stream = skipped, !isFinishing, stream != 0,
             underWay.count < OutgoingLink.streamLimit, underWay.insert(stream).inserted
         else { return nil }
         return stream
@@ -147,16 +153,7 @@ package struct IncomingLink: Sendable {
     private mutating func receive(_ frame: LinkFrame) throws(LinkFault) -> Event? {
         guard handshake == nil else { return try shakeHands(frame) }
         switch frame.kind {
-        case .request where isFinishing: return nil
-        case .request:
-            let request = try LinkRequest(frame)
-            guard frame.stream != 0, underWay.insert(frame.stream).inserted else {
-                throw .repeatedStream(frame.stream)
-            }
-            guard underWay.count <= OutgoingLink.streamLimit else {
-                throw .tooManyStreams(limit: OutgoingLink.streamLimit)
-            }
-            return .request(stream: frame.stream, request)
+        case .request, .publish: return try receiveRequest(frame)
         case .gone:
             guard frame.payload.isEmpty else { throw .malformed(.gone) }
             // The answer may be on its way.
@@ -178,6 +175,20 @@ package struct IncomingLink: Sendable {
         case .hello, .challenge, .proof, .answer, .moved, .last, .hint, .records:
             throw .unexpected(frame.kind)
         }
+    }
+
+    private mutating func receiveRequest(_ frame: LinkFrame) throws(LinkFault) -> Event? {
+        guard !isFinishing else { return nil }
+        let stream = frame.stream
+        let event: Event =
+            frame.kind == .request
+            ? .request(stream: stream, try LinkRequest(frame))
+            : .publish(stream: stream, try LinkPublication(frame))
+        guard stream != 0, underWay.insert(stream).inserted else { throw .repeatedStream(stream) }
+        guard underWay.count <= OutgoingLink.streamLimit else {
+            throw .tooManyStreams(limit: OutgoingLink.streamLimit)
+        }
+        return event
     }
 
     private mutating func receiveFollow(_ frame: LinkFrame) throws(LinkFault) -> Event? {

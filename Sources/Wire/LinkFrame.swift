@@ -6,7 +6,6 @@
 /// a session may have the same number. Frames that concern the link as a whole have the stream 0.
 package struct LinkFrame: Equatable, Sendable {
     /// The kinds from 16 on are sent only to a node whose pings say that it has them (``LinkFeatures``).
-    /// 20 is reserved for what is published to topics.
     package enum Kind: UInt8, Sendable, CaseIterable {
         // The handshake (``LinkHandshake``).
         case hello = 1
@@ -36,6 +35,8 @@ package struct LinkFrame: Equatable, Sendable {
         case records = 18
         /// In both directions: no hints are wanted, or none will be sent.
         case unfollow = 19
+        /// ``LinkPublication``: a value of a topic. It has an answer on the same stream, as a request has.
+        case publish = 20
     }
 
     static let headBytes = 9

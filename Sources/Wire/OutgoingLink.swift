@@ -71,11 +71,26 @@ package struct OutgoingLink: Sendable {
     ///   requests are under way, or the other node does not read.
     package mutating func send(_ request: LinkRequest) -> UInt32? {
         guard hasRoom else { return nil }
-        repeat { lastStream &+= 1 } while lastStream == 0 || underWay.contains(lastStream)
-        let stream = lastStream
-        underWay.insert(stream)
+        let stream = beginStream()
         output.append { request.append(stream: stream, to: &$0) }
         return stream
+    }
+
+    /// Sends a value of a topic, which is answered as a request is.
+    ///
+    /// - Returns: The stream of its answer; nil if nothing was sent: as above, or the other node has not said
+    ///   that it accepts such values.
+    package mutating func send(_ publication: LinkPublication) -> UInt32? {
+        guard hasRoom, features?.contains(.topics) ?? false else { return nil }
+        let stream = beginStream()
+        output.append { publication.append(stream: stream, to: &$0) }
+        return stream
+    }
+
+    private mutating func beginStream() -> UInt32 {
+        repeat { lastStream &+= 1 } while lastStream == 0 || underWay.contains(lastStream)
+        underWay.insert(lastStream)
+        return lastStream
     }
 
     /// The client has gone. The answer, if it comes nevertheless, is dropped.
@@ -154,7 +169,7 @@ package struct OutgoingLink: Sendable {
         case .last:
             guard frame.payload.isEmpty else { throw .malformed(.last) }
             return .last
-        case .hello, .challenge, .proof, .request, .gone, .hurry, .follow:
+        case .hello, .challenge, .proof, .request, .gone, .hurry, .follow, .publish:
             throw .unexpected(frame.kind)
         }
     }

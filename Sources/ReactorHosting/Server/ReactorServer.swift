@@ -338,6 +338,7 @@ struct RunningServer {
                 throw StartFailure(description: "can't listen: \(error)")
             }
         }
+        await introduceToMembers()
         do {
             var listeners = try await listenToClients(socket, operations: bound)
             listeners.links = entry
@@ -346,6 +347,20 @@ struct RunningServer {
             entry?.close()
             await entry?.untilClosed()
             throw error
+        }
+    }
+
+    /// Returns when the other nodes know this one, as far as values of topics need it.
+    private func introduceToMembers() async {
+        guard service.node != nil, let first = loops.first else { return }
+        await withCheckedContinuation { continuation in
+            let isPosted = first.enqueue { loop in
+                guard let topics = loop.resources.links?.topics else {
+                    return continuation.resume()
+                }
+                topics.introduce { continuation.resume() }
+            }
+            if !isPosted { continuation.resume() }
         }
     }
 

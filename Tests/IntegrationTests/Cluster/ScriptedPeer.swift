@@ -25,7 +25,8 @@ final class ScriptedPeer: Sendable {
     }
 
     let node: Node
-    /// The arrivals: the first line of a request, `gone`, `follow` with the session, `unfollow`, a fault.
+    /// The arrivals: the first line of a request, `gone`, `follow` with the session, `unfollow`,
+    /// `deliver` or `publish` with topic and value, a fault.
     let events: AsyncStream<String>
     private let loop: EventLoop<PeerEnd>
     private let listener: Listener<PeerEnd>
@@ -35,15 +36,16 @@ final class ScriptedPeer: Sendable {
     ///   - hasPings: Whether it shows signs of life.
     ///   - provesItself: Whether it takes part in the handshake.
     ///   - hintActs: One for each wish for hints; then nothing. Nil: it is of a release without hints.
+    ///   - hasTopics: Whether it accepts values of topics, each with the next of `acts`.
     init(
         _ acts: [Act], hasPings: Bool = true, provesItself: Bool = true,
-        hintActs: [HintAct]? = nil
+        hintActs: [HintAct]? = nil, hasTopics: Bool = false
     ) throws {
         let (events, event) = AsyncStream.makeStream(of: String.self)
         var randomness = SystemRandomNumberGenerator()
         let node = Node(using: &randomness)
         let loop = try EventLoop<PeerEnd>(label: "peer") {
-            PeerEnd($1, node, acts, hasPings, provesItself, hintActs) { event.yield($0) }
+            PeerEnd($1, node, acts, hasPings, provesItself, hintActs, hasTopics) { event.yield($0) }
         }
         let listener = try Listener(
             .tcp(host: "127.0.0.1", port: 0), loops: [loop], maximumConnections: 100)
@@ -95,7 +97,7 @@ private final class PeerEnd: LoopHandler {
 
     init(
         _ table: ConnectionTable, _ node: Node, _ acts: [ScriptedPeer.Act], _ hasPings: Bool,
-        _ provesItself: Bool, _ hintActs: [ScriptedPeer.HintAct]?,
+        _ provesItself: Bool, _ hintActs: [ScriptedPeer.HintAct]?, _ hasTopics: Bool,
         _ note: @escaping (String) -> Void
     ) {
         self.table = table
@@ -104,7 +106,9 @@ private final class PeerEnd: LoopHandler {
         self.hasPings = hasPings
         self.provesItself = provesItself
         self.hintActs = hintActs ?? []
-        ping = LinkPing(era: 1, features: hintActs == nil ? [] : .hints)
+        var features: LinkFeatures = hintActs == nil ? [] : .hints
+        if hasTopics { features.insert(.topics) }
+        ping = LinkPing(era: 1, features: features)
         self.note = note
         if hasPings { timerReached(0) }
     }
@@ -128,6 +132,14 @@ private final class PeerEnd: LoopHandler {
             switch event {
             case .request(let stream, let request):
                 note(String(decoding: request.head.prefix { $0 != 0x0d }, as: UTF8.self))
+                guard serve(stream, on: &link) else {
+                    breakLink(id)
+                    return
+                }
+            case .publish(let stream, let publication):
+                let body = String(decoding: publication.body, as: UTF8.self)
+                let isOrdered = publication.place > 0
+                note("\(isOrdered ? "deliver" : "publish") \(publication.topic) \(body)")
                 guard serve(stream, on: &link) else {
                     breakLink(id)
                     return

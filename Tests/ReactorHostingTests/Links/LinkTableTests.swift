@@ -83,7 +83,7 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
         let members = TwoMembers(members: Members(own: node.member, others: [far]))
         let way = ClusterWay(node.member.node, members, configuration.logger)
         let bodies = BodyBudget(configuration, exempt: [])
-        links = LinkTable(node, way, bodies, table) { _, end in lookups.ends.append(end) }
+        links = LinkTable(node, way, bodies, table, nil) { _, end in lookups.ends.append(end) }
         links.delegate = self
     }
 

@@ -97,6 +97,8 @@ extension ClusterSimulation {
         tally.followed += followQuestions
         tally.hinted += links.hinted
         tally.received += received
+        tally.published += published.whole
+        tally.partlyPublished += published.partly
         tally.calls.formUnion(cluster.journal.calls)
         tally.claimsAtOnce = max(tally.claimsAtOnce, crowd.claimsAtOnce)
         tally.closed += crowd.closed

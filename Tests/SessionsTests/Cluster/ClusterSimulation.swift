@@ -27,6 +27,9 @@ final class ClusterSimulation {
         /// Hints that were delivered, and those with records that were shown without a question.
         var hinted = 0
         var received = 0
+        /// Values of a topic that all nodes have got, and others.
+        var published = 0
+        var partlyPublished = 0
         /// The most claims of followers that were under way at one node.
         var claimsAtOnce = 0
         /// Streams that were closed because their records could not be read, and others of those nodes.
@@ -58,6 +61,7 @@ final class ClusterSimulation {
     final class Process {
         let node: ScriptedNode
         let rig: Rig
+        let topics: TopicEnd
         var isPaused = false
         /// The number of answers that were looked at.
         var seen = 0
@@ -68,6 +72,9 @@ final class ClusterSimulation {
 
         init(_ node: ScriptedNode, _ registration: Registration) {
             self.node = node
+            // By an hour for each process, to either side.
+            let number = node.node.number
+            topics = TopicEnd(error: (number % 2 == 0 ? number : -number) * 3_600_000_000)
             rig = Rig(
                 node: node, registrations: [registration], snapshotEvery: 4, deliveries: .least)
             let inbox = rig.inbox
@@ -84,13 +91,14 @@ final class ClusterSimulation {
     private var lastNode: Int64 = 0
     private(set) var requests: [Request] = []
     private var step = 0
-    private var time: Int64 = 0
+    private(set) var time: Int64 = 0
     var violations: [String] = []
     private(set) var readers: [WanderingReader] = []
     private(set) var followQuestions = 0
     private(set) var received = 0
     /// Of events that only a crowd meets.
     var crowd = CrowdCounts()
+    var topics = TopicLife()
 
     static func run(
         seed: UInt64, _ fault: ScriptedFault? = nil, hasFence: Bool = true
@@ -102,11 +110,12 @@ final class ClusterSimulation {
     @discardableResult
     static func run(
         seed: UInt64, on cluster: ScriptedCluster = ScriptedCluster(), crowd: Int? = nil,
-        _ tally: inout Tally
+        hasTopicOrder: Bool = true, _ tally: inout Tally
     ) throws -> [String] {
         let sessions = crowd.map { (0..<$0).map { "s\($0)" } } ?? ["s", "t"]
         let life = try ClusterSimulation(seed: seed, on: cluster, sessions)
-        for _ in 0..<240 { life.act() }
+        life.topics.hasOrder = hasTopicOrder
+        for _ in 0..<270 { life.act() }
         if crowd != nil { life.actAsCrowd() }
         try life.finish()
         life.count(&tally)
@@ -121,6 +130,10 @@ final class ClusterSimulation {
         self.sessions = sessions
         links = ScriptedLinks(sendsRecords: !seed.isMultiple(of: 4))
         registration = try .ledger()
+        links.topics = { [unowned self] letter, sender, recipient in
+            let process = processes.first { $0.node.node == recipient }
+            if let process { receive(letter, from: sender, at: process) }
+        }
         for _ in 0..<3 { processes.append(begin()) }
         for id in sessions { try processes[0].rig.create(id, registration) }
         settle()
@@ -143,6 +156,7 @@ final class ClusterSimulation {
         process.node.beat()
         process.rig.clock.uptime = time
         links.add(process.node.node, process.rig.table)
+        topics.ends.append((process.node.node, process.topics))
         return process
     }
 
@@ -153,7 +167,7 @@ final class ClusterSimulation {
     private func act() {
         step += 1
         let process = processes[number(0..<processes.count)]
-        switch number(0..<72) {
+        switch number(0..<78) {
         case 0..<9: post(at: process)
         case 9..<14: read(at: process)
         case 14..<24: run(process)
@@ -173,6 +187,9 @@ final class ClusterSimulation {
         case 58: wake(at: process)
         case 59..<61: sendHome(from: process)
         case 61..<71: post(someLetters: number(1..<4))
+        case 72..<76: publish(at: process)
+        case 76: remind(at: process)
+        case 77: post(someLetters: links.count)
         default: if number(0..<4) == 0 { kill(process) }
         }
     }
@@ -427,6 +444,7 @@ final class ClusterSimulation {
         for id in sessions { try finish(id) }
         finishStreams()
         for id in sessions { try check(id) }
+        checkTopics()
         for process in processes {
             countFollowed(at: process)
             process.rig.table.stop()

@@ -33,6 +33,15 @@ struct ClusterSimulationTests {
         }
     }
 
+    @Test func `nodes that do not look at the places of a topic's values are found`() throws {
+        var (isFound, met) = (false, ClusterSimulation.Tally())
+        for seed in 0..<400 as Range<UInt64> where !isFound {
+            let violations = try ClusterSimulation.run(seed: seed, hasTopicOrder: false, &met)
+            isFound = !violations.isEmpty
+        }
+        #expect(isFound)
+    }
+
     @Test(arguments: ScriptedFault.allCases)
     func `a database that breaks the law is found`(fault: ScriptedFault) throws {
         var isFound = false
@@ -44,7 +53,7 @@ struct ClusterSimulationTests {
 
     @Test func `the simulation meets what it is for`() throws {
         var met = ClusterSimulation.Tally()
-        for seed in 0..<100 as Range<UInt64> { try ClusterSimulation.run(seed: seed, &met) }
+        for seed in 0..<200 as Range<UInt64> { try ClusterSimulation.run(seed: seed, &met) }
         #expect(met.acknowledged > 1_000)
         #expect(met.claims > 200)
         #expect(met.fenced > 20)
@@ -60,6 +69,8 @@ struct ClusterSimulationTests {
         #expect(met.sentHome > 10)
         #expect(met.hinted > 200)
         #expect(met.received > 10)
+        #expect(met.published > 20)
+        #expect(met.partlyPublished > 20)
         #expect(met.calls.isSuperset(of: [.load, .records, .snapshot, .stateVersion]))
     }
 }

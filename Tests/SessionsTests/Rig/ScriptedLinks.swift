@@ -12,6 +12,12 @@ final class ScriptedLinks {
         case hint(SessionID, CommittedEnd)
         case records(SessionID, CommittedRecords)
         case end(SessionID)
+        case topic(TopicLetter)
+
+        /// Whether a link that is made again may carry it once more.
+        var mayComeTwice: Bool {
+            if case .topic(let letter) = self { letter.mayComeTwice } else { true }
+        }
     }
 
     private struct Post {
@@ -79,6 +85,7 @@ final class ScriptedLinks {
             case .hint(let session, let end): table.hint(session, at: end)
             case .records(let session, let records): table.receive(session, records)
             case .end(let session): table.hintsEnded(of: [session])
+            case .topic(let letter): links.topics?(letter, node, self.node)
             }
         }
     }
@@ -89,6 +96,8 @@ final class ScriptedLinks {
     private var posts: [Post] = []
     /// The hints that were delivered, with records or without.
     private(set) var hinted = 0
+    /// Receives letters about topics.
+    var topics: ((_ letter: TopicLetter, _ from: Node, _ to: Node) -> Void)?
 
     var count: Int { posts.count }
 
@@ -125,14 +134,19 @@ final class ScriptedLinks {
     /// - Returns: The node that has received it; nil if there is none.
     @discardableResult
     func deliver(_ index: Int, isKept: Bool = false) -> Node? {
-        let post = isKept ? posts[index] : posts.remove(at: index)
+        let comesAgain = isKept && posts[index].letter.mayComeTwice
+        let post = comesAgain ? posts[index] : posts.remove(at: index)
         guard let end = ends[post.to] else { return nil }
         switch post.letter {
         case .hint, .records: hinted += 1
-        case .follow, .unfollow, .end: break
+        case .follow, .unfollow, .end, .topic: break
         }
         end.receive(post.letter, from: post.from)
         return post.to
+    }
+
+    func send(_ letter: TopicLetter, from: Node, to: Node) {
+        posts.append(Post(letter: .topic(letter), from: from, to: to))
     }
 
     func recipient(_ index: Int) -> Node { posts[index].to }

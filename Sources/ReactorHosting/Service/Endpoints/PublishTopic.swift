@@ -2,9 +2,10 @@ internal import JSONCoding
 internal import Reactors
 internal import Sessions
 internal import Sockets
+internal import Wire
 
 /// `POST /v1/topics/{topic}` (`--admin on`): publishes a value; the response follows when every
-/// listening session has committed it.
+/// listening session has committed it, at all nodes of a cluster.
 enum PublishTopic: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection
@@ -14,17 +15,22 @@ enum PublishTopic: ServiceEndpoint {
         try request.requireJSON()
         let topic = try request.head.decoded(request.segment ?? 0..<0)
         let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
-        guard connection.loop.role == .operations else {
-            let delivery = try delivery(of: request.body, to: topic, in: service)
+        guard connection.loop.role == .operations || service.node != nil else {
+            let delivery = try known(request.body, topic, in: service)
             respond(to: id, on: home, of: peers, when: delivery, isAppliedTo: topic)
             return nil
         }
         // The listener's type decodes the value. Its code is the author's and may block, so it does
-        // not run on the loop of the operations address.
+        // not run on the loop of the operations address. The first loop has the links for topics.
         let body = request.body
-        let isPosted = peers.enqueue(on: 0) { _ in
+        let isPosted = peers.enqueue(on: 0) { loop in
+            if let topics = loop.resources.links?.topics {
+                return topics.publish(body, to: topic, isGuest: false) {
+                    respond(to: id, on: home, of: peers, with: $0)
+                }
+            }
             do throws(Problem) {
-                let delivery = try delivery(of: body, to: topic, in: service)
+                let delivery = try known(body, topic, in: service)
                 respond(to: id, on: home, of: peers, when: delivery, isAppliedTo: topic)
             } catch {
                 let problem = error
@@ -33,6 +39,16 @@ enum PublishTopic: ServiceEndpoint {
         }
         guard isPosted else { throw .draining }
         return nil
+    }
+
+    private static func respond(
+        to id: ConnectionID, on home: Int, of peers: Peers, with answer: LinkAnswer
+    ) {
+        peers.enqueue(on: home) { loop in
+            var response = Response(answer)
+            if response.status == 200 { response.fields.append(loop.resources.heads.durability) }
+            loop.connection(id)?.respond(response)
+        }
     }
 
     private static func respond(
@@ -55,16 +71,19 @@ enum PublishTopic: ServiceEndpoint {
         }
     }
 
-    private static func delivery(
-        of body: [UInt8], to topic: String, in service: Service
+    private static func known(
+        _ body: [UInt8], _ topic: String, in service: Service
     ) throws(Problem) -> TopicDelivery {
-        guard let delivery = try publish(body, to: topic, in: service) else {
+        guard let delivery = try deliver(body, to: topic, in: service) else {
             throw .unknownTopic(topic)
         }
         return delivery
     }
 
-    private static func publish(
+    /// Hands a value to the sessions of this server that listen.
+    ///
+    /// - Returns: Nil if there are none.
+    static func deliver(
         _ body: [UInt8], to topic: String, in service: Service
     ) throws(Problem) -> TopicDelivery? {
         do {

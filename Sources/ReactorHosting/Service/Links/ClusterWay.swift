@@ -15,6 +15,7 @@ final class ClusterWay {
     var suspicion = Suspicion()
     private(set) var counts = ForwardCounts()
     var hints = HintCounts()
+    var topics = TopicCounts()
     var sentBytes: UInt64 = 0
     /// Requests of which a node still serves an earlier try, by their connections.
     private var paused: [ConnectionID: ForwardedRequest] = [:]
@@ -29,7 +30,7 @@ final class ClusterWay {
 
     var members: Members { ownership.members }
 
-    var ping: LinkPing { LinkPing(era: members.era, features: [.hints, .records]) }
+    var ping: LinkPing { LinkPing(era: members.era, features: [.hints, .records, .topics]) }
 
     /// The member to ask for a session that this node does not have: the owner, if it is known, else the
     /// session's home. Nil: this node asks the journal.

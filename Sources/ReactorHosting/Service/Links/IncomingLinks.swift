@@ -9,6 +9,8 @@ final class IncomingLinks {
     private static let silence = Duration.seconds(30)
 
     weak var delegate: (any LinkTableDelegate)?
+    /// Nil on all loops but the first.
+    weak var topics: ClusterTopics?
     let way: ClusterWay
     private let table: ConnectionTable
     private let timer: LinkTimer
@@ -79,6 +81,8 @@ final class IncomingLinks {
             switch event {
             case .request(let stream, let request):
                 delegate?.guestArrived(request, from: GuestOrigin(link.socket, stream))
+            case .publish(let stream, let publication):
+                receive(publication, from: GuestOrigin(link.socket, stream))
             case .gone(let stream):
                 delegate?.guestLeft(GuestOrigin(link.socket, stream))
                 // The last frame may be due.
@@ -101,6 +105,14 @@ final class IncomingLinks {
         guard link.machine.isBlocked, !link.isPaused else { return }
         link.isPaused = true
         table.pauseReading(link.socket)
+    }
+
+    private func receive(_ publication: LinkPublication, from origin: GuestOrigin) {
+        guard let topics else {
+            // The other node takes this loop for the one that has the topics.
+            return answer(origin, LinkAnswer(.problem(.topicUnavailable(.otherProgram))))
+        }
+        topics.receive(publication, from: origin)
     }
 
     func writable(_ socket: ConnectionID) {

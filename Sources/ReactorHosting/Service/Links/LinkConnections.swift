@@ -14,7 +14,11 @@ final class OutgoingConnection {
     /// Requests that wait until the other node has proved itself.
     var waiting: [ForwardedRequest] = []
     var underWay: [UInt32: ForwardedRequest] = [:]
+    /// Values of topics that have no answer, by their streams.
+    var publications: [UInt32: TopicTicket] = [:]
     var followed = FollowedStreams()
+    /// Whether the other node was sent the values that this one remembers.
+    var hasTopics = false
     /// Whether the other node knows what this one accepts.
     var isIntroduced = false
 

@@ -18,6 +18,8 @@ final class LinkTable {
     let way: ClusterWay
     let outgoing: OutgoingLinks
     let incoming: IncomingLinks
+    /// Nil on all loops but the first.
+    let topics: ClusterTopics?
     private let timer: LinkTimer
 
     weak var delegate: (any LinkTableDelegate)? {
@@ -27,15 +29,22 @@ final class LinkTable {
         }
     }
 
-    /// - Parameter bodies: Counts the requests of other nodes that have arrived in part.
+    /// - Parameters:
+    ///   - bodies: Counts the requests of other nodes that have arrived in part.
+    ///   - listeners: The sessions that listen to topics; nil on all loops but the first.
     init(
         _ node: LocalNode, _ way: ClusterWay, _ bodies: BodyBudget, _ table: ConnectionTable,
-        dial: @escaping OutgoingLinks.Dial
+        _ listeners: ClusterTopics.Listeners?, dial: @escaping OutgoingLinks.Dial
     ) {
         self.way = way
         timer = LinkTimer(table)
         outgoing = OutgoingLinks(way, table, timer, secret: node.secret, dial: dial)
         incoming = IncomingLinks(way, table, timer, bodies)
+        topics = listeners.map { [outgoing, incoming] in
+            ClusterTopics(way, outgoing, incoming, table, $0)
+        }
+        outgoing.topics = topics
+        incoming.topics = topics
     }
 
     /// The number of sockets.
@@ -77,7 +86,9 @@ final class LinkTable {
         way.tick(isLate: isLate)
         outgoing.tick(isLate: isLate)
         incoming.tick(isLate: isLate)
-        if !outgoing.isIdle || !incoming.isIdle { timer.start() }
+        topics?.tick()
+        let isIdle = outgoing.isIdle && incoming.isIdle && topics?.isIdle ?? true
+        if !isIdle { timer.start() }
     }
 
     /// Closes every link, because the server ends. Nothing is passed to the delegate.

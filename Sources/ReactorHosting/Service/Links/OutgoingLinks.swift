@@ -31,6 +31,8 @@ final class OutgoingLinks {
     }
 
     weak var delegate: (any LinkTableDelegate)?
+    /// Nil on all loops but the first.
+    weak var topics: ClusterTopics?
     let way: ClusterWay
     private let table: ConnectionTable
     private let timer: LinkTimer
@@ -191,15 +193,23 @@ final class OutgoingLinks {
             switch event {
             case .opened: opened(link)
             case .answer(let stream, let answer):
-                guard let forward = link.underWay.removeValue(forKey: stream) else { continue }
+                guard let forward = link.underWay.removeValue(forKey: stream) else {
+                    answered(stream, answer, on: link)
+                    continue
+                }
                 forward.place = .here
                 delegate?.forwarded(forward, answer)
             case .moved(let stream, let moved):
-                guard let forward = link.underWay.removeValue(forKey: stream) else { continue }
+                guard let forward = link.underWay.removeValue(forKey: stream) else {
+                    lost(stream, on: link)
+                    continue
+                }
                 forward.place = .here
                 let owner = moved.node > 0 ? Node(number: moved.node) : nil
                 delegate?.forwarded(forward, .moved(owner))
-            case .ping: sendFollows(on: link)
+            case .ping:
+                sendFollows(on: link)
+                topics?.heard(on: link)
             case .hint(let stream, let hint): hinted(stream, hint, on: link)
             case .records(let stream, let records): received(stream, records, on: link)
             case .unfollowed(let stream): unfollowed(stream, on: link)
@@ -217,6 +227,8 @@ final class OutgoingLinks {
         guard let link = bySocket[socket] else { return }
         end(link, why == .refused ? .refused : .closed)
     }
+
+    func startTimer() { timer.start() }
 
     func markUnsent(_ socket: ConnectionID?) {
         if let socket { unsent.insert(socket) }
@@ -295,6 +307,12 @@ final class OutgoingLinks {
             forward.place = .here
             delegate?.forwarded(forward, ending)
         }
+        let isGone =
+            switch why {
+            case .refused, .fault(.otherNode): true
+            case .silent, .fault, .closed, .finished, .failure: false
+            }
+        endPublications(on: link, areUnserved: ending == .notSent, isGone: isGone)
     }
 
     private func judge(_ link: OutgoingConnection, _ why: Ending) {

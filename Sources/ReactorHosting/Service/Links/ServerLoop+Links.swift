@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Reactors
 internal import Sessions
 internal import Sockets
 internal import Storage
@@ -13,13 +14,37 @@ extension ServerLoop: LinkTableDelegate {
             let ownership = service.journal.ownership
         else { return nil }
         let way = ClusterWay(node.member.node, ownership, service.configuration.logger)
-        let links = LinkTable(node, way, service.bodies, resources.table) { [loop] address, then in
+        let listeners = resources.index == 0 ? makeListeners() : nil
+        let links = LinkTable(node, way, service.bodies, resources.table, listeners) {
+            [loop] address, then in
             service.dialler.dial(host: address.host, port: address.port, on: loop) {
                 if let links = $0.resources.links { then(links.outgoing, $1) }
             }
         }
         links.delegate = self
         return links
+    }
+
+    /// The sessions of all loops that listen to topics.
+    private func makeListeners() -> ClusterTopics.Listeners {
+        let (service, peers, index) = (resources.service, resources.peers, resources.index)
+        return ClusterTopics.Listeners(
+            deliver: { topic, body in
+                do throws(Problem) {
+                    return .success(try PublishTopic.deliver(body, to: topic, in: service))
+                } catch {
+                    return .failure(error)
+                }
+            },
+            wait: { delivery, then in
+                Task {
+                    let count = await delivery.applied()
+                    peers.enqueue(on: index) { loop in
+                        if let topics = loop.resources.links?.topics { then(topics, count) }
+                    }
+                }
+            },
+            areExpected: service.reactors.contains(where: \.listensToTopics))
     }
 
     func request(of forward: ForwardedRequest) -> LinkRequest? {

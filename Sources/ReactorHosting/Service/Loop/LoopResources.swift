@@ -115,7 +115,8 @@ final class LoopResources {
             inbox: peers.waitingJobs(on: index),
             sessions: sessions.counts, links: links?.count ?? 0,
             linkBytes: links?.way.sentBytes ?? 0, forwards: links?.way.counts ?? ForwardCounts(),
-            hints: links?.way.hints ?? HintCounts())
+            hints: links?.way.hints ?? HintCounts(),
+            topics: links?.way.topics ?? TopicCounts())
         return counters
     }
 

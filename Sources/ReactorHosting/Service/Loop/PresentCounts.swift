@@ -14,6 +14,7 @@ struct PresentCounts: Sendable {
     var linkBytes: UInt64 = 0
     var forwards = ForwardCounts()
     var hints = HintCounts()
+    var topics = TopicCounts()
 
     mutating func add(_ other: PresentCounts) {
         connections += other.connections
@@ -24,6 +25,7 @@ struct PresentCounts: Sendable {
         linkBytes += other.linkBytes
         forwards.add(other.forwards)
         hints.add(other.hints)
+        topics.add(other.topics)
     }
 
     func writeGauges(to text: inout PrometheusWriter) {
@@ -113,6 +115,7 @@ struct PresentCounts: Sendable {
             sessions.followed.unconfirmed)
         forwards.write(to: &text)
         hints.write(to: &text)
+        topics.write(to: &text)
         text.counter("link_bytes", "Bytes sent to other nodes.", linkBytes)
         text.histogram(
             "turn_seconds", "Calls of reactors' code on the loops, to the coarse clock's tick.",

@@ -125,6 +125,7 @@ final class ServerLoop: LoopHandler {
             sessions.answerLateReads()
             sessions.askForChanges()
             sessions.sendHome()
+            resources.links?.topics?.dialMembers()
             return setQuarter()
         }
         let areMore: Bool

@@ -87,8 +87,8 @@ final class Service: Sendable {
         self.drain = Drain(loops: 0..<configuration.loops)
         self.operationsDrain = Drain(loops: configuration.loops..<configuration.loops + 1)
         self.bodies = BodyBudget(configuration, exempt: exempt)
-        // Only administrators can publish.
-        guard configuration.administration == .on else { return }
+        // Only administrators can publish, perhaps at another node.
+        guard configuration.administration == .on || node != nil else { return }
         for reactor in reactors { reactor.announceTopics(topics) }
     }
 

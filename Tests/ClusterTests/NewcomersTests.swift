@@ -1,0 +1,32 @@
+import Testing
+
+@testable import Cluster
+
+@Suite("a node that joins is waited for, one that is gone is not", .timeLimit(.minutes(15)))
+struct NewcomersTests {
+    private func members(_ numbers: [Int64]) -> Members {
+        let all = ([1] + numbers).map {
+            Member(node: Node(number: $0), address: "10.0.0.\($0):1", loops: 1)
+        }
+        return Members(own: all[0], others: Array(all.dropFirst()))
+    }
+
+    @Test func `a node that is linked before it is a member is a newcomer until then`() {
+        var newcomers = Newcomers()
+        newcomers.observe(members([2]), linked: [2, 3])
+        #expect(!newcomers.areAmong([2]))
+        #expect(newcomers.areAmong([2, 3]))
+        newcomers.observe(members([2, 3]), linked: [2, 3])
+        #expect(!newcomers.areAmong([2, 3]))
+    }
+
+    @Test func `a node that is declared gone is none, while its link lasts`() {
+        var newcomers = Newcomers()
+        newcomers.observe(members([2]), linked: [])
+        newcomers.observe(members([2]), linked: [2])
+        newcomers.observe(members([]), linked: [2])
+        #expect(!newcomers.areAmong([2]))
+        newcomers.observe(members([]), linked: [])
+        #expect(newcomers.areAmong([2]), "it is forgotten then, so that the set is bounded")
+    }
+}

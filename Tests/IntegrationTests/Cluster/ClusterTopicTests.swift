@@ -1,0 +1,217 @@
+import Cluster
+import Testing
+import Wire
+
+@testable import ReactorHosting
+
+@Suite("A topic reaches the sessions of all nodes, or it is said", .timeLimit(.minutes(15)))
+struct ClusterTopicTests {
+    private static let topic = "/v1/topics/news"
+
+    /// Servers, and a session of each.
+    private func withReaders(
+        _ count: Int, _ act: (LocalCluster, [SessionHandle]) async throws -> Void
+    ) async throws {
+        try await Turnstile.servers.pass {
+            try await LocalCluster.with(
+                count, hosting: [Hosted("alerts") { NewsReader() }]
+            ) { _, configuration in
+                configuration.administration = .on
+            } _: { cluster in
+                var sessions: [SessionHandle] = []
+                for index in 0..<count {
+                    let session = try await cluster.session(ownedBy: index)
+                    #expect(cluster.isOwner(index, of: session))
+                    sessions.append(session)
+                }
+                try await act(cluster, sessions)
+            }
+        }
+    }
+
+    private func news(_ session: SessionHandle) async throws -> [String] {
+        try await session.state()["news"]?.array?.compactMap(\.string) ?? []
+    }
+
+    @Test func `a value reaches the sessions of all nodes, whichever is asked`() async throws {
+        try await withReaders(3) { cluster, sessions in
+            for index in 0..<3 {
+                let answer = try await cluster.client(index).post(Self.topic, "\"\(index)\"")
+                #expect(answer.status == 200, "\(answer.text)")
+                #expect(try answer.json == ["sessions": 3])
+                #expect(answer.head["Durability"] == "shared")
+                // The reply means that it is committed in all of them.
+                for session in sessions {
+                    #expect(try await news(session) == (0...index).map { "\($0)" })
+                }
+            }
+            var published = 0
+            for index in 0..<3 {
+                let metrics = try await cluster.client(index).get("/metrics").text
+                for count in 1...3
+                where metrics.contains(
+                    "reactor_topic_publications_total{outcome=\"published\"} \(count)\n")
+                {
+                    published += count
+                }
+            }
+            #expect(published == 3, "each is counted at the home of its topic")
+        }
+    }
+
+    @Test func `the values of several nodes' clients have one order in all sessions`()
+        async throws
+    {
+        try await withReaders(3) { cluster, sessions in
+            try await withThrowingTaskGroup { group in
+                for index in 0..<3 {
+                    let client = cluster.client(index)
+                    group.addTask {
+                        for number in 0..<20 {
+                            let answer = try await client.post(
+                                Self.topic, "\"\(index)-\(number)\"")
+                            #expect(answer.status == 200, "\(answer.text)")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let first = try await news(sessions[0])
+            #expect(first.count == 60 && Set(first).count == 60)
+            for index in 0..<3 {
+                #expect(
+                    first.filter { $0.hasPrefix("\(index)-") }
+                        == (0..<20).map { "\(index)-\($0)" }, "each client's in its order")
+            }
+            for session in sessions { #expect(try await news(session) == first) }
+        }
+    }
+
+    @Test func `a value that is none of the topic is refused, and reaches no session`()
+        async throws
+    {
+        try await withReaders(3) { cluster, sessions in
+            for index in 0..<3 {
+                let client = cluster.client(index)
+                try expectProblem(
+                    try await client.post(Self.topic, "5"), 422, "not_a_value")
+                try expectProblem(try await client.post(Self.topic, "{"), 400, "malformed_json")
+                try expectProblem(
+                    try await client.post("/v1/topics/weather", "null"), 404, "unknown_topic",
+                    detail: "weather")
+            }
+            for session in sessions { #expect(try await news(session).isEmpty) }
+        }
+    }
+
+    @Test func `a topic that only other nodes' sessions listen to is known everywhere`()
+        async throws
+    {
+        try await withReaders(3) { cluster, sessions in
+            for session in sessions.dropLast() {
+                #expect(try await session.client.delete(session.path).status == 204)
+            }
+            for index in 0..<3 {
+                let answer = try await cluster.client(index).post(Self.topic, "\"\(index)\"")
+                #expect(try answer.json == ["sessions": 1])
+                try expectProblem(
+                    try await cluster.client(index).post(Self.topic, "5"), 422, "not_a_value")
+            }
+            #expect(try await news(sessions[2]) == ["0", "1", "2"])
+        }
+    }
+
+    // MARK: Nodes that do something else
+
+    /// A server with a session, and a peer. The server is the home of the topic that is passed.
+    private func withPeer(
+        _ acts: [ScriptedPeer.Act], hasPings: Bool = true, provesItself: Bool = true,
+        hasTopics: Bool = true,
+        _ act: (LocalCluster, ScriptedPeer, SessionHandle, String) async throws -> Void
+    ) async throws {
+        let peer = try ScriptedPeer(
+            acts, hasPings: hasPings, provesItself: provesItself, hasTopics: hasTopics)
+        try await withReaders(1) { cluster, sessions in
+            cluster.journal.join(peer.member)
+            try await act(cluster, peer, sessions[0], Self.topic)
+        }
+        await peer.end()
+    }
+
+    /// Whether the server is the home of the topic; else the peer is.
+    private func isHome(_ cluster: LocalCluster, _ peer: ScriptedPeer) -> Bool {
+        let server = cluster.journal.nodes[0]
+        let own = cluster.journal.members(seenBy: peer.member)
+        return own.home(of: "news") == server
+    }
+
+    private func receipt(_ sessions: Int) -> LinkAnswer {
+        LinkAnswer(status: 200, body: Array("{\"sessions\":\(sessions)}".utf8))
+    }
+
+    @Test func `the answer has the sessions of all nodes`() async throws {
+        try await withPeer([.answer(receipt(5))]) { cluster, peer, session, topic in
+            let isHome = isHome(cluster, peer)
+            let answer = try await session.client.post(topic, "\"a\"")
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(try answer.json == ["sessions": .integer(isHome ? 6 : 5)])
+            #expect(await peer.until(isHome ? "deliver news \"a\"" : "publish news \"a\""))
+            // A home delivers to the others.
+            #expect(try await news(session) == (isHome ? ["a"] : []))
+        }
+    }
+
+    // Such a node has a program without the frame, which would end the link.
+    @Test func `a node that does not accept topics keeps a value from all sessions`() async throws {
+        try await withPeer([], hasTopics: false) { _, peer, session, topic in
+            let answer = try await session.client.post(topic, "\"a\"")
+            try expectProblem(answer, 503, "topic_unavailable", detail: "program")
+            #expect(answer.head["Retry-After"] == "1")
+            #expect(try await news(session).isEmpty)
+        }
+    }
+
+    @Test func `a node that cannot be reached keeps a value from all sessions`() async throws {
+        try await withPeer([], provesItself: false) { _, peer, session, topic in
+            let answer = try await session.client.post(topic, "\"a\"")
+            try expectProblem(answer, 503, "topic_unavailable", detail: "reached")
+            #expect(try await news(session).isEmpty)
+        }
+    }
+
+    @Test func `a node whose host refuses has ended, and keeps no value from the others`()
+        async throws
+    {
+        try await withPeer([]) { _, peer, session, topic in
+            await peer.end()
+            let answer = try await session.client.post(topic, "\"a\"")
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(try answer.json == ["sessions": 1])
+            #expect(try await news(session) == ["a"])
+        }
+    }
+
+    @Test(arguments: [ScriptedPeer.Act.nothing, .close])
+    func `a node that does not answer makes the outcome unknown`(act: ScriptedPeer.Act)
+        async throws
+    {
+        try await withPeer([act]) { cluster, peer, session, topic in
+            let isHome = isHome(cluster, peer)
+            let answer = try await session.client.post(topic, "\"a\"")
+            try expectProblem(answer, 504, "topic_partly_published")
+            #expect(try await news(session) == (isHome ? ["a"] : []))
+        }
+    }
+
+    @Test func `a value that another node refuses is said to be there in part`() async throws {
+        let refusal = LinkAnswer(status: 422, code: "not_a_value")
+        try await withPeer([.answer(refusal)]) { cluster, peer, session, topic in
+            let answer = try await session.client.post(topic, "\"a\"")
+            if isHome(cluster, peer) {
+                try expectProblem(answer, 504, "topic_partly_published", detail: "1 sessions")
+            } else {
+                #expect(answer.status == 422)
+            }
+        }
+    }
+}
