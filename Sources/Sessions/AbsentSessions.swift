@@ -22,6 +22,9 @@ struct AbsentSessions {
         registrations.first { $0.name == name }
     }
 
+    /// Whether sessions may have parts, which are sessions of their own.
+    var hostsParents: Bool { registrations.contains(where: \.mayHaveParts) }
+
     /// Nil if nothing is known about the session.
     func find(_ id: SessionID) -> SessionLookup? {
         if ended.contains(id) { return .ended }

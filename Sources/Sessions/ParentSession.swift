@@ -1,3 +1,4 @@
+package import Cluster
 internal import Cyclers
 internal import Reactors
 import Synchronization
@@ -23,6 +24,27 @@ extension String {
             if self[at...].hasPrefix(pair) { return at }
         }
         return nil
+    }
+}
+
+extension SessionTable {
+    /// Loads a session that a request needs, as ``wake(_:deposing:then:)`` does. A part of a session that another node
+    /// has awake is left to that node, which claims it when it is asked: the part's actions reach their parent
+    /// on one node alone.
+    ///
+    /// Only for requests, which are sent on: what is woken without one would stay asleep.
+    package func wakeForRequest(
+        _ id: SessionID, deposing deposed: Node? = nil, then act: @escaping (SessionLookup) -> Void
+    ) {
+        guard let claims, absent.hostsParents, let parent = id.parent else {
+            return wake(id, deposing: deposed, then: act)
+        }
+        claims.look(for: parent, deposing: deposed, in: self) { [unowned self] sight in
+            if case .success(.elsewhere(let owner, _)) = sight {
+                return act(.elsewhere(claims.member(owner), nil))
+            }
+            wake(id, deposing: deposed, then: act)
+        }
     }
 }
 

@@ -186,4 +186,24 @@ struct ClusterTopicProcessTests: ProcessCluster {
             }
         }
     }
+
+    // A parent that was made by POST is not at its home.
+    @Test func `a part acts on its parent, whichever nodes are asked`() async throws {
+        try await withServers { _, servers in
+            for number in 0..<6 {
+                let (one, other) = (servers[number % 3], servers[(number + 1) % 3])
+                let parentPath = try await session("cycle", at: one).path
+                let path = "\(parentPath)--row"
+                let part = try await other.client().put(path, #"{"reactor":"row"}"#)
+                #expect(part.status == 201)
+                for server in servers {
+                    let answer = try await server.client().post(
+                        "\(path)/actions?wait=settled", #"{"type":"forward"}"#)
+                    #expect(answer.status == 200, "\(answer.text)")
+                }
+                let parent = try await other.client().get(parentPath)
+                #expect(try parent.json["version"] == 3)
+            }
+        }
+    }
 }
