@@ -11,6 +11,12 @@ package struct StubChange {
         guard state == nil || (isEnabled ?? isStubbed) else { throw .notStubbed }
     }
 
+    /// Whether the body does nothing but enable the reactor again.
+    package static func onlyDisables(_ body: [UInt8]) -> Bool {
+        guard let change = try? StubChange(body) else { return false }
+        return change.isEnabled == false && change.state == nil
+    }
+
     init(_ body: [UInt8]) throws(StubRefusal) {
         struct Body: Decodable {
             var enabled: Bool?

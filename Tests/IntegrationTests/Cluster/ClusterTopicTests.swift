@@ -121,6 +121,29 @@ struct ClusterTopicTests {
         }
     }
 
+    @Test func `a session is stubbed on one node alone, and never on several`() async throws {
+        try await withReaders(2) { cluster, sessions in
+            for index in 0..<2 {
+                for session in sessions {
+                    let path = "\(session.path)/stub"
+                    for body in [#"{"enabled":true}"#, #"{"enabled":false,"state":{}}"#] {
+                        try expectProblem(
+                            try await cluster.client(index).put(path, body), 409, "not_on_one_node")
+                    }
+                }
+                // One that was there before the other nodes.
+                let answer = try await cluster.client(index).put(
+                    "\(sessions[index].path)/stub", #"{"enabled":false}"#)
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+        }
+        try await withReaders(1) { cluster, sessions in
+            let answer = try await cluster.client(0).put(
+                "\(sessions[0].path)/stub", #"{"enabled":true}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+    }
+
     // MARK: Nodes that do something else
 
     /// A server with a session, and a peer. The server is the home of the topic that is passed.

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Sessions
 
 /// `PUT /v1/sessions/{id}/stub` (`--admin on`): sets the state that the session shows instead of
@@ -6,6 +7,12 @@ enum PutStub: SessionEndpoint {
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
+        let isPermitted = connection.loop.service.configuration.administration == .on
+        if isPermitted, let members = connection.loop.links?.way.members, !members.isAlone,
+            !StubChange.onlyDisables(request.body)
+        {
+            throw .notOnOneNode
+        }
         let session = try target.session()
         try connection.loop.service.requireAdministration()
         try request.requireJSON()

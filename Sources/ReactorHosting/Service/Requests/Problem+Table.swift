@@ -213,6 +213,11 @@ extension Problem {
         403, "administration_off",
         "topics and stubs are disabled; start the server with --admin on")
 
+    /// The state of a stub is in no record, so the other nodes would show the session's own.
+    static let notOnOneNode = Problem(
+        409, "not_on_one_node",
+        "a session is stubbed on a server that is alone; the cluster has several nodes")
+
     static func unknownSession(_ id: String) -> Problem {
         Problem(404, "unknown_session", "the session \(id) does not exist; create it with PUT")
     }
