@@ -247,7 +247,11 @@ final class SimulatedClient {
     func discard(_ ticket: Ticket) {
         guard let session = sends[ticket]?.session else { return }
         let isWaiting = machine.outbox[session].queued.contains { $0.ticket == ticket }
-        if isWaiting, !isBroken { sends[ticket]?.isEnding = true }
+        // A copy shows it beforehand: the first input of a process sends what has waited.
+        var copy = machine
+        _ = copy.receive(.discard(ticket, session), at: now)
+        let stays = copy.outbox[session].entries.contains { $0.ticket == ticket }
+        if isWaiting, !stays { sends[ticket]?.isEnding = true }
         receive(.discard(ticket, session))
     }
 
