@@ -142,6 +142,8 @@ struct SessionLink: Sendable {
         _ block: StreamBlock, _ position: StreamPosition, _ context: StreamConnection.Context,
         isFirst: Bool, at now: Duration, holdUntil end: Duration
     ) {
+        // The state is one of an earlier life until that of this one is read, and so is what is over it.
+        if let confirmed = reader.confirmed, confirmed.generation != position.generation { return }
         for entry in overlay.beginLife(position.generation) { join(entry) }
         // Live events have their causes. A snapshot never has one, and a replay need not (R10).
         let isSnapshot = block.name == "snapshot"

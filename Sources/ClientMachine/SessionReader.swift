@@ -141,11 +141,14 @@ struct SessionReader: Equatable, Sendable {
         _ block: StreamBlock, _ position: StreamPosition, _ demand: Demand
     ) -> Reading {
         guard isNew(position) else { return .nothing }
+        let isContinued = seen != nil
         seen = position
         let event = StreamEvent(
             name: block.name, position: position, data: block.data, cause: block.cause)
         let isCovered = !isStale && confirmed.map { $0.reaches(position) } ?? false
-        if demand.states, !isCovered, block.name == "state" || (confirmed != nil && !isStale) {
+        if demand.states, block.name != "state" {
+            continueState(to: position, isContinued)
+        } else if demand.states, !isCovered {
             (confirmed, isStale) = (position, false)
         }
         return .deliver(
@@ -156,11 +159,15 @@ struct SessionReader: Equatable, Sendable {
         guard isNew(position) else { return .nothing }
         let isContinued = seen != nil
         seen = position
-        if demand.states, let confirmed, !confirmed.reaches(position) {
-            // A stream that begins here says nothing of the events before it.
-            if isContinued, !isStale { self.confirmed = position } else { isStale = true }
-        }
+        if demand.states { continueState(to: position, isContinued) }
         return .nothing
+    }
+
+    /// The state is the one at this position, too, unless events before it are missing: a stream that
+    /// begins here says nothing of them, and the state may be one of an earlier life.
+    private mutating func continueState(to position: StreamPosition, _ isContinued: Bool) {
+        guard let confirmed, !confirmed.reaches(position) else { return }
+        if isContinued, !isStale { self.confirmed = position } else { isStale = true }
     }
 
     /// R7: drops events at or before the position that is seen, and those of another life.
