@@ -33,7 +33,7 @@ extension ClientMachine {
         let sentCount = outbox[session].sent?.entries.count ?? 0
         writer.record(.discarded(ticket, session), then: .report(ticket, session, .discarded))
         links[session]?.narrowing.discard(at: sentCount + index)
-        links[session]?.leave([ticket])
+        links[session]?.rollBack(ticket)
         touched.insert(session)
     }
 
@@ -95,7 +95,7 @@ extension ClientMachine {
             switch outcome {
             case .queued, .discarded:
                 writer.record(.discarded(ticket, session))
-                links[session]?.leave([ticket])
+                links[session]?.rollBack(ticket)
                 deliver(.outcome(ticket, .outboxUnavailable(reason)), to: session)
             default: deliver(.outcome(ticket, outcome), to: session)
             }
@@ -188,7 +188,7 @@ extension ClientMachine {
             deliver(.outcome(ticket, report), to: session)
         }
         links[session]?.overlay.remove(ticket)
-        links[session]?.leave([ticket])
+        links[session]?.rollBack(ticket)
         touched.insert(session)
     }
 

@@ -187,11 +187,11 @@ package struct ClientMachine: Sendable {
     }
 
     private mutating func settle(_ session: SessionName, at now: ClientInstant) {
-        let (carrier, keepsStates) = (streams.carrier(of: session), keepsStates)
+        let (carrier, keepsStates, hold) = (streams.carrier(of: session), keepsStates, limits.hold)
         let isLive = carrier?.isOpen ?? false
         // In place: a link is large, and this is done for each input.
         let settled = links[session]?.settle(
-            isLive: isLive, keepsStates: keepsStates, at: now.uptime)
+            isLive: isLive, keepsStates: keepsStates, at: now.uptime, holdFor: hold)
         guard let settled else { return }
         if settled.isHeld {
             holding.insert(session)

@@ -17,6 +17,9 @@ struct Overlay: Equatable, Sendable {
         /// All of its events have come, as a later event shows; or are awaited no longer.
         var isComplete = false
         var hold = Hold.none
+        /// The held state may have a part of it, so that the rest comes as events. Else that state has all
+        /// of it or nothing, which the answer shows.
+        var awaitsEvents = false
         /// The confirmed state contains it.
         var isCovered = false
         /// The program knows of the receipt.
@@ -32,6 +35,8 @@ struct Overlay: Equatable, Sendable {
     enum Hold: Equatable, Sendable {
         case none
         case until(Duration)
+        /// As long as nothing can come that would show the rest; then for some time again.
+        case waiting
         case spent
     }
 
@@ -91,7 +96,7 @@ struct Overlay: Equatable, Sendable {
             if request.key.text == cause {
                 requests[index].cause = position
                 requests[index].causeOpened = opened
-                requests[index].holdOnce(until: end)
+                requests[index].holdOnce(until: end, isWhole: isWhole)
             } else if let last = request.cause {
                 // The records of a request follow each other: none comes after another's. An event
                 // without a cause is another's on the connection that had the cause; on a later one it
@@ -106,7 +111,7 @@ struct Overlay: Equatable, Sendable {
                 request.receipt.map({ !position.reaches($0.position) }) ?? true
             {
                 // R10: this or an earlier one may be the request's own event, and not the last.
-                requests[index].holdOnce(until: end)
+                requests[index].holdOnce(until: end, isWhole: isWhole)
             }
         }
     }
@@ -130,26 +135,54 @@ struct Overlay: Equatable, Sendable {
         return uncovered
     }
 
-    /// Marks the requests that the confirmed state contains (R2), and ends holds that are over.
+    /// Ends holds that are over. Those that only events can end wait for them: a state with a part of a
+    /// request must not be shown because its stream is away.
     ///
+    /// - Parameters:
+    ///   - isContinued: whether events that continue the confirmed state can come.
+    ///   - limit: the time of a hold that has waited.
+    mutating func passTime(isContinued: Bool, at now: Duration, holdFor limit: Duration) {
+        for index in requests.indices where !requests[index].isCovered {
+            let waits = requests[index].awaitsEvents && !isContinued
+            switch requests[index].hold {
+            case .until where waits: requests[index].hold = .waiting
+            case .waiting where !waits: requests[index].hold = .until(now + limit)
+            case .until(let end) where end <= now:
+                requests[index].hold = .spent
+                if requests[index].cause != nil { requests[index].isComplete = true }
+            case .none, .until, .waiting, .spent: break
+            }
+        }
+    }
+
+    /// The state over which requests are reduced is forgotten, and with it what is uncertain about it.
+    mutating func forgetState() {
+        for index in requests.indices { requests[index].hold = .none }
+    }
+
+    /// Marks the requests that the confirmed state contains (R2).
+    ///
+    /// - Parameter isStale: whether events that are seen do not continue that state.
     /// - Returns: the tickets that leave.
-    mutating func cover(upTo confirmed: StreamPosition?, at now: Duration) -> [Ticket] {
+    mutating func cover(upTo confirmed: StreamPosition?, isStale: Bool) -> [Ticket] {
         var left: [Ticket] = []
         for index in requests.indices where !requests[index].isCovered {
-            requests[index].endHold(at: now)
-            guard requests[index].isContained(in: confirmed) else { continue }
+            guard requests[index].isContained(in: confirmed, isStale: isStale) else { continue }
             requests[index].isCovered = true
             left += requests[index].entries.map(\.ticket)
         }
         return left
     }
 
-    /// The moment until which the shown state is held; nil if it is not.
+    /// Whether the shown state is held.
+    var isHeld: Bool { requests.contains(where: \.isHeld) }
+
+    /// The moment until which the shown state is held; nil if it is not, or waits for events.
     var heldUntil: Duration? { requests.compactMap(\.heldUntil).max() }
 
     /// The sends of which it is not certain whether the confirmed state contains them.
     var heldTickets: Set<Ticket> {
-        Set(requests.filter { $0.heldUntil != nil }.flatMap { $0.entries.map(\.ticket) })
+        Set(requests.filter(\.isHeld).flatMap { $0.entries.map(\.ticket) })
     }
 
     /// The receipts that the program may have now (R6).
@@ -184,24 +217,27 @@ struct Overlay: Equatable, Sendable {
 }
 
 extension Overlay.Request {
+    fileprivate var isHeld: Bool {
+        switch hold {
+        case .until, .waiting: !isCovered
+        case .none, .spent: false
+        }
+    }
+
     fileprivate var heldUntil: Duration? {
         guard case .until(let end) = hold, !isCovered else { return nil }
         return end
     }
 
-    fileprivate mutating func holdOnce(until end: Duration) {
+    fileprivate mutating func holdOnce(until end: Duration, isWhole: Bool) {
         if hold == .none { hold = .until(end) }
+        awaitsEvents = !isWhole
     }
 
-    fileprivate mutating func endHold(at now: Duration) {
-        guard case .until(let end) = hold, end <= now else { return }
-        hold = .spent
-        if cause != nil { isComplete = true }
-    }
-
-    fileprivate func isContained(in confirmed: StreamPosition?) -> Bool {
-        if isComplete { return true }
-        guard let receipt, let confirmed else { return false }
+    fileprivate func isContained(in confirmed: StreamPosition?, isStale: Bool) -> Bool {
+        if isComplete, !isStale { return true }
+        // Without an answer, a receipt has the position of an event that was seen, maybe not of the last.
+        guard let receipt, receipt.version != nil, let confirmed else { return false }
         return confirmed.reaches(receipt.position)
     }
 }

@@ -34,7 +34,7 @@ struct SessionLink: Sendable {
         var reports: [(ticket: Ticket, receipt: Receipt)]
         var readBack: ReadBack
         var standing: Standing
-        /// Whether the shown state is held.
+        /// Whether the shown state is held until some moment.
         var isHeld: Bool
         /// Whether only the outbox needs it.
         var isUnused: Bool
@@ -58,7 +58,7 @@ struct SessionLink: Sendable {
     /// The server's refusal of the program's credentials, in a post.
     var pause: ProblemDetails?
     /// The change of the shown state that is not delivered.
-    private(set) var change = ShownChange()
+    private(set) var change = PendingChange()
     private var deliveredStatus: SessionStatus?
     /// The position of the newest state to save.
     private(set) var kept: StreamPosition?
@@ -83,7 +83,8 @@ struct SessionLink: Sendable {
         following = new
         if !followedStates {
             reader.forgetState()
-            change = ShownChange(joined: new.predicts ? overlay.entries + queued : [])
+            overlay.forgetState()
+            change = PendingChange(joined: new.predicts ? overlay.entries + queued : [])
         }
     }
 
@@ -154,9 +155,14 @@ struct SessionLink: Sendable {
 
     /// Decides what follows at the end of an input.
     ///
-    /// - Parameter isLive: whether its stream is open.
-    mutating func settle(isLive: Bool, keepsStates: Bool, at now: Duration) -> Settled {
-        leave(overlay.cover(upTo: reader.confirmed, at: now))
+    /// - Parameters:
+    ///   - isLive: whether its stream is open.
+    ///   - limit: the time for which the shown state is held.
+    mutating func settle(
+        isLive: Bool, keepsStates: Bool, at now: Duration, holdFor limit: Duration
+    ) -> Settled {
+        overlay.passTime(isContinued: isLive && reader.isCurrent, at: now, holdFor: limit)
+        leave(overlay.cover(upTo: reader.confirmed, isStale: reader.isStale))
         let reports = overlay.takeReports(
             isConfirming: demand.states && isLive, keepsUncovered: demand.states)
         return Settled(
@@ -190,18 +196,18 @@ struct SessionLink: Sendable {
     }
 
     mutating func join(_ entry: OutboxEntry) {
-        if predicts { change.joined.append(entry) }
+        if predicts { change.join(entry) }
     }
 
-    mutating func leave(_ tickets: [Ticket]) {
+    /// The confirmed state contains the sends.
+    private mutating func leave(_ tickets: [Ticket]) {
         guard predicts else { return }
-        for ticket in tickets {
-            if let index = change.joined.firstIndex(where: { $0.ticket == ticket }) {
-                change.joined.remove(at: index)
-            } else {
-                change.left.append(ticket)
-            }
-        }
+        for ticket in tickets { change.leave(ticket) }
+    }
+
+    /// The send has failed, or was taken back.
+    mutating func rollBack(_ ticket: Ticket) {
+        if predicts { change.rollBack(ticket) }
     }
 
     mutating func advanceBase() { change.advancesBase = true }
@@ -209,14 +215,7 @@ struct SessionLink: Sendable {
     /// The change of the shown state to deliver now, if there is one (R3).
     private mutating func takeChange() -> ShownChange? {
         guard reader.confirmed != nil, !change.isEmpty else { return nil }
-        if predicts, overlay.heldUntil != nil {
-            // The state below is held. The program's own further actions show at once.
-            let held = overlay.heldTickets
-            let joined = change.joined.filter { !held.contains($0.ticket) }
-            change.joined.removeAll { !held.contains($0.ticket) }
-            return joined.isEmpty ? nil : ShownChange(joined: joined)
-        }
-        defer { change = ShownChange() }
-        return change
+        if predicts, overlay.isHeld { return change.takeOwn(except: overlay.heldTickets) }
+        return change.take()
     }
 }

@@ -47,6 +47,9 @@ struct SessionReader: Equatable, Sendable {
         return seen
     }
 
+    /// Whether the events that come continue the state.
+    var isCurrent: Bool { confirmed != nil && !isStale && !awaitsSnapshot }
+
     /// Forgets the state, because the following events do not keep it current.
     mutating func forgetState() { (confirmed, isStale) = (nil, false) }
 

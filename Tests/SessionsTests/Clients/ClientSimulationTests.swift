@@ -45,7 +45,7 @@ struct ClientSimulationTests {
     @Test(
         arguments: [
             1, 5, 9, 13, 34, 38, 61, 65, 90, 98, 134, 147, 195, 375, 480, 1570, 2474, 3885, 15749,
-            25532, 119982, 1069897, 1138888, 5042156, 5083917,
+            25532, 119982, 1069897, 1138888, 5042156, 5064692, 5083917,
         ] as [UInt64])
     func `a life that broke a promise once does not do so again`(seed: UInt64) throws {
         try check(seed)

@@ -121,7 +121,8 @@ extension SimulatedClient {
             let link = machine.links[session], let shown = view.projection.shown?.entries
         else { return }
         if Set(shown).count != shown.count { return blame("\(session) shows \(shown) twice") }
-        guard link.overlay.heldUntil == nil else { return checkHeld(session, shown) }
+        // A state that is held for ever is exact.
+        if link.overlay.isHeld, link.end == nil { return checkHeld(session, shown) }
         for (_, log) in world.logs.lives(of: session.text)
         where log.serial >= view.base.serial {
             let first = log.serial == view.base.serial ? view.base.version : 0

@@ -420,9 +420,9 @@ final class SimulatedClient {
         for link in machine.links.values {
             let unconfirmed = link.overlay.requests.reduce(0) { $0 + $1.entries.count }
             if unconfirmed > sends.count { blame("\(link.name) has \(unconfirmed) in its overlay") }
-            if link.change.joined.count + link.change.left.count > 2 * sends.count {
-                blame("\(link.name) keeps \(link.change)")
-            }
+            let change = link.change
+            let changed = change.joined.count + change.left.count + change.rolledBack.count
+            if changed > 2 * sends.count { blame("\(link.name) keeps \(change)") }
         }
     }
 
@@ -446,7 +446,7 @@ final class SimulatedClient {
                 link.following == nil || link.end != nil
                     || (!(link.demand.states
                         && (link.reader.confirmed == nil || link.reader.isStale))
-                        && link.overlay.heldUntil == nil && !link.overlay.awaitsConfirmation)
+                        && !link.overlay.isHeld && !link.overlay.awaitsConfirmation)
             }
     }
 }
