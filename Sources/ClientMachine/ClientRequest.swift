@@ -46,7 +46,7 @@ extension ClientRequest {
             fields.append(Field("If-Match", "\"\(position.text)\""))
         }
         return ClientRequest(
-            "POST", "/v1/sessions/\(session)/actions\(sent.options.query)", fields: fields,
+            "POST", "/v1/sessions/\(session.text)/actions\(sent.options.query)", fields: fields,
             body: sent.body)
     }
 

@@ -68,9 +68,13 @@ extension TransportField {
 extension ClientRequest {
     /// The whole request, for a transport.
     func transportRequest(to server: ServerAddress, isStream: Bool = false) -> TransportRequest {
-        TransportRequest(
-            method, server.origin + server.path + target,
-            fields: fields.map { TransportField($0.name, $0.value) }, body: body,
+        var url = server.origin
+        url.reserveCapacity(
+            url.utf8.count + server.path.utf8.count + target.utf8.count)
+        url += server.path
+        url += target
+        return TransportRequest(
+            method, url, fields: fields.map { TransportField($0.name, $0.value) }, body: body,
             isStream: isStream)
     }
 }

@@ -101,7 +101,8 @@
         }
 
         private func set(_ option: CURLoption, _ text: String) {
-            _ = unsafe ccurl_set_text(pointer, option, text)
+            // Without the array that Swift makes of a text that is passed to C.
+            _ = unsafe text.withCString { unsafe ccurl_set_text(pointer, option, $0) }
         }
 
         private func setConnection(_ settings: CurlSettings) {
@@ -137,19 +138,31 @@
         }
 
         private func setFields(_ request: TransportRequest) {
-            // A field without a value removes the one that libcurl would add.
-            for name in ["Accept", "Content-Type", "Expect", "User-Agent"]
-            where !request.fields.contains(where: { $0.isNamed(name) }) {
-                append("\(name):")
-            }
+            // A field without a value removes the one that libcurl would add. It looks through the list
+            // a dozen times, so what it would not add is not there: it has no `User-Agent` of its own,
+            // and expects 100 (Continue) for large bodies only, some versions from 1 KiB on.
+            remove("Accept", from: request)
+            if form.hasBody { remove("Content-Type", from: request) }
+            if request.body.count >= 1_024 { remove("Expect", from: request) }
             for field in request.fields {
-                append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+                var line = ""
+                line.reserveCapacity(field.name.utf8.count + field.value.utf8.count + 2)
+                line += field.name
+                line += field.value.isEmpty ? ";" : ": "
+                line += field.value
+                append(line)
             }
             _ = unsafe ccurl_set_list(pointer, CURLOPT_HTTPHEADER, fieldList)
         }
 
+        private func remove(_ name: String, from request: TransportRequest) {
+            if !request.fields.contains(where: { $0.isNamed(name) }) { append("\(name):") }
+        }
+
         private func append(_ line: String) {
-            unsafe fieldList = unsafe curl_slist_append(fieldList, line) ?? fieldList
+            unsafe fieldList = unsafe line.withCString { line in
+                unsafe curl_slist_append(fieldList, line) ?? fieldList
+            }
         }
 
         private func setCallbacks() {

@@ -4,21 +4,20 @@
         /// Invariant: bounded by the requests under way.
         private var receivers: [any RoundReceiver] = []
 
-        func add(_ receiver: any TransportReceiver) {
-            guard let receiver = receiver as? any RoundReceiver, receivers.last !== receiver else {
-                return
-            }
+        /// - Parameter receiver: nil: one that does not ask for the ends of rounds.
+        func add(_ receiver: (any RoundReceiver)?) {
+            guard let receiver, receivers.last !== receiver else { return }
             receivers.append(receiver)
         }
 
         func end(_ receiver: any TransportReceiver, _ failure: TransportFailure?) {
-            add(receiver)
+            add(receiver as? any RoundReceiver)
             receiver.ended(failure)
         }
 
         func end() {
             for receiver in receivers { receiver.roundEnded() }
-            receivers = []
+            receivers.removeAll(keepingCapacity: receivers.count <= 16)
         }
     }
 #endif

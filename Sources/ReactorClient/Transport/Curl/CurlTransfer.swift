@@ -9,6 +9,8 @@
         let isStream: Bool
         private let handle: CurlHandle
         private let receiver: any TransportReceiver
+        /// The same, if it asks for the ends of rounds: to find that out takes as long as a small event.
+        private let roundReceiver: (any RoundReceiver)?
         private let round: CurlRound
         private var head: ResponseHeadReader
         private var hasHead = false
@@ -33,6 +35,7 @@
             isStream = request.isStream
             self.handle = handle
             self.receiver = receiver
+            roundReceiver = receiver as? any RoundReceiver
             self.round = round
             head = ResponseHeadReader(limitBytes: settings.headLimitBytes)
             unsafe self.easy.prepare(request, Unmanaged.passUnretained(self).toOpaque())
@@ -49,7 +52,8 @@
 
         /// Reports the end. The handle is not in use any more.
         func end(_ result: CURLcode, because reason: TransportFailure? = nil) {
-            round.end(receiver, reason ?? failure(result))
+            round.add(roundReceiver)
+            receiver.ended(reason ?? failure(result))
         }
 
         private func failure(_ result: CURLcode) -> TransportFailure? {
@@ -75,7 +79,7 @@
                 let bytes = unsafe Span<UInt8>(_unsafeBytes: line)
                 guard let (status, fields) = try head.receive(bytes) else { return true }
                 hasHead = true
-                round.add(receiver)
+                round.add(roundReceiver)
                 receiver.head(status, fields)
                 return true
             } catch {
@@ -88,7 +92,7 @@
         func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
             if handle.isCancelled { return 0 }
             if isPausing { return Int(CURL_WRITEFUNC_PAUSE) }
-            round.add(receiver)
+            round.add(roundReceiver)
             let demand = unsafe receiver.bytes(Array(bytes))
             isPausing = demand == .pause
             return bytes.count
