@@ -9,6 +9,15 @@ struct AttemptTable: Sendable {
         case asking(AttemptID, deadline: Duration)
         /// `deadline` is the moment at which the attempt fails unless something arrives before.
         case underWay(AttemptID, deadline: Duration, Credential?)
+
+        /// The moment at which something is to be done.
+        var due: Duration? {
+            switch self {
+            case .idle: nil
+            case .waiting(let until, _): until
+            case .asking(_, let deadline), .underWay(_, let deadline, _): deadline
+            }
+        }
     }
 
     /// The owner's part in beginning an attempt.
@@ -18,7 +27,9 @@ struct AttemptTable: Sendable {
     }
 
     private struct Record: Sendable {
-        var phase = Phase.idle
+        var phase = Phase.idle { didSet { due = phase.due } }
+        /// As ``Phase/due``: to ask the phase copies it.
+        private(set) var due: Duration?
         var backoff = Backoff()
         /// The credential that the server has refused, so that an equal one is not sent again.
         var refused: String?
@@ -47,7 +58,9 @@ struct AttemptTable: Sendable {
 
     private let asksForCredentials: Bool
     private let limits: ClientLimits
-    private var records: [Purpose: Record] = [:]
+    private var records: [Purpose: Record] = [:] { didSet { isEarliestKnown = false } }
+    private var isEarliestKnown = false
+    private var knownEarliest: Duration?
     /// Invariant: has exactly the attempts that are asking or under way.
     private var running: [AttemptID: Purpose] = [:]
     private var remembered: Credential?
@@ -139,6 +152,9 @@ struct AttemptTable: Sendable {
     ///
     /// - Returns: the purposes whose waits are now shorter.
     mutating func hurry(at now: Duration) -> [Purpose] {
+        // With each answer: nearly always nothing waits after a failure.
+        guard records.values.indices.contains(where: { records.values[$0].notBefore != nil })
+        else { return [] }
         let hurried = Array(
             records.lazy.filter { $0.key.isHurriedBySuccess && $0.value.canHurry(at: now) }
                 .map(\.key))
@@ -181,8 +197,8 @@ struct AttemptTable: Sendable {
     ///
     /// - Returns: the attempt to cancel, if one is under way.
     mutating func remove(_ purpose: Purpose) -> AttemptID? {
-        defer { records[purpose] = nil }
-        switch phase(of: purpose) {
+        guard let index = records.index(forKey: purpose) else { return nil }
+        switch records.remove(at: index).value.phase {
         case .idle, .waiting: return nil
         case .asking(let id, _):
             running[id] = nil
@@ -214,14 +230,16 @@ struct AttemptTable: Sendable {
     }
 
     /// The moment at which something is due.
-    var earliest: Duration? {
-        records.values.lazy.compactMap { record in
-            switch record.phase {
-            case .idle: nil
-            case .waiting(let until, _): until
-            case .asking(_, let deadline), .underWay(_, let deadline, _): deadline
+    mutating func findEarliest() -> Duration? {
+        if !isEarliestKnown {
+            knownEarliest = nil
+            for place in records.values.indices {
+                guard let due = records.values[place].due else { continue }
+                knownEarliest = min(knownEarliest ?? due, due)
             }
-        }.min()
+            isEarliestKnown = true
+        }
+        return knownEarliest
     }
 
     private func deadline(of id: AttemptID) -> Duration? {

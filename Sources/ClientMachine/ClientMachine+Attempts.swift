@@ -138,9 +138,11 @@ extension ClientMachine {
 
     /// Does what time alone has made due.
     mutating func performDue(at now: ClientInstant) {
-        if let earliest = attempts.earliest, earliest <= now.uptime { performDueAttempts(at: now) }
+        if let earliest = attempts.findEarliest(), earliest <= now.uptime {
+            performDueAttempts(at: now)
+        }
         if let time = streams.planTime, time <= now.uptime { makePlan(at: now) }
-        for session in holding {
+        for session in holding.sorted {
             if let end = links[session]?.overlay.heldUntil, end <= now.uptime {
                 touched.insert(session)
             }

@@ -7,7 +7,7 @@ extension ClientMachine {
     ) -> String? {
         // Also while the session is made again: nothing brings a second time what a stream has brought.
         // In place: links and streams are large, and this is done for each event.
-        guard links[session]?.wantsEvents == true,
+        guard links[session]?.asksForEvents() == true,
             let context = streams[id]?.beginEvent(of: session),
             let read = links[session]?.read(block, context)
         else { return nil }

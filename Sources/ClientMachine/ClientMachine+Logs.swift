@@ -22,7 +22,7 @@ extension ClientMachine {
     /// - Returns: the fault of a block that no server writes.
     mutating func feedLog(_ block: StreamBlock, _ stream: StreamID, _ id: AttemptID) -> String? {
         // It may have been closed by a block before this one.
-        guard streams[stream]?.phase == .open, let log = streams[stream]?.log else { return nil }
+        guard streams[stream]?.isOpen == true, let log = streams[stream]?.log else { return nil }
         switch streams[stream]?.log?.receive(block) {
         case .nothing, nil: break
         case .malformed(let fault): return fault

@@ -3,25 +3,25 @@ extension ClientMachine {
         _ actions: [[UInt8]], _ options: SendOptions, _ session: SessionName, at now: ClientInstant
     ) {
         makeLink(session)
-        if let refusal = refusal(of: actions, session) {
+        let wishes = links[session]?.sendWishes()
+        if let refusal = refusal(of: actions, wishes) {
             return deliver(.notAccepted(refusal), to: session)
         }
         let entry = OutboxEntry(
             ticket: outbox.nextTicket, session: session, actions: actions, options: options,
-            makes: links[session]?.following?.makes)
+            makes: wishes?.makes)
         writer.record(.queued(entry), then: .report(entry.ticket, session, .queued))
         links[session]?.join(entry)
         deliver(.accepted(entry.ticket), to: session)
         continuePosting(session, at: now)
     }
 
-    private func refusal(of actions: [[UInt8]], _ session: SessionName) -> SendRefusal? {
+    private func refusal(
+        of actions: [[UInt8]], _ wishes: SessionLink.SendWishes?
+    ) -> SendRefusal? {
         if actions.isEmpty { return .empty }
         if let reason = writer.failure { return .outboxUnavailable(reason) }
-        if links[session]?.end == .deleted { return .ended }
-        if let failure = links[session]?.failure, links[session]?.creation == .due {
-            return .unusable(failure)
-        }
+        if let refusal = wishes?.refusal { return refusal }
         return outbox.hasRoom(for: actions, within: limits) ? nil : .outboxFull
     }
 
@@ -39,8 +39,9 @@ extension ClientMachine {
 
     /// Sends the session's next request, unless one is under way (O1).
     mutating func continuePosting(_ session: SessionName, at now: ClientInstant) {
-        guard writer.failure == nil, links[session]?.canPost == true else { return }
-        if let sent = outbox[session].sent {
+        guard writer.failure == nil, let limit = links[session]?.nextRequest() else { return }
+        let lane = outbox[session]
+        if let sent = lane.sent {
             if links[session]?.overlay.has(sent.key) == false {
                 // Of an earlier life of the program.
                 links[session]?.overlay.add(sent, at: now.uptime)
@@ -51,18 +52,15 @@ extension ClientMachine {
             }
             return
         }
-        let most = links[session]?.narrowing.most
-        let count = outbox.nextBatch(session, most: most, within: limits)
+        let count = lane.nextBatch(most: limit.most, within: limits)
         guard count > 0 else { return }
-        let entries = outbox[session].queued.prefix(count)
+        let entries = lane.queued.prefix(count)
         let key = RequestKey(using: &generator)
-        links[session]?.isSaved = false
-        links[session]?.isUnclear = false
         writer.record(
             .sent(
                 session, key, body: OutboxEntry.body(of: entries), count: count, date: now.date),
             then: .post(session, key))
-        if let sent = outbox[session].sent { links[session]?.overlay.add(sent, at: now.uptime) }
+        if let sent = outbox[session].sent { links[session]?.begin(sent, at: now.uptime) }
     }
 
     mutating func persisted(_ number: UInt64, at now: ClientInstant) {
@@ -104,23 +102,24 @@ extension ClientMachine {
 
     /// Attempts the session's sent request, which is durable.
     mutating func post(_ session: SessionName, at now: ClientInstant) {
-        guard let sent = outbox[session].sent, links[session]?.isSaved == true,
-            links[session]?.canPost == true
+        guard let sent = outbox[session].sent,
+            let first = links[session]?.firstAttempt(of: sent.key, at: now.uptime)
         else {
             // Continued when that is over.
             _ = attempts.remove(.post(session))
             return
         }
-        if isForgotten(sent, session, at: now) { return giveUp(sent, session, at: now) }
+        if isForgotten(sent, since: first, at: now) { return giveUp(sent, session, at: now) }
         begin(.post(session), at: now)
     }
 
     /// O4: whether the server may have forgotten that it has carried out the request.
+    ///
+    /// - Parameter first: the uptime of its first attempt.
     private func isForgotten(
-        _ sent: SentRequest, _ session: SessionName, at now: ClientInstant
+        _ sent: SentRequest, since first: Duration, at now: ClientInstant
     ) -> Bool {
         let memory = limits.memoryOfServer
-        let first = links[session]?.overlay.firstAttempt(of: sent.key) ?? now.uptime
         let (age, overflow) = now.date.subtractingReportingOverflow(sent.firstSent)
         // A clock that was set back hides the age. Up to an hour is within the server's margin.
         return now.uptime - first >= memory || overflow || age < -3600
@@ -147,8 +146,7 @@ extension ClientMachine {
     mutating func applied(_ receipt: Receipt, _ session: SessionName, at now: ClientInstant) {
         guard let sent = outbox[session].sent else { return }
         writer.record(.done(session, sent.key))
-        links[session]?.narrowing.finish(sent.entries.count)
-        links[session]?.overlay.answer(sent.key, with: receipt)
+        links[session]?.answer(sent, with: receipt)
         attempts.succeed(.post(session))
         touched.insert(session)
         continuePosting(session, at: now)

@@ -68,7 +68,7 @@ extension ClientMachine {
         }
         streams[stream]?.open(response, at: now.uptime)
         touched.formUnion(streams[stream]?.sessions ?? [])
-        guard streams[stream]?.phase == .open else { return }
+        guard streams[stream]?.isOpen == true else { return }
         attempts.extend(id, to: now.uptime + limits.silence)
         hurry(at: now)
         retireStreams()
@@ -85,31 +85,29 @@ extension ClientMachine {
 
     mutating func streamBytes(_ id: AttemptID, _ bytes: [UInt8], at now: ClientInstant) {
         guard case .stream(let stream)? = attempts.purpose(of: id) else { return }
-        let events: [ServerSentEvent]
+        let limits = limits
+        let incoming: StreamConnection.Incoming?
         do throws(EventStreamFailure) {
-            events = try streams[stream]?.receive(bytes, at: now.uptime) ?? []
+            incoming = try streams[stream]?.receive(bytes, at: now.uptime, within: limits)
         } catch {
             return breakOff(id, "the stream cannot be read: \(error)", at: now)
         }
-        guard streams[stream]?.phase == .open else { return }
+        guard let incoming else { return }
         attempts.extend(id, to: now.uptime + limits.silence)
-        for event in events {
-            if event.name == "problem" {
-                problem(
-                    ProblemDetails(status: 0, body: Array(event.data.utf8)), id, stream, at: now)
-                break
-            }
-            guard let (session, block) = streams[stream]?.block(of: event) else { continue }
+        for (session, block) in incoming.blocks {
             let fault =
-                streams[stream]?.log == nil
-                ? feed(block, to: session, from: stream, at: now)
-                : feedLog(block, stream, id)
+                incoming.isOfLog
+                ? feedLog(block, stream, id) : feed(block, to: session, from: stream, at: now)
             if let fault {
                 breakOff(id, fault, at: now)
                 break
             }
         }
-        if streams[stream]?.isProven(at: now.uptime, within: limits) == true {
+        // Nothing, if a block has ended the connection.
+        if let data = incoming.problem {
+            problem(ProblemDetails(status: 0, body: data), id, stream, at: now)
+        }
+        if incoming.isProven, streams[stream]?.isProven(at: now.uptime, within: limits) == true {
             attempts.succeed(.stream(stream))
         }
     }
@@ -203,20 +201,20 @@ extension ClientMachine {
         _ stream: StreamConnection, _ reason: EndReason, _ problem: ProblemDetails,
         at now: ClientInstant
     ) {
-        guard stream.log == nil else { return endLog(stream, reason, problem, at: now) }
+        guard !stream.isOfLog else { return endLog(stream, reason, problem, at: now) }
         for session in stream.live { endSession(session, reason, at: now) }
     }
 
     /// The server refuses to serve the sessions of a stream.
     mutating func fail(_ id: StreamID, _ problem: ProblemDetails) {
-        if streams[id]?.log != nil { return failLog(id, problem) }
+        if streams[id]?.isOfLog == true { return failLog(id, problem) }
         for session in streams[id]?.live ?? [] { links[session]?.failure = problem }
         drop(id)
         retireStreams()
     }
 
     mutating func replaceSilentStreams(at now: ClientInstant) {
-        for stream in streams.all where stream.isWanted && stream.phase == .open {
+        for stream in streams.all where stream.isWanted && stream.isOpen {
             guard now.uptime - stream.lastByteAt > limits.silenceOnWake,
                 case .underWay(let id, _, _) = attempts.phase(of: .stream(stream.id))
             else { continue }

@@ -18,9 +18,9 @@ package struct ClientMachine: Sendable {
     var links = LinkTable()
     var streams = StreamTable()
     /// The sessions whose shown state is held.
-    var holding: Set<SessionName> = []
+    var holding = SessionSet()
     /// The sessions whose links have changed in this input.
-    var touched: Set<SessionName> = []
+    var touched = SessionSet()
     var outputs: [Output] = []
     private var wakeTime: Duration?
     private var isRestored = false
@@ -57,7 +57,7 @@ package struct ClientMachine: Sendable {
     package func status(_ session: SessionName) -> SessionStatus {
         SessionStatus(
             link: linkStatus(links[session]?.standing ?? .idle, streams.carrier(of: session)),
-            pending: outbox[session].actionCount)
+            pending: outbox.actionCount(of: session))
     }
 
     /// Decides what follows from an input.
@@ -111,7 +111,7 @@ package struct ClientMachine: Sendable {
 
     /// Makes the link of a session that has none.
     mutating func makeLink(_ session: SessionName) {
-        if links[session] == nil { links[session] = SessionLink(name: session) }
+        if !links.contains(session) { links[session] = SessionLink(name: session) }
         touched.insert(session)
     }
 
@@ -179,11 +179,8 @@ package struct ClientMachine: Sendable {
 
     private mutating func settleTouched(at now: ClientInstant) {
         guard !touched.isEmpty else { return }
-        var sessions = Array(touched)
-        if sessions.count > 1 { sessions.sort { $0.text < $1.text } }
-        for session in sessions { settle(session, at: now) }
-        // Keeps its memory, unless that is large: to clear it would cost as much for each input.
-        if sessions.count > 16 { touched = [] } else { touched.removeAll(keepingCapacity: true) }
+        for session in touched.sorted { settle(session, at: now) }
+        touched.removeAll()
     }
 
     private mutating func settle(_ session: SessionName, at now: ClientInstant) {
@@ -205,15 +202,15 @@ package struct ClientMachine: Sendable {
         }
         schedule(settled.readBack, session, at: now)
         let status = SessionStatus(
-            link: linkStatus(settled.standing, carrier), pending: outbox[session].actionCount)
+            link: linkStatus(settled.standing, carrier), pending: outbox.actionCount(of: session))
         if links[session]?.changeStatus(status) == true { deliver(.status(status), to: session) }
-        if settled.isUnused, outbox[session].isEmpty { links[session] = nil }
+        if settled.isUnused, outbox.lanes[session] == nil { links[session] = nil }
     }
 
     private mutating func reportTime() {
-        var earliest = attempts.earliest
+        var earliest = attempts.findEarliest()
         if let planTime = streams.planTime { earliest = min(earliest ?? planTime, planTime) }
-        for session in holding {
+        for session in holding.sorted {
             guard let end = links[session]?.overlay.heldUntil else { continue }
             earliest = min(earliest ?? end, end)
         }

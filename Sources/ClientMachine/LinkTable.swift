@@ -1,37 +1,64 @@
 /// The links of a client, by session.
 ///
 /// Why not a dictionary: reading a field of a value in one copies the value, which has some forty fields,
-/// and a send reads dozens of them. Here it is read, and changed, where it is.
+/// and a send reads dozens of them. Here it is changed where it is; so a question that each send or event
+/// asks is a mutating function of the link.
 struct LinkTable: Sendable {
     /// Where a session's link is among `links`.
     private var places: [SessionName: Int] = [:]
-    /// Nil: free. Invariant: has exactly the links that `places` has, and the free places.
-    private var links: [SessionLink?] = []
+    /// Nil: free. The first is always free: it stands for the links that are missing. Invariant: has
+    /// exactly the links that `places` has, and the free places.
+    private var links: [SessionLink?] = [nil]
     private var free: [Int] = []
+    /// The session that was changed last: most inputs are about one.
+    private var recent: (session: SessionName, place: Int)?
 
     /// A link; set nil to remove it.
+    ///
+    /// Inlined: as a call it would allocate memory for each access.
     subscript(session: SessionName) -> SessionLink? {
-        _read {
-            if let place = places[session] { yield links[place] } else { yield nil }
-        }
-        _modify {
-            if let place = places[session] {
-                yield &links[place]
-                if case nil = links[place] { remove(session, at: place) }
-            } else {
-                var link: SessionLink?
-                yield &link
-                if let link { add(link, of: session) }
-            }
+        @inline(__always) _read { yield links[place(of: session)] }
+        @inline(__always) _modify {
+            let place = noted(session)
+            yield &links[place]
+            if isChanged(place) { change(session, place) }
         }
     }
+
+    func contains(_ session: SessionName) -> Bool { place(of: session) > 0 }
 
     var keys: some Collection<SessionName> { places.keys }
 
     /// In no order.
     var values: some Sequence<SessionLink> { links.lazy.compactMap(\.self) }
 
-    private mutating func add(_ link: SessionLink, of session: SessionName) {
+    /// - Returns: the first place for a session without a link.
+    private func place(of session: SessionName) -> Int {
+        if let recent, recent.session == session { return recent.place }
+        return places[session] ?? 0
+    }
+
+    private mutating func noted(_ session: SessionName) -> Int {
+        if let recent, recent.session == session { return recent.place }
+        let place = places[session] ?? 0
+        recent = (session, place)
+        return place
+    }
+
+    /// Whether a link was added or removed.
+    private func isChanged(_ place: Int) -> Bool {
+        if case nil = links[place] { place > 0 } else { place == 0 }
+    }
+
+    private mutating func change(_ session: SessionName, _ place: Int) {
+        recent = nil
+        guard place == 0 else {
+            places[session] = nil
+            free.append(place)
+            return
+        }
+        let link = links[0]
+        links[0] = nil
         if let place = free.popLast() {
             links[place] = link
             places[session] = place
@@ -39,10 +66,5 @@ struct LinkTable: Sendable {
             places[session] = links.count
             links.append(link)
         }
-    }
-
-    private mutating func remove(_ session: SessionName, at place: Int) {
-        places[session] = nil
-        free.append(place)
     }
 }

@@ -5,16 +5,16 @@ extension Outbox {
         return actionCount + actions.count <= limits.actionsInOutbox
             && byteCount + bytes <= limits.bytesInOutbox
     }
+}
 
+extension Outbox.Lane {
     /// The number of waiting sends that the next request has (O1); 0 if none waits.
     ///
     /// - Parameter most: the number of sends that may be in it, while a refused batch is narrowed
     ///   down (O5).
-    func nextBatch(
-        _ session: SessionName, most: Int?, within limits: ClientLimits
-    ) -> Int {
+    func nextBatch(most: Int?, within limits: ClientLimits) -> Int {
         var (count, actions, bytes) = (0, 0, 0)
-        for entry in self[session].queued.prefix(most ?? .max) {
+        for entry in queued.prefix(most ?? .max) {
             actions += entry.actions.count
             bytes += entry.byteCount
             let fits = actions <= limits.actionsInRequest && bytes <= limits.bytesInRequest

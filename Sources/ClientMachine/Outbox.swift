@@ -74,6 +74,11 @@ package struct Outbox: Equatable, Sendable {
 
     package subscript(session: SessionName) -> Lane { lanes[session] ?? Lane() }
 
+    /// Actions in the session's lane. To ask the lane copies it.
+    func actionCount(of session: SessionName) -> Int {
+        lanes.index(forKey: session).map { lanes.values[$0].actionCount } ?? 0
+    }
+
     /// Applies a change.
     ///
     /// - Returns: false, and changes nothing, if the change does not follow from those before it.

@@ -71,8 +71,55 @@ struct SessionLink: Sendable {
     /// Whether its requests can be sent.
     var canPost: Bool { creation == .settled && pause == nil }
 
+    /// The part of a link in a new send.
+    struct SendWishes {
+        var refusal: SendRefusal?
+        /// As ``Following/makes``.
+        var makes: String?
+    }
+
+    mutating func sendWishes() -> SendWishes {
+        var wishes = SendWishes(makes: following?.makes)
+        if end == .deleted {
+            wishes.refusal = .ended
+        } else if let failure, creation == .due {
+            wishes.refusal = .unusable(failure)
+        }
+        return wishes
+    }
+
+    /// The number of sends that a request may have.
+    struct RequestLimit {
+        /// Nil: any number.
+        var most: Int?
+    }
+
+    /// Nil if no request can be sent now.
+    mutating func nextRequest() -> RequestLimit? {
+        canPost ? RequestLimit(most: narrowing.most) : nil
+    }
+
+    /// A request is about to be saved and sent.
+    mutating func begin(_ sent: SentRequest, at now: Duration) {
+        (isSaved, isUnclear) = (false, false)
+        overlay.add(sent, at: now)
+    }
+
+    /// The uptime of the first attempt of the sent request; nil if it cannot be sent now.
+    mutating func firstAttempt(of key: RequestKey, at now: Duration) -> Duration? {
+        isSaved && canPost ? overlay.firstAttempt(of: key) ?? now : nil
+    }
+
+    mutating func answer(_ sent: SentRequest, with receipt: Receipt) {
+        narrowing.finish(sent.entries.count)
+        overlay.answer(sent.key, with: receipt)
+    }
+
     /// Whether events of it are wanted, if any come.
     var wantsEvents: Bool { !demand.isEmpty && end == nil && failure == nil }
+
+    /// As ``wantsEvents``, for each event.
+    mutating func asksForEvents() -> Bool { wantsEvents }
 
     /// Whether a stream can be had for them.
     var wantsStream: Bool { wantsEvents && creation == .settled }

@@ -23,6 +23,8 @@ struct StreamConnection: Sendable {
     let shape: StreamShape
     /// The reader for whom the stream is that of an action log; nil for a stream of events.
     var log: LogReader?
+    /// Whether it is the stream of an action log: to ask for `log` copies it.
+    let isOfLog: Bool
     private let members: Set<SessionName>
     /// Whether it is part of the plan; else it ends as soon as others have begun (C1).
     var isWanted = true
@@ -47,6 +49,7 @@ struct StreamConnection: Sendable {
         self.id = id
         self.shape = shape
         self.log = log
+        isOfLog = log != nil
         members = Set(shape.sessions)
         decoder = Self.makeDecoder(limits)
     }
@@ -59,13 +62,19 @@ struct StreamConnection: Sendable {
 
     /// Whether events of the session can come.
     func isLive(_ session: SessionName) -> Bool {
-        members.contains(session) && (over.isEmpty || !over.contains(session))
+        isMember(session) && (over.isEmpty || !over.contains(session))
     }
+
+    private func isMember(_ session: SessionName) -> Bool {
+        isShared ? members.contains(session) : sessions[0] == session
+    }
+
+    var isOpen: Bool { if case .open = phase { true } else { false } }
 
     /// Its part in the status of a session of which it can bring events.
     func carrier(of session: SessionName) -> StreamTable.Carrier? {
-        guard log == nil, isLive(session) else { return nil }
-        return StreamTable.Carrier(id: id, isOpen: phase == .open, lastByteAt: lastByteAt)
+        guard !isOfLog, isLive(session) else { return nil }
+        return StreamTable.Carrier(id: id, isOpen: isOpen, lastByteAt: lastByteAt)
     }
 
     private var isShared: Bool { sessions.count > 1 }
@@ -81,7 +90,7 @@ struct StreamConnection: Sendable {
 
     /// Whether the connection has shown that the server works (C3).
     func isProven(at now: Duration, within limits: ClientLimits) -> Bool {
-        phase == .open && hasBlock && now - openedAt >= limits.proven
+        isOpen && hasBlock && now - openedAt >= limits.proven
     }
 
     /// The target that resumes each session by what is seen of it.
@@ -154,33 +163,65 @@ struct StreamConnection: Sendable {
 
     mutating func end(_ session: SessionName) { over.insert(session) }
 
+    /// The meaning of bytes of the body.
+    struct Incoming {
+        /// In order, of sessions that are on the stream.
+        var blocks: [(SessionName, StreamBlock)] = []
+        /// The server's reason to end the stream, behind these blocks; nothing counts that follows it.
+        var problem: [UInt8]?
+        let isOfLog: Bool
+        /// As ``isProven(at:within:)``.
+        var isProven = false
+    }
+
     /// Reads bytes of the body.
     ///
-    /// - Returns: the complete events, and the position after each.
+    /// - Returns: nil if the stream is not open.
     /// - Throws: if an event is too large.
     mutating func receive(
-        _ bytes: [UInt8], at now: Duration
-    ) throws(EventStreamFailure) -> [ServerSentEvent] {
+        _ bytes: [UInt8], at now: Duration, within limits: ClientLimits
+    ) throws(EventStreamFailure) -> Incoming? {
         lastByteAt = now
         if case .refused(var response) = phase {
             let room = Self.problemLimit - response.body.count
             response.body += bytes.prefix(room)
             phase = .refused(response)
         }
-        guard phase == .open else { return [] }
-        var events: [ServerSentEvent] = []
-        try decoder.receive(bytes.span) { events.append($0) }
+        guard isOpen else { return nil }
+        var incoming = Incoming(isOfLog: isOfLog)
+        var hasEvents = false
+        let form = BlockForm(sessions: sessions, members: members)
+        try decoder.receive(bytes.span) { event in
+            hasEvents = true
+            guard incoming.problem == nil else { return }
+            if event.name == "problem" {
+                incoming.problem = Array(event.data.utf8)
+            } else if let block = form.block(of: event) {
+                incoming.blocks.append(block)
+            }
+        }
         if firstRetry == nil { firstRetry = decoder.retryMilliseconds }
-        if !events.isEmpty { hasBlock = true }
-        return events
+        if hasEvents { hasBlock = true }
+        incoming.isProven = isProven(at: now, within: limits)
+        return incoming
     }
+
+    private static func makeDecoder(_ limits: ClientLimits) -> EventStreamDecoder {
+        EventStreamDecoder(eventLimitBytes: limits.eventBytes, reportsIDs: true)
+    }
+}
+
+/// How the events of a stream name their sessions.
+private struct BlockForm {
+    let sessions: [SessionName]
+    let members: Set<SessionName>
 
     /// The session and the block that an event is about; nil if it is the connection's own, or of a
     /// session that is not on this stream.
     func block(of event: ServerSentEvent) -> (SessionName, StreamBlock)? {
         var block = StreamBlock(
             name: event.name, data: Array(event.data.utf8), position: nil, cause: event.cause)
-        guard isShared else {
+        guard sessions.count > 1 else {
             block.position = StreamPosition(event.lastEventID)
             return (sessions[0], block)
         }
@@ -198,9 +239,5 @@ struct StreamConnection: Sendable {
     private static func split(_ text: String) -> (session: String, rest: String)? {
         guard let slash = text.firstIndex(of: "/") else { return nil }
         return (String(text[..<slash]), String(text[text.index(after: slash)...]))
-    }
-
-    private static func makeDecoder(_ limits: ClientLimits) -> EventStreamDecoder {
-        EventStreamDecoder(eventLimitBytes: limits.eventBytes, reportsIDs: true)
     }
 }

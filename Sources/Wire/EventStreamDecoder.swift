@@ -148,7 +148,7 @@ package struct EventStreamDecoder: Sendable {
 
     /// Field names are compared case-sensitively.
     private func isField(_ name: String, _ range: Range<Int>) -> Bool {
-        line[range].elementsEqual(name.utf8)
+        range.count == name.utf8.count && line[range].elementsEqual(name.utf8)
     }
 
     /// HTML §9.2.6, "dispatch the event": the id applies even if there is no event.

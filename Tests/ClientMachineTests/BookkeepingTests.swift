@@ -43,6 +43,75 @@ struct BookkeepingTests {
         }
     }
 
+    @Test func `a set of sessions has each until it is removed`() throws {
+        var (set, model) = (SessionSet(), Set<SessionName>())
+        var generator = SeededGenerator(seed: 1)
+        let names = try (0..<5).map { try #require(SessionName("session-\($0)")) }
+        for _ in 0..<2_000 {
+            let name = try #require(names.randomElement(using: &generator))
+            switch Int.random(in: 0..<40, using: &generator) {
+            case 0:
+                set.removeAll()
+                model = []
+            case 1..<10:
+                set.formUnion([name, names[0]])
+                model.formUnion([name, names[0]])
+            case 10..<20:
+                set.insert(name)
+                model.insert(name)
+            default:
+                set.remove(name)
+                model.remove(name)
+            }
+            #expect(set.sorted == model.sorted { $0.text < $1.text })
+            #expect(set.isEmpty == model.isEmpty)
+        }
+    }
+
+    @Test func `a table of streams has each in its order until it is removed`() {
+        var (streams, model) = (StreamTable(), [StreamID]())
+        var generator = SeededGenerator(seed: 1)
+        let shape = StreamShape(sessions: [room], demand: .nothing, start: .present)
+        for _ in 0..<500 {
+            if model.count < 2 || Int.random(in: 0..<3, using: &generator) == 0 {
+                model.append(streams.add(shape, within: ClientLimits()))
+            } else if let id = model.randomElement(using: &generator) {
+                streams[id] = nil
+                model.removeAll { $0 == id }
+                streams[id] = nil
+                streams[id]?.isWanted = false
+            }
+            if let id = model.randomElement(using: &generator) { streams[id]?.isWanted = false }
+            #expect(streams.all.map(\.id) == model)
+            #expect(model.allSatisfy { streams[$0]?.id == $0 })
+            #expect(streams[StreamID(number: 1_000)] == nil)
+        }
+    }
+
+    @Test func `a table of attempts knows what is due first`() throws {
+        var table = AttemptTable(asksForCredentials: false, limits: ClientLimits())
+        var generator = SeededGenerator(seed: 1)
+        let purposes = try (0..<4).map { Purpose.post(try #require(SessionName("s-\($0)"))) }
+        var running: [AttemptID] = []
+        for second in 0..<2_000 {
+            let now = Duration.seconds(second)
+            let purpose = try #require(purposes.randomElement(using: &generator))
+            switch Int.random(in: 0..<8, using: &generator) {
+            case 0, 1:
+                if case .launch(let id, _)? = table.begin(purpose, within: .seconds(9), at: now) {
+                    running.append(id)
+                }
+            case 2: if let id = running.randomElement(using: &generator) { _ = table.end(id) }
+            case 3: table.retry(purpose, why: "", at: now, using: &generator)
+            case 4: _ = table.remove(purpose)
+            case 5: if let id = running.last { table.extend(id, to: now + .seconds(30)) }
+            case 6: _ = table.hurry(at: now)
+            default: table.wake(at: now)
+            }
+            #expect(table.findEarliest() == purposes.compactMap { table.phase(of: $0).due }.min())
+        }
+    }
+
     @Test(arguments: ["aaaaaaaa.4", "aaaaaaaa.4.1", "-", "x"])
     func `an entry of a vector has one text`(text: String) {
         #expect(VectorEntry(text)?.text == text)

@@ -5,7 +5,7 @@ extension ClientDriver {
     /// Carries out what the machine has decided: operations on this thread, news in the task.
     func carryOut() {
         operate(rounds: 16)
-        if desk.withLock(\.hasWork) { signal() }
+        if desk.withLock({ $0.hasWork }) { signal() }
     }
 
     /// Carries out the operations that wait, and those that come meanwhile.
@@ -54,7 +54,7 @@ extension ClientDriver {
         case .persist(let number, let changes): outbox.write(number, changes)
         case .cancelRequest(let id), .closeStream(let id): cancel(.attempt(id))
         case .request, .openStream, .askForCredential, .wakeMe:
-            if !desk.withLock(\.isClosing) { begin(output) }
+            if !desk.withLock({ $0.isClosing }) { begin(output) }
         case .deliver, .deliverLog, .keepState: break
         }
     }

@@ -120,7 +120,7 @@ final class ClientDriver: Sendable {
     private func run(_ signals: AsyncStream<Void>) async {
         for await _ in signals {
             await performRounds()
-            if desk.withLock(\.isClosing) { break }
+            if desk.withLock({ $0.isClosing }) { break }
         }
         // Sends from before the end are saved.
         await performRounds()

@@ -95,7 +95,8 @@ struct DriverDesk {
         let new = machine.receive(input, at: now)
         add(new)
         switch input {
-        case .send, .persisted: isAwaited = isAwaited || new.contains(where: isAwaited)
+        case .send, .persisted:
+            for output in new where !isAwaited { isAwaited = isAwaited(output) }
         default: isAwaited = true
         }
         return new
@@ -107,20 +108,29 @@ struct DriverDesk {
         switch output {
         case .deliver(_, .accepted), .deliver(_, .notAccepted), .persist, .request, .wakeMe: false
         case .deliver(let session, .shown), .deliver(let session, .status):
-            sessions[session]?.sink.hasReaders ?? false
+            sink(of: session)?.hasReaders ?? false
         case .deliver(_, .outcome(let number, .queued)), .deliver(_, .outcome(let number, .sent)):
             tickets[number]?.hasReaders ?? false
         default: true
         }
     }
 
-    private mutating func add(_ new: [Output]) {
+    /// - Returns: where among the outputs sends are applied.
+    @discardableResult
+    private mutating func add(_ new: [Output]) -> [Int] {
+        var applied: [Int] = []
         if outputs.isEmpty { outputs.reserveCapacity(16) }
+        // Most outputs of an input are of one session.
+        var known: (session: SessionName, sink: (any SessionSink)?)?
         for output in new {
             var sink: (any SessionSink)?
             switch output {
             case .deliver(let session, _), .keepState(let session, _):
-                sink = sessions[session]?.sink
+                if case .deliver(_, .outcome(_, .applied)) = output {
+                    applied.append(outputs.count)
+                }
+                if session != known?.session { known = (session, self.sink(of: session)) }
+                sink = known?.sink
             case .deliverLog: break
             case .persist, .request, .cancelRequest, .openStream, .closeStream,
                 .askForCredential, .wakeMe:
@@ -129,6 +139,12 @@ struct DriverDesk {
             }
             outputs.append(Decision(output: output, sink: sink))
         }
+        return applied
+    }
+
+    /// To read a field of a value in a dictionary would copy the value.
+    private func sink(of session: SessionName) -> (any SessionSink)? {
+        sessions.index(forKey: session).map { sessions.values[$0].sink }
     }
 
     /// Has a caller wait until the machine's decisions are carried out.
@@ -142,16 +158,17 @@ struct DriverDesk {
 
     /// Has the machine decide on what has arrived, up to the bytes of one round.
     ///
-    /// - Returns: whether anything had arrived.
-    private mutating func decideOnInputs(at now: ClientInstant) -> Bool {
+    /// - Returns: where among the outputs sends are applied; nil if nothing had arrived.
+    private mutating func decideOnInputs(at now: ClientInstant) -> [Int]? {
         var count = 0
+        var applied: [Int] = []
         while count < inputs.count, decidedBytes < Self.roundBytes {
             if case .streamBytes(_, let chunk) = inputs[count] { decidedBytes += chunk.count }
-            add(machine.receive(inputs[count], at: now))
+            applied += add(machine.receive(inputs[count], at: now))
             count += 1
         }
         inputs.removeFirst(count)
-        return count > 0
+        return count > 0 ? applied : nil
     }
 
     /// Has the machine decide on what has arrived, before the task does.
@@ -159,10 +176,9 @@ struct DriverDesk {
     /// - Returns: the ends of sends of which the senders can know at once.
     mutating func decideEarly(at now: ClientInstant) -> [EndedSend] {
         guard !isClosing else { return [] }
-        let first = outputs.count
-        guard decideOnInputs(at: now) else { return [] }
+        guard let applied = decideOnInputs(at: now) else { return [] }
         isAwaited = true
-        return outputs[first...].compactMap { takeEnded($0) }
+        return applied.compactMap { takeEnded(outputs[$0]) }
     }
 
     /// The end of a send that its sender can know before the program's code has run for its news, because
@@ -178,7 +194,7 @@ struct DriverDesk {
 
     /// The next work; nil if there is none.
     mutating func nextRound(at now: ClientInstant) -> Round? {
-        let hasDecided = decideOnInputs(at: now)
+        let hasDecided = decideOnInputs(at: now) != nil
         isBusy = hasDecided || decidedBytes > 0 || !outputs.isEmpty || !callers.isEmpty
         isAwaited = false
         guard isBusy else { return nil }
