@@ -4,7 +4,10 @@
 /// may listen already: what has to reach all nodes waits until this one knows its address. A node that has been a
 /// member and is none any more is no newcomer: it is declared gone.
 package struct Newcomers: Sendable {
-    /// Nodes that have been members and are, or are still linked. So there are no more than members and links.
+    /// Above this number of nodes that have been members, those are forgotten that have neither a row nor a link.
+    static let limit = 10_000
+
+    /// Nodes that have been members.
     private var known: Set<Int64> = []
 
     package init() {}
@@ -12,7 +15,8 @@ package struct Newcomers: Sendable {
     /// - Parameter linked: All nodes that have a link to this one.
     package mutating func observe(_ members: Members, linked: Set<Int64>) {
         let present = Set(members.others.map(\.node.number))
-        known = known.union(present).intersection(linked.union(present))
+        known.formUnion(present)
+        if known.count > Self.limit { known.formIntersection(linked.union(present)) }
     }
 
     /// Whether one of these nodes is one.

@@ -36,12 +36,18 @@ extension SessionTable {
     package func wakeForRequest(
         _ id: SessionID, deposing deposed: Node? = nil, then act: @escaping (SessionLookup) -> Void
     ) {
-        guard let claims, absent.hostsParents, let parent = id.parent else {
+        guard let claims, !claims.members.isAlone, absent.hostsParents, let parent = id.parent
+        else {
             return wake(id, deposing: deposed, then: act)
         }
         claims.look(for: parent, deposing: deposed, in: self) { [unowned self] sight in
+            guard !commits.isStopped else { return }
+            // Another request may have loaded or created it meanwhile: it is not claimed a second time.
+            if let found = present(id) { return act(found) }
             if case .success(.elsewhere(let owner, _)) = sight {
-                return act(.elsewhere(claims.member(owner), nil))
+                let member = claims.member(owner)
+                // A node that leaves claims nothing: it would refer the part to its home.
+                if !member.isLeaving { return act(.elsewhere(member, nil)) }
             }
             wake(id, deposing: deposed, then: act)
         }

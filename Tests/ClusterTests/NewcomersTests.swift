@@ -26,7 +26,19 @@ struct NewcomersTests {
         newcomers.observe(members([2]), linked: [2])
         newcomers.observe(members([]), linked: [2])
         #expect(!newcomers.areAmong([2]))
+        // It may dial again before it knows that it is declared gone.
         newcomers.observe(members([]), linked: [])
-        #expect(newcomers.areAmong([2]), "it is forgotten then, so that the set is bounded")
+        #expect(!newcomers.areAmong([2]))
+    }
+
+    @Test func `those that have gone are forgotten above a limit`() {
+        var newcomers = Newcomers()
+        let many = (0..<Int64(Newcomers.limit)).map { 10 + $0 }
+        newcomers.observe(members(many), linked: [])
+        newcomers.observe(members([]), linked: [10])
+        #expect(!newcomers.areAmong(Set(many)))
+        newcomers.observe(members([2]), linked: [10])
+        #expect(!newcomers.areAmong([2, 10]))
+        #expect(newcomers.areAmong([11]))
     }
 }

@@ -87,6 +87,11 @@
             return count.filter { !$0.isWhitespace } == "1"
         }
 
+        /// Whether the journal has noted that a standby confirms commits.
+        func isKnownAsReplicated() throws(BenchError) -> Bool {
+            try query("SELECT is_synchronous FROM reactor.cluster").hasPrefix("t")
+        }
+
         /// A crash of the primary, after which its standby is promoted: only once it has what was
         /// acknowledged, see ``isReplicated(through:)``. Until it has a standby of its
         /// own nobody confirms commits, and they wait: see ``copyPrimary()``.

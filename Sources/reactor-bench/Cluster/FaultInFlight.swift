@@ -140,6 +140,11 @@
             var end = ""
             let copy = ProcessBox()
             return [
+                // Nodes that have connected while nobody confirmed commits find that out by and by. Before that
+                // they take a promoted standby for one that may lack something.
+                within(120, "the journal does not say that a standby confirms commits") {
+                    () throws(BenchError) in try database.isKnownAsReplicated()
+                },
                 once { () throws(BenchError) in end = try database.flushedEnd() },
                 within(60, "the standby does not have what the primary had") {
                     () throws(BenchError) in try database.isReplicated(through: end)

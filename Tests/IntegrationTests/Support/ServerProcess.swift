@@ -156,10 +156,11 @@ struct NotStarted: Error, CustomStringConvertible {
 }
 
 extension ServerProcess {
-    /// The resident memory of the process, from proc(5).
+    /// The resident memory of the process, from proc(5): its own, without the pages of files. Those of the program
+    /// come as it is used, and go when memory is scarce.
     func residentKilobytes() throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
         return line.flatMap { Int($0.split(separator: " ", omittingEmptySubsequences: true)[1]) }
             ?? 0
     }

@@ -37,11 +37,11 @@ extension ClusterTopics {
             link.machine.features?.contains(.topics) ?? false
         else { return }
         if !link.hasTopics {
-            link.hasTopics = true
-            for (topic, value) in memory.all {
+            // Without room for all, it is done again when more has come: values that are there are late then.
+            link.hasTopics = memory.all.allSatisfy { topic, value in
                 let message = LinkPublication(
                     place: value.place, topic: topic, body: value.body)
-                guard outgoing.send(message, as: .memory, on: link) else { break }
+                return outgoing.send(message, as: .memory, on: link)
             }
         }
         endIntroductionIfDue()
@@ -55,6 +55,7 @@ extension ClusterTopics {
     func introduce(then done: @escaping () -> Void) {
         guard listeners.areExpected else { return done() }
         introduction = (now + Self.linkLimitNanoseconds, done)
+        dialled = [:]
         dialMembers()
         outgoing.startTimer()
         endIntroductionIfDue()
@@ -76,7 +77,7 @@ extension ClusterTopics {
     func dialMembers() {
         let members = way.members
         noteMembers(members)
-        guard listeners.areExpected else { return }
+        guard listeners.areExpected, !outgoing.isClosed else { return }
         for member in members.others {
             guard let far = OutgoingLinks.FarEnd(topicsAt: member), outgoing.links[far] == nil,
                 let address = LinkAddress(member.address)

@@ -85,6 +85,7 @@ final class ClusterTopics {
         _ body: [UInt8], to topic: String, isGuest: Bool,
         reply: @escaping (LinkAnswer) -> Void
     ) {
+        guard !outgoing.isClosed else { return reply(LinkAnswer(.problem(.draining))) }
         guard queue.count + underWay.count < Self.limit,
             queue.isEmpty || queuedBytes + body.count <= Self.queueLimitBytes
         else { return reply(LinkAnswer(.problem(.tooManyPublications))) }
@@ -138,7 +139,8 @@ final class ClusterTopics {
             case .unable: .refuse(.topicUnavailable(.otherProgram))
             }
         }
-        if meetsNewcomer(members) { return .wait }
+        // While the database is away, nodes may have joined that this one does not know.
+        if !members.isHeard || meetsNewcomer(members) { return .wait }
         var (links, isWaiting) = ([OutgoingConnection](), false)
         for member in members.others where !publication.gone.contains(member.node) {
             switch readiness(of: member, mayDial: mayDial) {
@@ -207,7 +209,9 @@ final class ClusterTopics {
         }
         publication.body = []
         // Alone it waits for its sessions as a single server does.
-        if !links.isEmpty { publication.deadline = now + Self.shareLimitNanoseconds }
+        if !way.members.isAlone || publication.isGuest {
+            publication.deadline = now + Self.shareLimitNanoseconds
+        }
         underWay[publication.number] = publication
         finishIfComplete(publication)
     }
@@ -302,6 +306,17 @@ final class ClusterTopics {
     ) {
         way.topics.count(outcome)
         publication.reply(LinkAnswer(.problem(problem)))
+    }
+
+    /// Ends what is under way, because the server ends: nothing answers any more.
+    func close() {
+        let waiting = queue
+        (queue, queuedBytes) = ([], 0)
+        for publication in waiting { end(publication, .unavailable, .draining) }
+        for publication in underWay.values {
+            publication.expire()
+            finishIfComplete(publication)
+        }
     }
 
     // MARK: Time

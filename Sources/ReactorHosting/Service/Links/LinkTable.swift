@@ -86,13 +86,15 @@ final class LinkTable {
         way.tick(isLate: isLate)
         outgoing.tick(isLate: isLate)
         incoming.tick(isLate: isLate)
-        topics?.tick()
+        // After a pause of this process, answers that have come are read first.
+        if !isLate { topics?.tick() }
         let isIdle = outgoing.isIdle && incoming.isIdle && topics?.isIdle ?? true
         if !isIdle { timer.start() }
     }
 
     /// Closes every link, because the server ends. Nothing is passed to the delegate.
     func close() {
+        topics?.close()
         outgoing.close()
         incoming.close()
     }
