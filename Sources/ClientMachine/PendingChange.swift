@@ -24,7 +24,7 @@ struct PendingChange: Sendable {
         if !withdraw(ticket) { rolledBack.append(ticket) }
     }
 
-    mutating func take() -> ShownChange {
+    mutating func takeAll() -> ShownChange {
         defer { self = PendingChange() }
         let left = rolledBack.isEmpty ? left : left + rolledBack
         return ShownChange(advancesBase: advancesBase, left: left, joined: joined)

@@ -263,6 +263,6 @@ struct SessionLink: Sendable {
     private mutating func takeChange() -> ShownChange? {
         guard reader.confirmed != nil, !change.isEmpty else { return nil }
         if predicts, overlay.isHeld { return change.takeOwn(except: overlay.heldTickets) }
-        return change.take()
+        return change.takeAll()
     }
 }

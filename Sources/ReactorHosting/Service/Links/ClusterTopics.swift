@@ -308,7 +308,7 @@ final class ClusterTopics {
         publication.reply(LinkAnswer(.problem(problem)))
     }
 
-    /// Ends what is under way, because the server ends: nothing answers any more.
+    /// Ends what is under way, because the server ends: no answer will come.
     func close() {
         let waiting = queue
         (queue, queuedBytes) = ([], 0)
