@@ -236,8 +236,9 @@ extension Overlay.Request {
 
     fileprivate func isContained(in confirmed: StreamPosition?, isStale: Bool) -> Bool {
         if isComplete, !isStale { return true }
-        // Without an answer, a receipt has the position of an event that was seen, maybe not of the last.
-        guard let receipt, receipt.version != nil, let confirmed else { return false }
+        // Without an answer, a receipt has the position of an event that was seen, maybe not of the last: it
+        // counts when that one is awaited no longer.
+        guard let receipt, receipt.version != nil || !isHeld, let confirmed else { return false }
         return confirmed.reaches(receipt.position)
     }
 }

@@ -115,6 +115,26 @@ struct HoldTests {
             ])
     }
 
+    // The state was read again and again: it did not contain the send, and no newer one came.
+    @Test func `O4: a send whose hold was over before its event came is in the state`() throws {
+        var client = try Client()
+        let stream = try client.open(room, following: predicts)
+        _ = client.event(stream, "snapshot", "aaaaaaaa.0", "0")
+        let request = try #require(client.send("7").requests.first)
+        _ = client.receive(.requestFailed(request.id, "reset"))
+        // It may be the send's own, and is held for a second.
+        #expect(client.event(stream, "state", "aaaaaaaa.1", "1").shown.isEmpty)
+        let later = client.wait(.seconds(1))
+        #expect(later.shown.map(\.advancesBase) == [true])
+        for again in later.requests { _ = client.receive(.requestFailed(again.id, "reset")) }
+        _ = client.event(stream, "state", "aaaaaaaa.2", "2", cause: request.request.key)
+        client.now.uptime += .seconds(23 * 3600)
+        let outputs = client.receive(.timer)
+        #expect(outputs.ends == ["1:applied 2"])
+        #expect(outputs.shown.flatMap(\.left) == [Ticket(1)])
+        for _ in 0..<10 { #expect(reads(client.wait(.seconds(60))).isEmpty) }
+    }
+
     @Test func `O6: what is taken back vanishes while a state is held`() throws {
         var (client, _, _, _) = try begun()
         #expect(client.send("4").shown.flatMap(\.joined).map(\.ticket) == [Ticket(2)])
