@@ -4,7 +4,8 @@ package struct ClientLimits: Sendable {
     package var actionsInRequest = 100
     /// Bytes of actions in one request; a larger send travels alone (O1). Default 256 KiB.
     package var bytesInRequest = 262_144
-    /// Actions in the outbox; a send beyond it is refused with `outboxFull` (O7). Default 10 000.
+    /// Actions in the outbox; a send beyond it is refused with `outboxFull` (O7). Likewise for answered ones of a
+    /// session that its confirmed state does not have yet. Default 10 000.
     package var actionsInOutbox = 10_000
     /// Bytes of actions in the outbox; likewise. Default 16 MiB.
     package var bytesInOutbox = 16_777_216

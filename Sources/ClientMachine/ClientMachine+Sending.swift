@@ -3,7 +3,8 @@ extension ClientMachine {
         _ actions: [[UInt8]], _ options: SendOptions, _ session: SessionName, at now: ClientInstant
     ) {
         makeLink(session)
-        let wishes = links[session]?.sendWishes()
+        let limits = limits
+        let wishes = links[session]?.sendWishes(within: limits)
         if let refusal = refusal(of: actions, wishes) {
             return deliver(.notAccepted(refusal), to: session)
         }

@@ -53,6 +53,19 @@ struct Overlay: Equatable, Sendable {
     /// Whether an answer was received that the confirmed state does not reach.
     var awaitsConfirmation: Bool { requests.contains { $0.receipt != nil && !$0.isCovered } }
 
+    /// Whether there is room for more. Answered requests stay here until the confirmed state has them, which is never
+    /// if the program may send and not read.
+    func hasRoom(within limits: ClientLimits) -> Bool {
+        var (actions, bytes) = (0, 0)
+        for request in requests where request.receipt != nil && !request.isCovered {
+            for entry in request.entries {
+                actions += entry.actions.count
+                bytes += entry.byteCount
+            }
+        }
+        return actions < limits.actionsInOutbox && bytes < limits.bytesInOutbox
+    }
+
     /// Whether the confirmed state has, or may have, the effect of a request that is not answered: a later
     /// life of the program would reduce it over that state once more.
     var isUncertain: Bool {

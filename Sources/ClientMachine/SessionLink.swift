@@ -78,12 +78,14 @@ struct SessionLink: Sendable {
         var makes: String?
     }
 
-    mutating func sendWishes() -> SendWishes {
+    mutating func sendWishes(within limits: ClientLimits) -> SendWishes {
         var wishes = SendWishes(makes: following?.makes)
         if end == .deleted {
             wishes.refusal = .ended
         } else if let failure, creation == .due {
             wishes.refusal = .unusable(failure)
+        } else if !overlay.hasRoom(within: limits) {
+            wishes.refusal = .outboxFull
         }
         return wishes
     }

@@ -135,6 +135,22 @@ struct HoldTests {
         for _ in 0..<10 { #expect(reads(client.wait(.seconds(60))).isEmpty) }
     }
 
+    // They are shown over the state as long as it is; without a bound each send would stay.
+    @Test func `O7: answered sends that no state will contain are bounded`() throws {
+        var limits = ClientLimits()
+        limits.actionsInOutbox = 3
+        var client = try Client(limits: limits)
+        let stream = try client.open(room, following: predicts)
+        _ = client.event(stream, "snapshot", "aaaaaaaa.0", "0")
+        _ = client.event(stream, "end", "", #"{"reason":"forbidden"}"#)
+        for number in UInt64(1)...3 {
+            let outputs = client.send("\(number)")
+            #expect(outputs.deliveries.first == .accepted(Ticket(number)))
+            _ = try client.answer(outputs.requests.first?.id, 200, receipt(number))
+        }
+        #expect(client.send("4").deliveries.first == .notAccepted(.outboxFull))
+    }
+
     @Test func `O6: what is taken back vanishes while a state is held`() throws {
         var (client, _, _, _) = try begun()
         #expect(client.send("4").shown.flatMap(\.joined).map(\.ticket) == [Ticket(2)])
