@@ -302,6 +302,15 @@ struct LinkEnds {
             nonce: [UInt8](repeating: 2, count: 32), payloadLimitBytes: 2 << 20)
     }
 
+    /// Ends of which the one that listens has said what it can.
+    static func introduced(_ features: LinkFeatures) throws -> LinkEnds {
+        var ends = try opened()
+        ends.incoming.send(LinkPing(era: 1, features: features))
+        try ends.deliver()
+        ends.outgoingEvents = []
+        return ends
+    }
+
     static func opened() throws -> LinkEnds {
         var ends = LinkEnds()
         try ends.deliver()

@@ -8,13 +8,8 @@ struct LinkHintTests {
     private let first = LinkHint(generation: "abcd1234", number: 5, part: 0)
     private let second = LinkHint(generation: "abcd1234", number: 6, part: 0)
 
-    /// Ends of which the one that listens has said what it can.
     private func introduced(_ features: LinkFeatures = .hints) throws -> LinkEnds {
-        var ends = try LinkEnds.opened()
-        ends.incoming.send(LinkPing(era: 1, features: features))
-        try ends.deliver()
-        ends.outgoingEvents = []
-        return ends
+        try LinkEnds.introduced(features)
     }
 
     private func follow(_ session: String, _ ends: inout LinkEnds) throws -> UInt32 {

@@ -8,13 +8,8 @@ struct LinkTopicTests {
     private let value = LinkPublication(place: 3, topic: "news", body: [1])
     private let answer = LinkAnswer(status: 200, body: [3])
 
-    /// Ends of which the one that listens has said what it can.
     private func introduced(_ features: LinkFeatures = .topics) throws -> LinkEnds {
-        var ends = try LinkEnds.opened()
-        ends.incoming.send(LinkPing(era: 1, features: features))
-        try ends.deliver()
-        ends.outgoingEvents = []
-        return ends
+        try LinkEnds.introduced(features)
     }
 
     private func send(_ ends: inout LinkEnds) throws -> UInt32 {
