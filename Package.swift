@@ -32,6 +32,8 @@ let package = Package(
         .library(name: "ReactorTracing", targets: ["ReactorTracing"]),
         .executable(name: "reactor-server", targets: ["reactor-server"]),
         .executable(name: "reactor-bench", targets: ["reactor-bench"]),
+        // For `reactor-bench cluster --clocks`.
+        .library(name: "WrongClock", type: .dynamic, targets: ["CWrongClock"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -163,6 +165,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(name: "CWrongClock"),
         // Apart from reactor-bench, which needs no libcurl.
         .executableTarget(
             name: "client-bench",

@@ -22,6 +22,7 @@
 
         init(_ options: ClusterCommand) throws(BenchError) {
             // First: an initializer that throws must not have begun with the other members.
+            let clocks = options.hasWrongClocks ? try WrongClock() : nil
             let network = options.hasNetwork ? try ClusterNetwork(options.hosts) : nil
             let database = try DatabasePair(on: network)
             var pool = try ClientPool(
@@ -33,7 +34,7 @@
             self.options = options
             random = SeededNumbers(seed: options.seed)
             nodes = (0..<options.nodes).map { number in
-                ClusterNode(number, options.words(of: number, database.journal, network))
+                ClusterNode(number, options.words(of: number, database.journal, network, clocks))
             }
             steps = FaultSteps(database: database, network: network, nodes: nodes)
             let sessions = options.sessions

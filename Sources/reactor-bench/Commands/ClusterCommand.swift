@@ -21,9 +21,10 @@ struct ClusterCommand: ParsableCommand {
 
             With --network each node and each database has a network namespace of its own, and \
             packets are dropped and delayed too. That needs root, ip(8), tc(8) and iptables(8); a \
-            run that is killed leaves the namespaces behind. With --clocks the wall clock of the second node is an \
-            hour ahead, and that of the third two hours. That needs libfaketime, and gives the \
-            server its options as variables.
+            run that is killed leaves the namespaces behind. With --clocks the wall clock of the second \
+            node is an hour behind; that of the third is an hour ahead, and all of its clocks are \
+            fast by a fifth. That needs the library WrongClock beside this program (swift build \
+            --product WrongClock), and a server that is linked with the system's C library.
             """)
 
     @Option(help: "How long faults are inflicted.")
@@ -50,7 +51,7 @@ struct ClusterCommand: ParsableCommand {
     @Flag(name: .customLong("network"), help: "Network namespaces, dropped and delayed packets.")
     var hasNetwork = false
 
-    @Flag(name: .customLong("clocks"), help: "Clocks that are ahead.")
+    @Flag(name: .customLong("clocks"), help: "Clocks that are behind, ahead and fast.")
     var hasWrongClocks = false
 
     @Option(help: "Decides what is sent and which faults follow each other; random unless given.")
@@ -74,7 +75,9 @@ struct ClusterCommand: ParsableCommand {
         }
 
         /// The command of one node. Without a network, all nodes listen for each other on loopback.
-        func words(of node: Int, _ journal: String, _ network: ClusterNetwork?) -> [String] {
+        func words(
+            of node: Int, _ journal: String, _ network: ClusterNetwork?, _ clocks: WrongClock?
+        ) -> [String] {
             var words = server + ["--port", "0", "--journal", journal]
             let link = "\(linkPort + node)"
             if let network {
@@ -87,7 +90,7 @@ struct ClusterCommand: ParsableCommand {
             } else if nodes > 1 {
                 words += ["--link", "127.0.0.1:\(link)"]
             }
-            if hasWrongClocks { words = WrongClock.words(of: node, words) }
+            words = clocks?.words(of: node, words) ?? words
             return network?.words(words, on: .node(node)) ?? words
         }
     #endif
