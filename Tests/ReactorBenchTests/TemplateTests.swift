@@ -152,6 +152,8 @@ struct OptionTests {
             (["stall", "--stalled", "0"], "--stalled"), (["mixed", "--churn", "-1"], "--churn"),
             (["mixed", "--sample", "1ms"], "--sample"),
             (["fanout", "--duration", "x"], "duration"),
+            (["fanout", "--subscribe-url", "http://x/y"], "--subscribe-url"),
+            (["ramp", "--subscribe-url", "x"], "--subscribe-url"),
             (["compare", "--run", "a: requests"], "two"),
             (["compare", "--run", "requests", "--run", "b: requests"], "expected 'name"),
             (["compare", "--run", "a: requests --depth 0", "--run", "b: requests"], "--depth"),

@@ -18,6 +18,14 @@ struct StreamOptions: ParsableArguments {
     @Option(help: "Where to subscribe; {session} {stream} {index} {i} {run} are filled in.")
     var subscribePath: String?
 
+    @Option(
+        name: .customLong("subscribe-url"), parsing: .singleValue,
+        help: """
+            A server where streams are opened, http://host:port: subscriber i uses the one at \
+            i mod their number. Repeatable; only --url unless given.
+            """)
+    var subscribeURLs: [String] = []
+
     @Option(help: "How event ids are built: consecutive, rising, nchan, number, none.")
     var ids: IDScheme?
 
@@ -33,6 +41,9 @@ struct StreamOptions: ParsableArguments {
         try Bounds.check("--subscribers", subscribers, 1...1_000_000)
         try Bounds.check("--streams", streams, 1...1_000_000)
         try Bounds.check("--in-flight", inFlight, 1...65_536)
+        for url in subscribeURLs where Endpoint(url)?.prefix != "" {
+            throw ValidationError("--subscribe-url \(url): expected http://host:port")
+        }
         // A stream has each of its sessions once.
         try Bounds.check("--sessions-per-stream", sessionsPerStream, 1...min(100, streams))
     }

@@ -21,14 +21,14 @@
             let none = RequestPlan(templates: [], connections: 0)
             let nobody = SubscriberPlan(
                 template: target.template("GET", "/"), count: 0, streams: 1, publishers: 0,
-                checks: DeliveryChecks())
+                checks: DeliveryChecks(), addresses: [target.address])
             try DescriptorLimit.raise(
                 for: (requests?.connections ?? 0) + (hostile?.connections ?? 0)
                     + (subscriptions?.count ?? 0))
             poller = try Poller(isBusy: target.options.busyPoll)
             publishers = RequestPool(requests ?? none, to: target.address, tag: 1)
             hostiles = RequestPool(hostile ?? none, to: target.address, tag: 4)
-            subscribers = SubscriberPool(subscriptions ?? nobody, to: target.address, tag: 2)
+            subscribers = SubscriberPool(subscriptions ?? nobody, tag: 2)
             buffer = [UInt8](repeating: 0, count: Self.bufferBytes)
         }
 

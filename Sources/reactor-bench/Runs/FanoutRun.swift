@@ -25,7 +25,7 @@
             var driver = try Driver(
                 requests: target.publishers(
                     options.publishing, streams: options.streams.streams),
-                subscriptions: target.subscribers(
+                subscriptions: try target.subscribers(
                     options.streams, publishers: options.publishing.publishers,
                     marks: options.publishing.marks, stalled: stalled),
                 target: target)

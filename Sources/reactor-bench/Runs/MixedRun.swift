@@ -44,7 +44,7 @@
             let before = target.usage()
             var driver = try Driver(
                 requests: target.publishers(publishing, streams: streams.streams),
-                subscriptions: subscriptions, hostile: hostile, target: target)
+                subscriptions: try subscriptions(), hostile: hostile, target: target)
             try driver.publishers.open(driver.poller)
             try driver.establishAll(timeout: target.options.timeout)
             try driver.publishers.start(driver.poller)
@@ -172,8 +172,8 @@
 
         // MARK: Plans
 
-        private var subscriptions: SubscriberPlan {
-            var plan = target.subscribers(
+        private func subscriptions() throws(BenchError) -> SubscriberPlan {
+            var plan = try target.subscribers(
                 streams, publishers: publishing.publishers, marks: publishing.marks,
                 stalled: command.stalled)
             plan.reopensStalled = true

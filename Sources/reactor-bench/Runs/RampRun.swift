@@ -21,7 +21,7 @@
             let setUpStart = Clock.now()
             try target.setUp(sessions: streams.streams)
             report.add("sessions created in", seconds(since: setUpStart), .seconds)
-            let plan = target.subscribers(streams, publishers: 1, marks: false)
+            let plan = try target.subscribers(streams, publishers: 1, marks: false)
             var driver = try Driver(requests: nil, subscriptions: plan, target: target)
             let before = target.usage()
             let ownBefore = Clock.ownCPU()

@@ -8,6 +8,8 @@
         var sessionsPerStream = 1
         var publishers: Int
         var checks: DeliveryChecks
+        /// The servers of the streams, in turn: subscriber i uses the one at i mod their number.
+        var addresses: [Address]
         /// The number of connections that may wait for their first bytes at the same time.
         var connectsInFlight = 256
         /// Whether a stream counts as established after its head, or only after its first body

@@ -29,7 +29,6 @@
         /// Distinguishes this pool's events from those of other pools of the poller.
         let tag: UInt64
         private let plan: SubscriberPlan
-        private let address: Address
         private var subscribers: [Subscriber]
         private var scratch: [UInt8] = []
         private var nextToOpen = 0
@@ -49,9 +48,8 @@
         private(set) var stalledClosed = 0
 
         /// A pool without connections. `tag` must differ from those of the poller's other pools.
-        init(_ plan: SubscriberPlan, to address: Address, tag: UInt64) {
+        init(_ plan: SubscriberPlan, tag: UInt64) {
             self.plan = plan
-            self.address = address
             self.tag = tag << 32
             subscribers = [Subscriber](repeating: Subscriber(), count: plan.count)
             ledger = DeliveryLedger(
@@ -121,7 +119,8 @@
             let isStalled = index >= readers
             let connectedAt = Clock.now()
             let descriptor = try ClientSocket.connect(
-                to: address, ordinal: index, receiveBufferBytes: isStalled ? 1 : nil)
+                to: plan.addresses[index % plan.addresses.count], ordinal: index,
+                receiveBufferBytes: isStalled ? 1 : nil)
             let wasEstablished = subscribers[index].wasEstablished
             subscribers[index] = Subscriber(
                 descriptor: descriptor, phase: .connecting, connectedAt: connectedAt,

@@ -3,12 +3,17 @@
         /// The subscribers of `options`; the last `stalled` of them never read.
         func subscribers(
             _ options: StreamOptions, publishers: Int, marks: Bool, stalled: Int = 0
-        ) -> SubscriberPlan {
+        ) throws(BenchError) -> SubscriberPlan {
             let preset = self.options.preset
             let isJoint = options.sessionsPerStream > 1
             let path =
                 options.subscribePath
                 ?? (isJoint ? preset.jointSubscribePath : nil) ?? preset.subscribePath
+            var addresses: [Address] = []
+            for url in options.subscribeURLs {
+                guard let server = Endpoint(url) else { continue }
+                addresses.append(try Address(host: server.host, port: server.port))
+            }
             return SubscriberPlan(
                 template: template("GET", path, extra: ["Accept: text/event-stream"]),
                 count: options.subscribers + stalled, streams: options.streams,
@@ -16,6 +21,7 @@
                 checks: DeliveryChecks(
                     ids: options.ids ?? preset.ids, marks: marks,
                     serviceEvents: preset.hasServiceEvents),
+                addresses: addresses.isEmpty ? [address] : addresses,
                 connectsInFlight: options.inFlight,
                 awaitsFirstBytes: options.firstBytes, stalled: stalled)
         }
