@@ -46,9 +46,22 @@ struct TortureTests {
         var (ledger, history) = ledger()
         history.swapAt(0, 1)
         #expect(faults(ledger, history).isSuperset(of: [.reordered, .lost]))
+        // The first was acknowledged before the second was sent.
+        ledger.ended(1, .unanswered)
+        #expect(faults(ledger, history).contains(.reordered))
+    }
+
+    @Test func `an action without an outcome may be late, and not early`() {
+        var (ledger, history) = ledger([1, 1, 1])
         ledger.ended(0, .unanswered)
         ledger.ended(1, .unanswered)
-        #expect(faults(ledger, history) == [.reordered])
+        #expect(faults(ledger, [history[1], history[0], history[2]]) == [])
+        #expect(faults(ledger, [history[2], history[0], history[1]]) == [.lost])
+        history.swapAt(1, 2)
+        ledger.ended(0, .acknowledged(1))
+        #expect(faults(ledger, history) == [.lost])
+        history.swapAt(0, 2)
+        #expect(faults(ledger, history).contains(.reordered))
     }
 
     @Test func `an unacknowledged batch is there whole or not at all`() {
