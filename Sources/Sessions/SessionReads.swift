@@ -6,8 +6,9 @@ internal import Storage
 ///
 /// Design: reading claims nothing and wakes nobody. A session that this node owns is shown from memory
 /// after the journal has said that its history ends there: one question for all reads of a round.
-/// Any other session is loaded as a copy, for the reads that asked for it in the same round. Either way
-/// the reader sees what the journal had at a moment after its request.
+/// Any other session is loaded as a copy, for the reads that asked for it in the same round. The copy is
+/// kept for a while, and shown again after the same question. Either way the reader sees what the
+/// journal had at a moment after its request.
 ///
 /// While the journal does not answer, sessions in memory are shown with the time since they were
 /// confirmed last.
@@ -34,12 +35,26 @@ final class SessionReads {
         }
     }
 
-    /// A session in memory that is being confirmed.
+    /// A session in memory, or a copy, that is being confirmed.
     private struct Question {
         let group: Group
         let session: Session
         let incarnation: UInt64
         let position: HistoryPosition
+        let isCopy: Bool
+
+        init(_ group: Group, _ session: Session, isCopy: Bool) {
+            self.group = group
+            self.session = session
+            self.isCopy = isCopy
+            incarnation = session.incarnation
+            position = session.history.committed.position
+        }
+
+        var expected: Confirmation {
+            Confirmation(
+                session.key, at: position, epoch: isCopy ? nil : session.persistence?.epoch)
+        }
     }
 
     private let ownership: any Ownership
@@ -51,6 +66,7 @@ final class SessionReads {
     /// Groups whose question has no answer yet, oldest first, and some that have.
     private var asked: Deque<Group> = []
     private var loadsUnderWay = 0
+    private var copies = SessionCopies()
     private(set) var counts = ReadCounts()
 
     /// A state may be large: not all that are asked for are in memory at the same time.
@@ -105,10 +121,9 @@ final class SessionReads {
             group.asked = table.uptime
             asked.append(group)
             if let session = table.readable(group.id) {
-                questions.append(
-                    Question(
-                        group: group, session: session, incarnation: session.incarnation,
-                        position: session.history.committed.position))
+                questions.append(Question(group, session, isCopy: false))
+            } else if let copy = copies.find(group.id, at: table.uptime, table.losses.count) {
+                questions.append(Question(group, copy, isCopy: true))
             } else {
                 load(group, in: table)
             }
@@ -119,11 +134,7 @@ final class SessionReads {
 
     private func confirm(_ questions: [Question], in table: SessionTable) {
         counts.confirms += 1
-        let expected = questions.map { question in
-            Confirmation(
-                question.session.key, at: question.position,
-                epoch: question.session.persistence?.epoch)
-        }
+        let expected = questions.map(\.expected)
         let (hop, bound) = (table.services.hop, LoopBound(questions))
         ownership.confirm(expected) { result in
             _ = hop { table in table.reads?.confirmed(bound.open(on: table), result, in: table) }
@@ -145,6 +156,7 @@ final class SessionReads {
 
     private func answer(_ question: Question, _ change: Change?, in table: SessionTable) {
         let (group, session) = (question.group, question.session)
+        guard !question.isCopy else { return answerCopy(question, change, in: table) }
         guard table.readable(group.id) === session, session.incarnation == question.incarnation
         else {
             // It has left memory meanwhile.
@@ -177,6 +189,21 @@ final class SessionReads {
 
     // MARK: Copies
 
+    private func answerCopy(_ question: Question, _ change: Change?, in table: SessionTable) {
+        let (group, copy) = (question.group, question.session)
+        // The owner of a copy does not matter.
+        let isNewest =
+            change.map { change in
+                change.head?.key == copy.key && change.head?.isDeleted == false
+                    && change.head?.end.position == question.position
+            } ?? true
+        guard isNewest else {
+            copies.remove(copy)
+            return load(group, in: table)
+        }
+        for read in group.takeReads() { read.act(.session(copy), .none) }
+    }
+
     private func load(_ group: Group, in table: SessionTable) {
         guard !group.reads.isEmpty else { return }
         guard loadsUnderWay < Self.loadLimit else { return waiting.append(group) }
@@ -196,6 +223,9 @@ final class SessionReads {
             load(group, in: table)
         } else if !group.reads.isEmpty {
             let found = SessionLoader(table: table).copy(group.id, result)
+            if case .session(let copy) = found {
+                copies.insert(copy, at: table.uptime, table.losses.count)
+            }
             for read in group.takeReads() { read.act(found, .none) }
         }
         // Those whose reads were answered late need no load.
@@ -208,6 +238,7 @@ final class SessionReads {
 
     /// Responds to the reads that have waited too long. Called a few times a second.
     func answerLate(in table: SessionTable) {
+        copies.removeUnused(at: table.uptime)
         while let group = asked.first,
             group.reads.isEmpty || table.uptime - group.asked >= Self.waitLimit
         {
@@ -232,6 +263,7 @@ final class SessionReads {
         groups = [:]
         waiting = []
         asked = []
+        copies = SessionCopies()
     }
 }
 

@@ -202,6 +202,102 @@ struct ClusterReadTests {
         #expect(rigs[0].line(try #require(replies.tokens.first)) == "unreadable v0 n0")
     }
 
+    // MARK: Copies that are kept
+
+    /// Loads at the second node.
+    private func loads(_ rigs: ClusterRig) -> Int { rigs.nodes[1].counts[.read] ?? 0 }
+
+    @Test func `a copy is shown again after a question, if the session has another owner, too`() throws {
+        let (rigs, session) = try two()
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        for count in 0..<3 {
+            #expect(try read(rigs, at: 1) == state(1, 1))
+            #expect(rigs.nodes[1].counts[.confirm] ?? 0 == count)
+        }
+        rigs.cluster.setOwner(rigs.nodes[1].node, of: "s")
+        #expect(try read(rigs, at: 1) == state(1, 1))
+        #expect(loads(rigs) == 1)
+    }
+
+    @Test func `a copy that is no longer the newest is not shown`() throws {
+        let (rigs, session) = try two()
+        for version in 1...3 {
+            _ = try rigs.post(Post.set(version), to: session, at: 0)
+            #expect(try read(rigs, at: 1) == state(version, version))
+            #expect(loads(rigs) == version)
+        }
+        _ = rigs[0].end(session)
+        rigs.settle()
+        let replies = Replies()
+        try ask(rigs, at: 1, into: replies)
+        rigs.settle()
+        guard case .ended? = replies.absent.first else { throw Rig.NoSession(id: "s") }
+    }
+
+    @Test func `a copy of a session that was deleted and created again is not shown`() throws {
+        let (rigs, session) = try two()
+        #expect(try read(rigs, at: 1) == state(0, 0))
+        _ = rigs[0].end(session)
+        rigs.settle()
+        let next = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        #expect(try read(rigs, at: 1) == state(0, 0))
+        #expect(loads(rigs) == 2)
+        _ = try rigs.post(Post.set(7), to: next, at: 0)
+        #expect(try read(rigs, at: 1) == state(7, 1))
+    }
+
+    @Test func `a copy from before a loss of history is not shown`() throws {
+        let (rigs, session) = try two()
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        #expect(try read(rigs, at: 1) == state(1, 1))
+        rigs.cluster.journal.loseHistory(0)
+        rigs.settle()
+        rigs.look(at: 1)
+        let before = loads(rigs)
+        #expect(try read(rigs, at: 1) == state(1, 1))
+        #expect(loads(rigs) == before + 1)
+    }
+
+    @Test func `a copy that nobody reads is removed`() throws {
+        let (rigs, _) = try two()
+        _ = try read(rigs, at: 1)
+        rigs[1].clock.uptime += 1_999
+        rigs[1].table.answerLateReads()
+        _ = try read(rigs, at: 1)
+        #expect(loads(rigs) == 1)
+        rigs[1].clock.uptime += 2_000
+        rigs[1].table.answerLateReads()
+        _ = try read(rigs, at: 1)
+        #expect(loads(rigs) == 2)
+    }
+
+    @Test func `at the limit the copy that was read least recently is removed`() throws {
+        let rigs = ClusterRig(2, [try .ledger()])
+        let ids = (0...64).map { "s\($0)" }
+        for id in ids {
+            _ = try rigs[0].create(id, .ledger())
+            rigs.settle()
+        }
+        var shown = 0
+        func read(_ id: String) throws {
+            rigs[1].clock.uptime += 1
+            rigs[1].table.read(try #require(SessionID(id))) { found in
+                if case .session = found { shown += 1 }
+            }
+            rigs.settle()
+        }
+        for id in ids.dropLast() { try read(id) }
+        try read(ids[0])
+        #expect(loads(rigs) == 64)
+        try read(ids[64])
+        try read(ids[0])
+        #expect(loads(rigs) == 65)
+        try read(ids[1])
+        #expect(loads(rigs) == 66)
+        #expect(shown == 68)
+    }
+
     @Test func `an ended session, and one that never was, are known on any node`() throws {
         let (rigs, session) = try two()
         _ = rigs[0].end(session)

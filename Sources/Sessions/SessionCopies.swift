@@ -1,0 +1,50 @@
+internal import Storage
+
+/// Copies of sessions that this node does not have awake, for the reads that come next.
+///
+/// Each is shown only after the journal has said that the session's history still ends where the copy does. A copy
+/// that was not read for ``lifetime`` is removed, and at ``limit`` the one that was read least recently.
+struct SessionCopies {
+    private struct Entry {
+        let session: Session
+        /// By the loop's own clock in milliseconds.
+        var lastRead: Int64
+        /// The losses of history before it was loaded: after another one it shows nothing.
+        let losses: UInt64
+    }
+
+    private var entries: [SessionID: Entry] = [:]
+
+    /// A state may be large.
+    static let limit = 64
+    static let lifetime: Int64 = 2_000
+
+    mutating func find(_ id: SessionID, at now: Int64, _ losses: UInt64) -> Session? {
+        guard let entry = entries[id] else { return nil }
+        guard entry.losses == losses else {
+            entries[id] = nil
+            return nil
+        }
+        entries[id]?.lastRead = now
+        return entry.session
+    }
+
+    mutating func insert(_ copy: Session, at now: Int64, _ losses: UInt64) {
+        if entries.count >= Self.limit, entries[copy.id] == nil,
+            let oldest = entries.min(by: { $0.value.lastRead < $1.value.lastRead })
+        {
+            entries[oldest.key] = nil
+        }
+        entries[copy.id] = Entry(session: copy, lastRead: now, losses: losses)
+    }
+
+    /// Removes a copy, unless a newer one was made meanwhile.
+    mutating func remove(_ copy: Session) {
+        if entries[copy.id]?.session === copy { entries[copy.id] = nil }
+    }
+
+    mutating func removeUnused(at now: Int64) {
+        guard !entries.isEmpty else { return }
+        entries = entries.filter { now - $0.value.lastRead < Self.lifetime }
+    }
+}
