@@ -78,6 +78,13 @@ package struct Suspicion: Sendable {
         }
     }
 
+    /// Whether a node was found silent within the last ``respite``. A request for it does not wait for another
+    /// silence; a later one does, because nobody asks the node meanwhile.
+    package func isFreshlySilent(_ node: Node, at now: Time) -> Bool {
+        guard case .unanswered(let since) = doubts[node] else { return false }
+        return (Self.silence..<Self.silence + Self.respite).contains(now - since)
+    }
+
     // MARK: Taking by force
 
     /// A session was taken by force, by this node or from it.

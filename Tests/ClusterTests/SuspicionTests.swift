@@ -32,6 +32,31 @@ struct SuspicionTests {
 
     // MARK: Silence
 
+    @Test func `a silence is fresh for a second`() {
+        var suspicion = Suspicion()
+        #expect(!suspicion.isFreshlySilent(a, at: time(0)))
+        suspicion.fellSilent(a, at: time(2_000))
+        #expect(suspicion.isFreshlySilent(a, at: time(2_000)))
+        #expect(suspicion.isFreshlySilent(a, at: time(2_999)))
+        #expect(!suspicion.isFreshlySilent(a, at: time(3_000)), "nobody has asked since")
+        #expect(!suspicion.isFreshlySilent(b, at: time(2_000)))
+        suspicion.heard(from: a)
+        #expect(!suspicion.isFreshlySilent(a, at: time(2_001)))
+        suspicion.fellSilent(a, at: time(4_000))
+        suspicion.asked(a)
+        #expect(!suspicion.isFreshlySilent(a, at: time(4_001)), "a link is begun")
+        suspicion.refused(by: a)
+        #expect(!suspicion.isFreshlySilent(a, at: time(4_002)), "the next link is refused at once")
+    }
+
+    @Test func `a silence that this process has slept through is not fresh`() {
+        var suspicion = Suspicion()
+        suspicion.observe(at: time(0))
+        suspicion.fellSilent(a, at: time(100))
+        suspicion.observe(at: time(900))
+        #expect(!suspicion.isFreshlySilent(a, at: time(901)))
+    }
+
     @Test(
         arguments: [
             ("nothing was sent", [], 9_000, false),

@@ -17,7 +17,12 @@ enum RequestForwarder {
         guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
             return connection.respond(RequestDispatcher.refusal(.tooManyBodies, of: request))
         }
-        send(makeForward(endpoint, session, on: connection), to: member.node, on: connection)
+        let forward = makeForward(endpoint, session, on: connection)
+        if let way = loop.links?.way, way.suspicion.isFreshlySilent(member.node, at: .now) {
+            return lookUp(
+                forward, deposing: way.deposable(member.node, of: session), on: connection)
+        }
+        send(forward, to: member.node, on: connection)
     }
 
     /// Handles a parked request whose session another node owns.
