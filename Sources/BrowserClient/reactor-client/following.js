@@ -132,6 +132,11 @@ export class SessionReader {
     this.seen = after;
   }
 
+  /** The position of the state, if the events that come continue it. */
+  get current() {
+    return this.awaitsSnapshot || this.isStale ? undefined : this.confirmed;
+  }
+
   /** Begins with a saved state. @param {Position} position @param {boolean} isContinued */
   restore(position, isContinued) {
     this.confirmed = position;
@@ -184,7 +189,6 @@ export class SessionReader {
     }
     if (!position) return ["malformed", `the event ${name} has no position`];
     try {
-      if (!name) return this.#advance(position, demand);
       return name === "snapshot" ? this.#snapshot(block, position, demand) : this.#event(block, position, demand);
     } catch (error) {
       return ["malformed", `the event ${name} has no JSON: ${error}`];
@@ -193,10 +197,10 @@ export class SessionReader {
 
   /** A state was read beside the stream. @param {Position} position @returns whether it is the newest one */
   read(position) {
-    const { seen, confirmed } = this;
+    const { seen, current } = this;
     if (seen && seen.generation !== position.generation) return false;
-    if (confirmed && !this.isStale) {
-      if (reaches(confirmed, position)) return false;
+    if (current) {
+      if (reaches(current, position)) return false;
     } else if (seen && !reaches(position, seen)) return false; // It lacks what the stream has brought.
     this.#confirm(position);
     return true;
@@ -222,46 +226,37 @@ export class SessionReader {
       snapshot.state = { value: value.state };
       snapshot.pulses = value.pulses;
     } else snapshot.state = { value }; // Of a reactor without pulses.
+    const { current } = this;
     this.seen = position;
     // A state that was read can be newer. After a reset only the snapshot counts.
-    if (!this.awaitsSnapshot && !this.isStale && this.confirmed && reaches(this.confirmed, position)) {
-      delete snapshot.state;
-    } else if (demand.states) this.#confirm(position);
+    if (current && reaches(current, position)) delete snapshot.state;
+    else if (demand.states) this.#confirm(position);
     this.awaitsSnapshot = false;
     return ["snapshot", snapshot];
   }
 
   /**
+   * An event, or a position by itself.
+   *
    * @param {Block} block @param {Position} position @param {Demand} demand
    * @returns {Delivery | undefined}
    */
   #event({ name, data, cause }, position, demand) {
-    if (!this.#isNew(position)) return undefined;
-    const event = { name, position, value: JSON.parse(data), cause };
-    this.seen = position;
-    const isCovered = !this.isStale && !!this.confirmed && reaches(this.confirmed, position);
-    if (demand.states && !isCovered && (name === "state" || (this.confirmed && !this.isStale))) {
-      this.#confirm(position);
+    const { seen, current } = this;
+    // R7: drops events at or before the position that is seen, and those of another life.
+    if (this.awaitsSnapshot || (seen && (seen.generation !== position.generation || reaches(seen, position)))) {
+      return undefined;
     }
-    return name === "state" ? ["state", event, !isCovered] : ["event", event];
-  }
-
-  /** @param {Position} position @param {Demand} demand @returns {undefined} */
-  #advance(position, demand) {
-    if (!this.#isNew(position)) return undefined;
-    const isContinued = !!this.seen;
+    const event = { name, position, value: name && JSON.parse(data), cause };
+    const isState = name === "state";
+    const isCovered = !!current && reaches(current, position);
     this.seen = position;
-    if (demand.states && this.confirmed && !reaches(this.confirmed, position)) {
-      // A stream that begins here says nothing of the events before it.
-      if (isContinued && !this.isStale) this.confirmed = position;
-      else this.isStale = true;
+    if (demand.states && !isCovered) {
+      // The first event of a stream says nothing of those before it: the state may even be one of another life.
+      if (isState || (seen && current)) this.#confirm(position);
+      else this.isStale = !!this.confirmed;
     }
-    return undefined;
-  }
-
-  /** R7: drops events at or before the position that is seen, and those of another life. @param {Position} position */
-  #isNew(position) {
-    if (this.awaitsSnapshot) return false;
-    return !this.seen || (this.seen.generation === position.generation && !reaches(this.seen, position));
+    if (!name) return undefined;
+    return isState ? ["state", event, !isCovered] : ["event", event];
   }
 }

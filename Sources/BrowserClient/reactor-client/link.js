@@ -13,7 +13,7 @@ import { Creation, Reading } from "./requests.js";
 const nothing = { states: false, pulses: false, activities: false };
 
 /** @param {Entry[]} [joined] @returns {ShownChange} */
-export const noChange = (joined = []) => ({ advancesBase: false, left: [], joined });
+const noChange = (joined = []) => ({ advancesBase: false, left: [], joined });
 
 export class SessionLink {
   /** @type {Following | undefined} */
@@ -82,7 +82,7 @@ export class SessionLink {
     if (!before || after) this.reader = new SessionReader(after);
     if (!demand.states || before?.predicts !== predicts) {
       this.reader.forgetState();
-      this.change = noChange(predicts ? posting?.unconfirmed : []);
+      this.change = noChange(posting?.joinAgain(predicts));
     }
     if (!before && saved && this.demand.states) posting?.showSaved(saved, after);
     this.failure = this.ended = undefined;
@@ -123,7 +123,7 @@ export class SessionLink {
       this.deliver("reset", "trimmed");
     }
     // Behind that: the block itself may follow the events that are lost.
-    const isFirst = !before || reader.isStale;
+    const isFirst = !reader.current;
     const delivery = reader.receive(block, stream.demand);
     if (reader.confirmed !== before) this.change.advancesBase = true;
     if (!delivery) return undefined;
@@ -171,8 +171,7 @@ export class SessionLink {
     posting?.cover();
     const change = this.#takeChange();
     if (change) this.deliver("shown", change);
-    posting?.keep();
-    posting?.report();
+    posting?.settle();
     this.reading.review();
     const pending = posting ? posting.lane.actionCount : this.waitingActions;
     const status = { link: this.#linkStatus(), pending };

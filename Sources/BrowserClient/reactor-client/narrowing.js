@@ -12,11 +12,11 @@ export class Narrowing {
     return this.#pieces[0] ?? Infinity;
   }
 
-  /** The current request was refused with this number of sends, which wait again. @param {number} count */
+  /** The current request was refused with this number of sends, two or more, which wait again. @param {number} count */
   halve(count) {
     this.finish(count);
     const first = Math.ceil(count / 2);
-    this.#pieces.unshift(...[first, count - first].filter((piece) => piece));
+    this.#pieces.unshift(first, count - first);
   }
 
   /** The current request with this number of sends is settled. @param {number} count */

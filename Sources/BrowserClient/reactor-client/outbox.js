@@ -40,14 +40,16 @@ export class Outbox {
    */
   apply(change) {
     if (change.type === "state") return true;
-    if (change.type === "seen" || change.type === "next") {
-      const { type, ticket } = change;
-      if (type === "next") this.nextTicket = Math.max(this.nextTicket, ticket);
-      else if (!this.settlements.delete(ticket)) return false;
-      else this.actionCount--;
+    if (change.type === "next") {
+      this.nextTicket = Math.max(this.nextTicket, change.ticket);
       return true;
     }
-    const session = change.type === "queued" ? change.entry.session : change.session;
+    if (change.type === "seen") {
+      const isKept = this.settlements.delete(change.ticket);
+      this.actionCount -= +isKept;
+      return isKept;
+    }
+    const { session } = "entry" in change ? change.entry : change;
     const lane = this.lane(session);
     const { sent } = lane;
     if (change.type === "queued") {
@@ -83,10 +85,14 @@ export class Outbox {
     return true;
   }
 
-  /** Whether a further send fits (O7). @param {string[]} actions @param {number} bytes @param {SendingLimits} limits */
-  hasRoom(actions, bytes, limits) {
-    return this.actionCount + actions.length <= limits.actionsInOutbox &&
-      this.byteCount + bytes <= limits.bytesInOutbox;
+  /** Whether these fit, too (O7). @param {Pick<Entry, "actions" | "bytes">[]} entries @param {SendingLimits} limits */
+  hasRoom(entries, limits) {
+    let { actionCount, byteCount } = this;
+    for (const { actions, bytes } of entries) {
+      actionCount += actions.length;
+      byteCount += bytes;
+    }
+    return actionCount <= limits.actionsInOutbox && byteCount <= limits.bytesInOutbox;
   }
 
   /**
@@ -153,8 +159,7 @@ export class OutboxWriter {
 
   /** All changes up to this number are durable. @param {number} number */
   persisted(number) {
-    const later = this.#waiting.findIndex(([one]) => one > number);
-    return this.#waiting.splice(0, later < 0 ? this.#waiting.length : later).map(([, one]) => one);
+    return this.#waiting.splice(0, this.#waiting.filter(([one]) => one <= number).length).map(([, one]) => one);
   }
 
   /** Nothing can be written any more. @param {string} reason @returns what does not follow. */

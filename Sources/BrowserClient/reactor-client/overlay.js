@@ -2,7 +2,11 @@
 
 import { compare, reaches } from "./following.js";
 
+/** @import { SessionReader } from "./following.js" */
 /** @import { Entry, Position, Receipt, Sent } from "./types.d.ts" */
+
+/** @param {{ hold?: number | undefined }} request */
+const isHeld = ({ hold = -1 }) => hold >= 0;
 
 /**
  * The requests of one session whose effect may be missing in the confirmed state (R2).
@@ -13,11 +17,13 @@ import { compare, reaches } from "./following.js";
 export class Overlay {
   /**
    * `cause`: the position of the last event that names the request; `causeOpened`: the uptime from which on its
-   * connection has causes; `isComplete`: all of its events have come; `hold`: undefined, the uptime until which
-   * the shown state is held, or -1 after that.
+   * connection has causes; `isComplete`: all of its events have come, or are awaited no longer; `hold`: undefined, the
+   * uptime until which the shown state is held, 0 as long as nothing can come that would show the rest, or -1 after
+   * that; `awaitsEvents`: the held state may have a part of it. Else it has all or nothing, which the answer shows.
    *
    * @type {{ key: string, entries: Entry[], firstAttempt: number, receipt?: Receipt, cause?: Position | undefined,
-   *   causeOpened: number, isComplete: boolean, hold?: number, isCovered: boolean, isReported: boolean }[]}
+   *   causeOpened?: number, isComplete?: boolean, hold?: number | undefined, awaitsEvents?: boolean, isCovered?: boolean,
+   *   isReported?: boolean }[]}
    */
   requests = [];
 
@@ -26,14 +32,9 @@ export class Overlay {
     return this.requests.find((one) => one.key === key);
   }
 
-  /** Whether an answer was received that the confirmed state does not reach. */
-  get awaitsConfirmation() {
-    return this.requests.some((one) => one.receipt && !one.isCovered);
-  }
-
-  /** Whether a later life would reduce a request over a state that may have it. */
-  get isUncertain() {
-    return this.requests.some((one) => !one.receipt && (one.cause || one.hold !== undefined));
+  /** The answered requests that the confirmed state does not reach. It never does, if the program may not read it. */
+  get answered() {
+    return this.requests.filter((one) => one.receipt && !one.isCovered);
   }
 
   get entries() {
@@ -42,19 +43,12 @@ export class Overlay {
 
   /** @param {Sent} sent @param {number} now */
   add(sent, now) {
-    const flags = { causeOpened: 0, isComplete: false, isCovered: false, isReported: false };
-    this.requests.push({ key: sent.key, entries: [...sent.entries], firstAttempt: now, ...flags });
+    this.requests.push({ key: sent.key, entries: [...sent.entries], firstAttempt: now });
   }
 
   /** @param {string} key */
   withdraw(key) {
     this.requests = this.requests.filter((one) => one.key !== key);
-  }
-
-  /** @param {string} key @param {Receipt} receipt */
-  answer(key, receipt) {
-    const request = this.find(key);
-    if (request) request.receipt = receipt;
   }
 
   /** A send of a request that is under way was refused. @param {number} ticket */
@@ -78,20 +72,20 @@ export class Overlay {
       if (one.key === cause) {
         one.cause = position;
         one.causeOpened = opened;
-        one.hold ??= end;
       } else if (one.cause) {
         // The records of a request follow each other. An event without a cause is another's on the
         // connection that had the cause; on a later one it may be the request's own.
-        const hasCause = cause !== undefined || opened <= one.causeOpened;
+        const hasCause = cause !== undefined || opened <= /** @type {number} */ (one.causeOpened);
         const isLater = compare(position.number, one.cause.number) > 0;
         if ((hasCause && isLater) || (isWhole && reaches(position, one.cause))) one.isComplete = true;
+        continue;
       } else if (
-        (cause === undefined || isFirst) && opened >= one.firstAttempt &&
-        !(one.receipt && reaches(position, one.receipt.at))
-      ) {
-        // R10: this or an earlier one may be the request's own event, and not the last.
-        one.hold ??= end;
-      }
+        (cause !== undefined && !isFirst) || opened < one.firstAttempt ||
+        (one.receipt && reaches(position, one.receipt.at))
+      ) continue;
+      // It is the request's own event or, without a cause, may be (R10); and it may not be the last.
+      one.hold ??= end;
+      one.awaitsEvents = !isWhole;
     }
   }
 
@@ -118,37 +112,45 @@ export class Overlay {
   }
 
   /**
-   * Marks the requests that the confirmed state contains (R2), and ends holds that are over.
+   * Ends holds that are over, and marks the requests that the confirmed state contains (R2). A hold that only events can
+   * end waits for them: a state with a part of a request must not be shown because its stream is away.
    *
-   * @param {Position | undefined} confirmed @param {number} now
+   * @param {SessionReader} reader @param {boolean} isLive whether its stream is open
+   * @param {number} now @param {number} limit the time of a hold that has waited
    * @returns {number[]} the tickets that leave.
    */
-  cover(confirmed, now) {
+  cover({ confirmed, current, isStale }, isLive, now, limit) {
     const left = [];
     for (const one of this.requests) {
       if (one.isCovered) continue;
-      if (one.hold !== undefined && one.hold >= 0 && one.hold <= now) {
-        one.hold = -1;
-        if (one.cause) one.isComplete = true;
+      if (isHeld(one)) {
+        if (one.awaitsEvents && !(isLive && current)) one.hold = 0;
+        else if (!one.hold) one.hold = now + limit;
+        else if (one.hold <= now) {
+          one.hold = -1;
+          if (one.cause) one.isComplete = true;
+        }
       }
-      one.isCovered = one.isComplete || !!(one.receipt && confirmed && reaches(confirmed, one.receipt.at));
-      if (one.isCovered) left.push(...one.entries.map((entry) => entry.ticket));
+      const { receipt } = one;
+      // Without an answer, a receipt has the position of an event that was seen, maybe not of the last: it counts when
+      // that one is awaited no longer.
+      const isReached = receipt && (receipt.version !== undefined || !isHeld(one)) && confirmed &&
+        reaches(confirmed, receipt.at);
+      if (!isReached && (isStale || !one.isComplete)) continue;
+      one.isCovered = true;
+      left.push(...one.entries.map((entry) => entry.ticket));
     }
     return left;
   }
 
-  get #held() {
-    return this.requests.filter((one) => !one.isCovered && (one.hold ?? -1) >= 0);
+  /** The requests for which the shown state is held. */
+  get held() {
+    return this.requests.filter((one) => !one.isCovered && isHeld(one));
   }
 
-  /** The uptime until which the shown state is held; 0 if it is not. */
+  /** The uptime until which the shown state is held; 0 if it is not, or waits for events. */
   get heldUntil() {
-    return Math.max(0, ...this.#held.map((one) => one.hold ?? 0));
-  }
-
-  /** The sends of which it is not certain whether the confirmed state contains them. */
-  get heldTickets() {
-    return new Set(this.#held.flatMap((one) => one.entries.map((entry) => entry.ticket)));
+    return Math.max(0, ...this.held.map((one) => /** @type {number} */ (one.hold)));
   }
 
   /**
@@ -159,7 +161,6 @@ export class Overlay {
    * @returns {[number, Receipt][]}
    */
   takeReports(isConfirming, keepsUncovered) {
-    if (!this.requests.length) return [];
     /** @type {[number, Receipt][]} */
     const reports = [];
     for (const one of this.requests) {
@@ -168,10 +169,11 @@ export class Overlay {
       one.isReported = true;
       let start = 0;
       for (const { ticket, actions } of one.entries) {
-        const [first, end] = [start, start += actions.length];
-        const rejected = receipt.rejected.filter((index) => index >= first && index < end).map((index) =>
-          index - first
+        const first = start;
+        const rejected = receipt.rejected.map((index) => index - first).filter((index) =>
+          index >= 0 && index < actions.length
         );
+        start += actions.length;
         reports.push([ticket, { ...receipt, rejected }]);
       }
     }

@@ -31,7 +31,7 @@ export class Post extends SessionAttempt {
     if (!isForgotten) super.begin();
     else if (!request?.cause) posting.settleSent();
     // An event has shown that it is applied. Its last one is awaited as long as the shown state is held.
-    else if (!request.isComplete && (request.hold ?? -1) > uptime) {
+    else if (!request.isComplete && /** @type {number} */ (request.hold) > uptime) {
       this.schedule("its last event is awaited", limits.hold);
     } else posting.applied({ at: request.cause, rejected: [] });
   }

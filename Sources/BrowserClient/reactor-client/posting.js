@@ -1,7 +1,6 @@
 // The sends of one session: its requests, one after the other, and the overlay of those that are not confirmed.
 
 import { reaches } from "./following.js";
-import { noChange } from "./link.js";
 import { Narrowing } from "./narrowing.js";
 import { bodyOf } from "./outbox.js";
 import { Overlay } from "./overlay.js";
@@ -21,6 +20,8 @@ export class Posting {
   isUnclear = false;
   /** The position of the state that is kept. @type {string | undefined} */
   kept;
+  /** Sends that the confirmed state contains, and the held one does not. @type {number[]} */
+  #contained = [];
 
   /** @param {SessionLink} link @param {Sender} sender */
   constructor(link, sender) {
@@ -40,9 +41,12 @@ export class Posting {
     return (sent?.entries[0] ?? queued[0])?.makes;
   }
 
-  /** The sends that the confirmed state does not contain. */
-  get unconfirmed() {
-    return [...this.overlay.entries, ...this.lane.queued];
+  /** No state is known, and nothing is held. @param {boolean} predicts @returns the sends over the next state. */
+  joinAgain(predicts) {
+    const { overlay, lane } = this;
+    this.#contained = [];
+    for (const one of overlay.requests) one.hold = undefined;
+    return predicts ? [...overlay.entries, ...lane.queued] : [];
   }
 
   // --- what is shown
@@ -54,7 +58,9 @@ export class Posting {
    * @param {{ isWhole: boolean, isFirst?: boolean, opened: number }} how
    */
   observe(position, cause, how) {
-    const { overlay, machine: { uptime }, sender: { limits } } = this;
+    const { link, overlay, machine: { uptime }, sender: { limits } } = this;
+    // The state is one of an earlier life until that of this one is read, and so is what is over it.
+    if ((link.reader.confirmed ?? position).generation !== position.generation) return;
     for (const entry of overlay.beginLife(position.generation)) this.join(entry);
     overlay.observe(position, cause, { ...how, end: uptime + limits.hold });
   }
@@ -65,9 +71,9 @@ export class Posting {
     if (following?.predicts) change.joined.push(entry);
   }
 
-  /** @param {number[]} tickets */
-  leave(...tickets) {
-    const { change: { joined, left }, following } = this.link;
+  /** Sends are in the state, have failed, or were taken back. @param {number[]} tickets @param {number[]} [left] */
+  leave(tickets, left = this.link.change.left) {
+    const { change: { joined }, following } = this.link;
     if (!following?.predicts) return;
     for (const ticket of tickets) {
       const index = joined.findIndex((one) => one.ticket === ticket);
@@ -78,20 +84,21 @@ export class Posting {
 
   /** At the end of an input: what the confirmed state contains now leaves (R2). */
   cover() {
-    const { link, machine, overlay, sender } = this;
-    this.leave(...overlay.cover(link.reader.confirmed, machine.uptime));
-    sender.holding[overlay.heldUntil ? "add" : "delete"](this);
+    const { link, machine: { uptime }, overlay, sender: { limits } } = this;
+    this.leave(overlay.cover(link.reader, link.isLive, uptime, limits.hold), this.#contained);
+    if (!overlay.held.length) link.change.left.push(...this.#contained.splice(0));
   }
 
   /** What can be delivered of a change while the shown state is held. @param {ShownChange} change */
   holdBack(change) {
     const { link, overlay } = this;
-    if (!link.following?.predicts || !overlay.heldUntil) return change;
-    // The state below is held. The program's own further actions show at once.
-    const held = overlay.heldTickets;
-    const own = change.joined.filter((one) => !held.has(one.ticket));
-    link.change = { ...change, joined: change.joined.filter((one) => held.has(one.ticket)) };
-    return own.length ? noChange(own) : undefined;
+    const held = new Set(overlay.held.flatMap((one) => one.entries));
+    if (!link.following?.predicts || !held.size) return change;
+    // The state below is held. The program's own further actions show at once; those that have failed vanish at once.
+    const { left, joined } = change;
+    const own = joined.filter((one) => !held.has(one));
+    link.change = { ...change, left: [], joined: joined.filter((one) => held.has(one)) };
+    return own.length || left.length ? { advancesBase: false, left, joined: own } : undefined;
   }
 
   /** Begins with a state that the outbox has kept. @param {Saved} saved @param {Position} [after] */
@@ -103,28 +110,23 @@ export class Posting {
     link.deliver("snapshot", { origin: "saved", position, state: { value: state } });
   }
 
-  /** The position up to which everything is seen, with the state there. */
-  get #keepable() {
-    const { awaitsSnapshot, isStale, seen, confirmed } = this.link.reader;
-    return !awaitsSnapshot && !isStale && seen && confirmed && reaches(seen, confirmed) ? seen : undefined;
-  }
-
-  /** Keeps the position of the state, unless a later life would reduce a request over it that it may have. */
-  keep() {
+  /** At the end of an input, behind the shown state: keeps the position of the state, and reports receipts. */
+  settle() {
     const { link, machine, overlay } = this;
-    const settled = machine.keepsStates && link.demand.states && !overlay.isUncertain ? this.#keepable : undefined;
-    if (!settled || settled.text === this.kept) return;
-    this.kept = settled.text;
-    machine.outputs.push(["keepState", link.id, settled]);
-  }
-
-  /** The receipts follow the state that contains what they are about (R6). */
-  report() {
-    const { link, overlay } = this;
-    const { states } = link.demand;
+    const { demand: { states }, reader: { seen, current } } = link;
+    // Everything is seen up to a position, with the state there.
+    const isKeepable = machine.keepsStates && states && seen && current && reaches(seen, current) &&
+      // A later life would reduce a request over a state that may have it.
+      !overlay.requests.some((one) => !one.receipt && (one.cause || one.hold !== undefined));
+    if (isKeepable && seen.text !== this.kept) {
+      this.kept = seen.text;
+      machine.outputs.push(["keepState", link.id, seen]);
+    }
+    // They follow the state that contains what they are about (R6).
     for (const [ticket, receipt] of overlay.takeReports(states && link.isLive, states)) {
       link.deliver("outcome", ticket, { kind: "applied", receipt });
     }
+    this.sender.holding[overlay.heldUntil ? "add" : "delete"](this);
   }
 
   // --- requests
@@ -170,15 +172,19 @@ export class Posting {
     const { sent } = this.lane;
     if (!sent) return;
     this.sender.writer.record({ type: "done", session: this.link.id, key: sent.key });
-    this.overlay.answer(sent.key, receipt);
+    const request = this.overlay.find(sent.key);
+    if (request) request.receipt = receipt;
     this.#settled(sent.entries.length);
   }
 
   /** The sends of the sent request fail; without a problem they are in doubt. @param {Problem} [problem] @param {Position} [at] */
   settleSent(problem, at) {
-    const entries = [...this.lane.sent?.entries ?? []];
-    for (const { ticket } of entries) this.fail(ticket, problem, at);
-    this.#settled(entries.length);
+    this.#settled(this.#failAll(this.lane.sent?.entries, problem, at));
+  }
+
+  /** @param {Entry[]} [entries] @param {Problem} [problem] @param {Position} [at] @returns their number. */
+  #failAll(entries = [], problem, at) {
+    return [...entries].map(({ ticket }) => this.fail(ticket, problem, at)).length;
   }
 
   /** @param {number} count */
@@ -195,8 +201,7 @@ export class Posting {
 
   /** O5. @param {Problem} problem */
   narrow(problem) {
-    const { sent } = this.lane;
-    const count = sent?.entries.length ?? 0;
+    const count = this.lane.sent?.entries.length ?? 0;
     if (count < 2) return this.settleSent(problem);
     this.withdraw();
     this.narrowing.halve(count);
@@ -225,7 +230,7 @@ export class Posting {
     writer.record(change, writer.failure ? undefined : { report: ticket, session, outcome });
     if (writer.failure) this.link.deliver("outcome", ticket, outcome);
     this.overlay.remove(ticket);
-    this.leave(ticket);
+    this.leave([ticket]);
   }
 
   /** Refuses everything that the session's lane has. @param {Problem} problem */
@@ -234,7 +239,7 @@ export class Posting {
     this.post.close();
     this.narrowing = new Narrowing();
     const { sent, queued } = this.lane;
-    for (const { ticket } of [...sent?.entries ?? []]) this.fail(ticket, isUnclear ? undefined : problem);
-    for (const { ticket } of [...queued]) this.fail(ticket, problem);
+    this.#failAll(sent?.entries, isUnclear ? undefined : problem);
+    this.#failAll(queued, problem);
   }
 }

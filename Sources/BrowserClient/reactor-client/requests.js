@@ -68,8 +68,8 @@ export class Reading extends SessionAttempt {
   review() {
     const { link, machine } = this;
     const { reader, posting } = link;
-    const lacksState = (!reader.confirmed || reader.isStale) && reader.seen && link.isLive;
-    const isNeeded = posting?.overlay.awaitsConfirmation || lacksState;
+    const lacksState = !reader.current && reader.seen && link.isLive;
+    const isNeeded = posting?.overlay.answered.length || lacksState;
     const isAsked = isNeeded && link.demand.states && !link.ended && !reader.awaitsSnapshot;
     if (!isAsked === this.isIdle) return;
     if (!isAsked) {

@@ -44,7 +44,7 @@ export class Sender {
 
   /** The time at which a shown state is no longer held. */
   get until() {
-    return Math.min(...[...this.holding].map(({ overlay }) => overlay.heldUntil || Infinity));
+    return Math.min(...[...this.holding].map(({ overlay }) => overlay.heldUntil));
   }
 
   performDue() {
@@ -67,9 +67,11 @@ export class Sender {
     if (failure) return refuse("outboxUnavailable", failure);
     if (link.ended === "deleted") return refuse("ended", "the session has ended");
     if (link.failure && link.isCreating) return refuse("refused", undefined, link.failure);
-    if (!outbox.hasRoom(actions, bytes, limits)) return refuse("outboxFull");
     const ticket = outbox.nextTicket;
     const entry = { ticket, session, actions, bytes, ...options, settled: waitOf(settled) };
+    // Those that no state contains are kept like those that are not sent.
+    const kept = posting.overlay.answered.flatMap((one) => one.entries);
+    if (!outbox.hasRoom([entry, ...kept], limits)) return refuse("outboxFull");
     this.writer.record({ type: "queued", entry }, { report: ticket, session, outcome: { kind: "queued" } });
     posting.join(entry);
     link.deliver("accepted", ticket);
@@ -91,7 +93,7 @@ export class Sender {
     const outcome = /** @type {const} */ ({ kind: "discarded" });
     this.writer.record({ type: "discarded", ticket, session }, { report: ticket, session, outcome });
     posting.narrowing.discard((sent?.entries.length ?? 0) + index);
-    posting.leave(ticket);
+    posting.leave([ticket]);
   }
 
   /** The program has seen that a send failed. @param {number} ticket */
@@ -117,12 +119,12 @@ export class Sender {
       if (!("report" in one) || reported.has(one.report)) continue;
       const { session, report: ticket, outcome } = one;
       const posting = this.#of(session);
-      const isKept = outcome.kind !== "queued" && outcome.kind !== "discarded";
+      const isKept = !["queued", "discarded"].includes(outcome.kind);
       reported.add(ticket);
       posting.link.deliver("outcome", ticket, isKept ? outcome : { kind: "outboxUnavailable", reason });
       if (isKept) continue;
       this.writer.record({ type: "discarded", ticket, session });
-      posting.leave(ticket);
+      posting.leave([ticket]);
     }
   }
 }
