@@ -60,6 +60,9 @@ final class Membership: @unchecked Sendable {
                     parameters, within: Self.limit)
             }
             try beatNow()
+            // Of two nodes that join at once neither may see the other in the beat with which its row is
+            // written. Of two that look once more, the one whose row is the later one sees the other's.
+            try beatNow()
         }
     }
 

@@ -1,4 +1,5 @@
 import Cluster
+import Dispatch
 import EngineSuite
 import PostgresRig
 import Storage
@@ -49,6 +50,41 @@ struct MembershipTests {
         try await a.journal.beat()
         #expect(await changes.first(3).last?.members.others == [])
         await a.close()
+    }
+
+    // Each is about to write its row when it has looked, and before the other one has.
+    @Test func `of two nodes that join at once one knows the other`() async throws {
+        let (server, schema) = try rig()
+        let first = try ClusterNode(3, server, schema)
+        try server.execute(
+            """
+            CREATE FUNCTION \(schema).wait() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NEW; END $$;
+            CREATE TRIGGER waits BEFORE INSERT ON \(schema).nodes
+                FOR EACH ROW EXECUTE FUNCTION \(schema).wait()
+            """)
+        let holder = try server.connection()
+        _ = try holder.run("SELECT pg_advisory_lock(4711)", within: .seconds(600))
+        async let one = join(1, server, schema)
+        async let other = join(2, server, schema)
+        while try server.query(
+            "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711 AND NOT granted"
+        ).count < 2 {}
+        _ = try holder.run("SELECT pg_advisory_unlock(4711)", within: .seconds(600))
+        let (a, b) = try await (one, other)
+        #expect(try a.members[b.node] != nil || b.members[a.node] != nil)
+        for node in [first, a, b] { await node.close() }
+    }
+
+    private func join(
+        _ number: Int64, _ server: PostgresServer, _ schema: String
+    ) async throws -> ClusterNode {
+        // Not on a thread of the test: it waits for the other one.
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(with: Result { try ClusterNode(number, server, schema) })
+            }
+        }
     }
 
     // Without the rule: a client gets 503 until the next beat.
