@@ -339,6 +339,21 @@ package final class SessionTable {
     /// Calls `act` when the journal has ended everything that is submitted now, or when the process ends.
     package func afterSubmitted(_ act: @escaping () -> Void) { commits.afterSubmitted(act) }
 
+    /// Calls `act` when the sessions that are being loaded now are awake, or were not to be had; not if the
+    /// process ends before that.
+    package func afterLoads(_ act: @escaping () -> Void) {
+        let loading = operations.loading
+        var left = loading.count
+        guard left > 0 else { return act() }
+        for id in loading {
+            let follower: (SessionLookup) -> Void = { _ in
+                left -= 1
+                if left == 0 { act() }
+            }
+            _ = operations.addFollower(follower, of: id)
+        }
+    }
+
     /// Gives up some of the sessions that are at rest, because the node leaves. Called at a fixed
     /// interval until the process ends.
     package func handOver() {

@@ -27,6 +27,7 @@ extension RunningServer {
                 await drain(listeners.main, grace)
                 await untilEffectsHaveEnded(by: start + grace)
             }
+            await leaveTopics()
             let left = grace - (ContinuousClock.now - start)
             await closeLinks(listeners?.links, within: max(left, Self.linkGrace))
             await stop()
@@ -100,6 +101,20 @@ extension RunningServer {
         }
         await drain.wait()
         timer.cancel()
+    }
+
+    /// Waits until no value of a topic is on its way to this node, two seconds at most.
+    private func leaveTopics() async {
+        guard service.node != nil, let first = loops.first else { return }
+        await withCheckedContinuation { continuation in
+            let isPosted = first.enqueue { loop in
+                guard let topics = loop.resources.links?.topics else {
+                    return continuation.resume()
+                }
+                topics.leave { continuation.resume() }
+            }
+            if !isPosted { continuation.resume() }
+        }
     }
 
     /// Ends the traffic with other nodes, after the clients of this one: each request of theirs that was

@@ -226,6 +226,50 @@ struct ClusterTopicTests {
         }
     }
 
+    // Its sessions are awake nowhere for a moment, and would miss a value.
+    @Test func `nothing is published from the announcement of a node's end until it is no member`()
+        async throws
+    {
+        try await withPeer([.answer(receipt(5))]) { cluster, peer, session, topic in
+            #expect(try await session.client.post(topic, "\"a\"").status == 200)
+            let before = try await news(session)
+            peer.sayEnd()
+            #expect(await peer.until("holding"))
+            try expectProblem(
+                try await session.client.post(topic, "\"b\""), 503, "topic_unavailable",
+                detail: "ends")
+            #expect(try await news(session) == before)
+            // Its process ends: nothing listens at its address, and nobody takes it for gone at once.
+            await peer.end()
+            try expectProblem(
+                try await session.client.post(topic, "\"c\""), 503, "topic_unavailable",
+                detail: "ends")
+            cluster.journal.leave(peer.node)
+            var answer = try await session.client.post(topic, "\"d\"")
+            while answer.status == 503 {
+                answer = try await session.client.post(topic, "\"d\"")
+            }
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(try await news(session) == before + ["d"])
+        }
+    }
+
+    @Test func `a home that ends leaves a value to the next one`() async throws {
+        let acts = [ScriptedPeer.Act.moved(Node(number: 1)), .answer(receipt(5))]
+        try await withPeer(acts) { cluster, peer, session, _ in
+            let members = cluster.journal.members(seenBy: peer.member)
+            let name = (0...).lazy.map { "topic\($0)" }.first {
+                members.home(of: $0) == peer.node
+            }
+            let topic = try #require(name)
+            let answer = try await session.client.post("/v1/topics/\(topic)", "\"a\"")
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(try answer.json == ["sessions": 5])
+            #expect(await peer.until("publish \(topic) \"a\""))
+            #expect(await peer.until("deliver \(topic) \"a\""))
+        }
+    }
+
     @Test func `a value that another node refuses is said to be there in part`() async throws {
         let refusal = LinkAnswer(status: 422, code: "not_a_value")
         try await withPeer([.answer(refusal)]) { cluster, peer, session, topic in

@@ -26,7 +26,7 @@ final class ScriptedPeer: Sendable {
 
     let node: Node
     /// The arrivals: the first line of a request, `gone`, `follow` with the session, `unfollow`,
-    /// `deliver` or `publish` with topic and value, a fault.
+    /// `deliver` or `publish` with topic and value, `holding`, a fault.
     let events: AsyncStream<String>
     private let loop: EventLoop<PeerEnd>
     private let listener: Listener<PeerEnd>
@@ -66,6 +66,9 @@ final class ScriptedPeer: Sendable {
         Member(node: node, address: "\(listener.boundAddress)", loops: 1)
     }
 
+    /// Says that it ends, as a node that publishes values of topics hears it.
+    func sayEnd() { loop.enqueue { $0.sayEnd() } }
+
     func until(_ wanted: String) async -> Bool {
         for await event in events where event.hasPrefix(wanted) { return true }
         return false
@@ -91,7 +94,7 @@ private final class PeerEnd: LoopHandler {
     private let hasPings: Bool
     private let provesItself: Bool
     private var hintActs: [ScriptedPeer.HintAct]
-    private let ping: LinkPing
+    private var ping: LinkPing
     private let note: (String) -> Void
     private var links: [ConnectionID: IncomingLink] = [:]
 
@@ -152,6 +155,7 @@ private final class PeerEnd: LoopHandler {
                     return
                 }
             case .unfollow: note("unfollow")
+            case .ping(let ping) where ping.features.contains(.isHolding): note("holding")
             case .hurry, .opened, .ping: break
             }
         }
@@ -186,6 +190,14 @@ private final class PeerEnd: LoopHandler {
         case .close: return false
         }
         return true
+    }
+
+    func sayEnd() {
+        ping.features.insert(.isEnding)
+        for id in links.keys {
+            links[id]?.send(ping)
+            send(id)
+        }
     }
 
     func breakLinks() {

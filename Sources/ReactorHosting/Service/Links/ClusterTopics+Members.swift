@@ -8,6 +8,8 @@ extension ClusterTopics {
     /// A value has come on a link. It is answered once.
     func receive(_ publication: LinkPublication, from origin: GuestOrigin) {
         guard publication.place > 0 else {
+            // The other node asks the next home.
+            if way.isEnding { return incoming.answer(origin, movedTo: nil) }
             return publish(publication.body, to: publication.topic, isGuest: true) {
                 [incoming] in incoming.answer(origin, $0)
             }
@@ -16,6 +18,33 @@ extension ClusterTopics {
         guard order.admit(publication.place, of: topic) else {
             return incoming.answer(origin, TopicReceipt.late(order.newest(of: topic)))
         }
+        let arrival = TopicArrival(publication: publication, origin: origin)
+        guard arrivals.add(arrival, bytes: publication.body.count, at: now) else {
+            return incoming.answer(origin, LinkAnswer(.problem(.tooManyPublications)))
+        }
+        outgoing.startTimer()
+        deliverArrivals()
+    }
+
+    /// Delivers the values that have come, when the sessions that are being loaded are awake.
+    private func deliverArrivals() {
+        guard arrivals.beginWait() else { return advance(mayDial: false) }
+        listeners.load { topics in
+            for arrival in topics.arrivals.endWait() { topics.deliver(arrival) }
+            topics.deliverArrivals()
+        }
+    }
+
+    /// Refuses the values that have waited too long for sessions that are being loaded.
+    func refuseLateArrivals() {
+        for arrival in arrivals.expire(at: now) {
+            incoming.answer(arrival.origin, LinkAnswer(.problem(.topicUnavailable(.late))))
+        }
+    }
+
+    private func deliver(_ arrival: TopicArrival) {
+        let (publication, origin) = (arrival.publication, arrival.origin)
+        let topic = publication.topic
         switch listeners.deliver(topic, publication.body) {
         case .failure(let problem): incoming.answer(origin, LinkAnswer(.problem(problem)))
         case .success(nil):
@@ -44,6 +73,7 @@ extension ClusterTopics {
                 return outgoing.send(message, as: .memory, on: link)
             }
         }
+        acknowledgeDepartures()
         endIntroductionIfDue()
         advance(mayDial: false)
     }
@@ -100,6 +130,7 @@ extension ClusterTopics {
 
     private func noteMembers(_ members: Members) {
         newcomers.observe(members, linked: Set(incoming.links.values.map(\.peer.node)))
+        observeDepartures(members)
         dialled = dialled.filter { members[$0.key] != nil }
     }
 }

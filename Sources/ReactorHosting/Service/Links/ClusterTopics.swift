@@ -9,9 +9,11 @@ internal import Wire
 /// Design: the topic's home gives a value its place in the order, delivers it to its own sessions, and sends it
 /// to all other members. Nothing is sent before a link to each of them is open and has room: a node that cannot
 /// be reached keeps a value from all sessions, and not from some. A value that may have reached some sessions and
-/// not others is a failure of its own (504).
+/// not others is a failure of its own (504). As long as the sessions of a node that ends are awake nowhere, nothing
+/// is published (``Departures``).
 ///
-/// Bounds: ``limit`` values, ``queueLimitBytes`` of those that wait to be sent, and the limits of links.
+/// Bounds: ``limit`` values, ``queueLimitBytes`` of those that wait to be sent or that the home has, those of
+/// ``TopicArrivals``, and the limits of links.
 ///
 /// Not Sendable: there is one, on the first loop, which has all links that carry topics.
 final class ClusterTopics {
@@ -25,13 +27,18 @@ final class ClusterTopics {
                 _ delivery: TopicDelivery,
                 _ then: @escaping @Sendable (ClusterTopics, _ sessions: Int) -> Void
             ) -> Void
+        /// Calls `then` on the first loop when the sessions that are being loaded now, on any loop, are awake.
+        let load: (_ then: @escaping @Sendable (ClusterTopics) -> Void) -> Void
+        /// Calls `then` on the first loop with whether all sessions of members that have ended are awake at others, or
+        /// nobody wakes them. False, too, if the journal cannot be read.
+        let search: (_ then: @escaping @Sendable (ClusterTopics, _ areAwake: Bool) -> Void) -> Void
         /// Whether a reactor of this node listens to topics.
         let areExpected: Bool
     }
 
     /// Values that wait for links, or for answers.
     static let limit = 1_000
-    /// Bytes of those that wait for links. A larger one waits alone.
+    /// Bytes of those that wait for links, or that the home has. A larger one waits alone.
     static let queueLimitBytes = 8 << 20
     /// How long a value waits for links.
     static let linkLimitNanoseconds: Int64 = 2_000_000_000
@@ -50,12 +57,17 @@ final class ClusterTopics {
     var order = TopicOrder()
     var memory = TopicMemory()
     var newcomers = Newcomers()
+    var departures = Departures()
+    var arrivals = TopicArrivals<TopicArrival>()
+    var search = TopicSearch()
+    /// Nil unless this node ends, and others may have sent values that it has not answered.
+    var leaving: (deadline: Int64, done: () -> Void)?
     /// Nil when the members know this node, or have not answered in time.
     var introduction: (deadline: Int64, done: () -> Void)?
     /// When a member was last dialled without a value to send.
     var dialled: [Node: LoopInstant] = [:]
     private var queue: [TopicPublication] = []
-    private var queuedBytes = 0
+    private var heldBytes = 0
     private var underWay: [UInt64: TopicPublication] = [:]
     private var lastNumber: UInt64 = 0
 
@@ -71,7 +83,12 @@ final class ClusterTopics {
     }
 
     /// Whether no timer is needed.
-    var isIdle: Bool { queue.isEmpty && underWay.isEmpty && introduction == nil }
+    var isIdle: Bool {
+        isQuiet && introduction == nil && departures.isEmpty && leaving == nil
+    }
+
+    /// Whether nothing is under way.
+    var isQuiet: Bool { queue.isEmpty && underWay.isEmpty && arrivals.isEmpty }
 
     var now: Int64 { table.now.nanoseconds }
 
@@ -87,13 +104,13 @@ final class ClusterTopics {
     ) {
         guard !outgoing.isClosed else { return reply(LinkAnswer(.problem(.draining))) }
         guard queue.count + underWay.count < Self.limit,
-            queue.isEmpty || queuedBytes + body.count <= Self.queueLimitBytes
+            heldBytes == 0 || heldBytes + body.count <= Self.queueLimitBytes
         else { return reply(LinkAnswer(.problem(.tooManyPublications))) }
         lastNumber += 1
         queue.append(
             TopicPublication(
                 lastNumber, topic, body, isGuest: isGuest, since: now, reply: reply))
-        queuedBytes += body.count
+        heldBytes += body.count
         outgoing.startTimer()
         advance(mayDial: true)
     }
@@ -104,22 +121,27 @@ final class ClusterTopics {
             switch plan(next, mayDial: mayDial) {
             case .wait:
                 guard now - next.since >= Self.linkLimitNanoseconds else { return }
-                removeFirst()
-                end(next, .unavailable, .topicUnavailable(.unreachable))
+                queue.removeFirst()
+                let isHeld = departures.areAwaited
+                end(next, .unavailable, .topicUnavailable(isHeld ? .ending : .unreachable))
             case .refuse(let problem):
-                removeFirst()
+                queue.removeFirst()
                 end(next, .unavailable, problem)
             case .ask(let home):
-                removeFirst()
+                queue.removeFirst()
                 ask(home, next)
             case .publish(let links):
-                removeFirst()
+                queue.removeFirst()
                 publish(next, on: links)
             }
         }
     }
 
-    private func removeFirst() { queuedBytes -= queue.removeFirst().body.count }
+    /// The value is sent, or is not to be.
+    private func releaseBody(of publication: TopicPublication) {
+        heldBytes -= publication.body.count
+        publication.body = []
+    }
 
     private enum Plan {
         case wait
@@ -130,17 +152,19 @@ final class ClusterTopics {
 
     private func plan(_ publication: TopicPublication, mayDial: Bool) -> Plan {
         let members = way.members
-        if !publication.isGuest, let home = members.home(of: publication.topic),
-            home != way.node, !publication.gone.contains(home), let member = members[home]
-        {
-            return switch readiness(of: member, mayDial: mayDial) {
+        observeDepartures(members)
+        if !publication.isGuest, let home = home(of: publication, members) {
+            return switch readiness(of: home, mayDial: mayDial) {
             case .ready(let link): .ask(link)
             case .pending: .wait
             case .unable: .refuse(.topicUnavailable(.otherProgram))
             }
         }
-        // While the database is away, nodes may have joined that this one does not know.
-        if !members.isHeard || meetsNewcomer(members) { return .wait }
+        // While the database is away, nodes may have joined that this one does not know. A value of another node
+        // has its place already.
+        guard members.isHeard, !meetsNewcomer(members), !departures.areAwaited,
+            !arrivals.contains(where: { $0.publication.topic == publication.topic })
+        else { return .wait }
         var (links, isWaiting) = ([OutgoingConnection](), false)
         for member in members.others where !publication.gone.contains(member.node) {
             switch readiness(of: member, mayDial: mayDial) {
@@ -150,6 +174,17 @@ final class ClusterTopics {
             }
         }
         return isWaiting ? .wait : .publish(links)
+    }
+
+    /// The other member that is to publish the value; nil: this node is. One that has ended, or ends, is none.
+    private func home(of publication: TopicPublication, _ members: Members) -> Member? {
+        var present = members
+        for (index, member) in members.others.enumerated()
+        where departures.contains(member.node) || publication.skips(member.node) {
+            present.others[index].isLeaving = true
+        }
+        guard let home = present.home(of: publication.topic), home != way.node else { return nil }
+        return members[home]
     }
 
     private enum Readiness {
@@ -180,7 +215,6 @@ final class ClusterTopics {
         guard outgoing.send(message, as: .whole(publication.number), on: home) else {
             return end(publication, .unavailable, .topicUnavailable(.unreachable))
         }
-        publication.body = []
         publication.deadline = now + Self.homeLimitNanoseconds
         underWay[publication.number] = publication
     }
@@ -207,7 +241,7 @@ final class ClusterTopics {
                 publication.shares.add(.unanswered)
             }
         }
-        publication.body = []
+        releaseBody(of: publication)
         // Alone it waits for its sessions as a single server does.
         if !way.members.isAlone || publication.isGuest {
             publication.deadline = now + Self.shareLimitNanoseconds
@@ -235,7 +269,10 @@ final class ClusterTopics {
     func answered(_ ticket: TopicTicket, by node: Node, _ answer: LinkAnswer) {
         switch ticket {
         case .memory: break
-        case .whole(let number): underWay.removeValue(forKey: number)?.reply(answer)
+        case .whole(let number):
+            guard let publication = underWay.removeValue(forKey: number) else { return }
+            releaseBody(of: publication)
+            publication.reply(answer)
         case .share(let number):
             guard let publication = underWay[number], publication.awaited.remove(node) != nil
             else { return }
@@ -246,6 +283,7 @@ final class ClusterTopics {
             if share == .refused { publication.refusal = answer }
             publication.shares.add(share)
             finishIfComplete(publication)
+            acknowledgeDepartures()
         }
     }
 
@@ -258,7 +296,12 @@ final class ClusterTopics {
         case .whole(let number):
             guard let publication = underWay.removeValue(forKey: number) else { return }
             if isUnserved {
-                end(publication, .unavailable, .topicUnavailable(.unreachable))
+                // For the next home.
+                publication.refusing.insert(node)
+                publication.deadline = .max
+                let place = queue.firstIndex { $0.number > number } ?? queue.endIndex
+                queue.insert(publication, at: place)
+                advance(mayDial: true)
             } else {
                 end(publication, .partly, .topicPartlyPublished(sessions: 0, missing: 1))
             }
@@ -277,7 +320,14 @@ final class ClusterTopics {
     ///
     /// - Parameter isGone: Whether the node's process has ended: its sessions run nowhere.
     func linkEnded(to node: Node, isGone: Bool) {
-        if isGone { for publication in queue { publication.gone.insert(node) } }
+        let members = way.members
+        if isGone, members[node]?.isLeaving ?? false {
+            departures.begin(node, among: members, at: now)
+            outgoing.startTimer()
+        }
+        if isGone, !departures.awaits(node) {
+            for publication in queue { publication.gone.insert(node) }
+        }
         endIntroductionIfDue()
         // Without dialling: a network that refuses at once would be asked as fast as it does.
         advance(mayDial: false)
@@ -305,18 +355,26 @@ final class ClusterTopics {
         _ publication: TopicPublication, _ outcome: TopicCounts.Outcome, _ problem: Problem
     ) {
         way.topics.count(outcome)
+        releaseBody(of: publication)
         publication.reply(LinkAnswer(.problem(problem)))
     }
 
     /// Ends what is under way, because the server ends: no answer will come.
     func close() {
         let waiting = queue
-        (queue, queuedBytes) = ([], 0)
+        queue = []
         for publication in waiting { end(publication, .unavailable, .draining) }
         for publication in underWay.values {
             publication.expire()
             finishIfComplete(publication)
         }
+        leaving?.done()
+        leaving = nil
+    }
+
+    /// Whether values that were sent to a node have no answer.
+    func isAwaiting(_ node: Node) -> Bool {
+        underWay.values.contains { $0.awaited.contains(node) }
     }
 
     // MARK: Time
@@ -328,6 +386,9 @@ final class ClusterTopics {
             finishIfComplete(publication)
         }
         endIntroductionIfDue()
+        refuseLateArrivals()
         advance(mayDial: true)
+        followDepartures()
+        endLeavingIfDue()
     }
 }

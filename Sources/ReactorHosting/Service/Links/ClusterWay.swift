@@ -30,7 +30,14 @@ final class ClusterWay {
 
     var members: Members { ownership.members }
 
-    var ping: LinkPing { LinkPing(era: members.era, features: [.hints, .records, .topics]) }
+    /// Whether this node has said that it ends, to those that publish values of topics.
+    var isEnding = false
+
+    var ping: LinkPing {
+        let features: LinkFeatures = [.hints, .records, .topics]
+        return LinkPing(
+            era: members.era, features: isEnding ? features.union(.isEnding) : features)
+    }
 
     /// The member to ask for a session that this node does not have: the owner, if it is known, else the
     /// session's home. Nil: this node asks the journal.

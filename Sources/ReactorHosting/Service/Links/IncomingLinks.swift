@@ -91,9 +91,12 @@ final class IncomingLinks {
                 delegate?.guestHurried(GuestOrigin(link.socket, stream))
             case .follow(let stream, let session): follow(session, stream, on: link)
             case .unfollow(let stream): unfollow(stream, on: link)
-            case .opened, .ping: break
+            case .ping(let ping):
+                if ping.features.contains(.isHolding) { link.isHolding = true }
+            case .opened: break
             }
         }
+        if link.isHolding { topics?.endLeavingIfDue() }
         if let fault {
             way.report(
                 "a link of another node was closed: \(fault)", about: link.peer.node, at: table.now)

@@ -19,6 +19,8 @@ final class OutgoingConnection {
     var followed = FollowedStreams()
     /// Whether the other node was sent the values that this one remembers.
     var hasTopics = false
+    /// Whether the other node, which ends, knows that it is sent no more values.
+    var hasHeld = false
     /// Whether the other node knows what this one accepts.
     var isIntroduced = false
 
@@ -43,6 +45,8 @@ final class IncomingConnection {
     var followed: [UInt32: SessionID] = [:]
     /// The other node reads too slowly: no further request of it is read.
     var isPaused = false
+    /// Whether the other node sends no more values of topics, because this one ends.
+    var isHolding = false
 
     /// Whether nothing is to be sent any more.
     var hasSentLast: Bool { machine.hasFinished && machine.output.unsent.isEmpty }

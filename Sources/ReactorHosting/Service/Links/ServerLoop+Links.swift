@@ -3,6 +3,7 @@ internal import Reactors
 internal import Sessions
 internal import Sockets
 internal import Storage
+internal import Synchronization
 internal import Wire
 
 // Requests that go to other nodes, and those that come from there.
@@ -43,6 +44,35 @@ extension ServerLoop: LinkTableDelegate {
                         if let topics = loop.resources.links?.topics { then(topics, count) }
                     }
                 }
+            },
+            load: { then in
+                let left = Mutex(peers.count)
+                let isLoaded: @Sendable () -> Void = {
+                    let isLast = left.withLock { left in
+                        left -= 1
+                        return left == 0
+                    }
+                    guard isLast else { return }
+                    peers.enqueue(on: index) { loop in
+                        if let topics = loop.resources.links?.topics { then(topics) }
+                    }
+                }
+                for peer in 0..<peers.count {
+                    let isPosted = peers.enqueue(on: peer) { $0.sessions.afterLoads(isLoaded) }
+                    if !isPosted { isLoaded() }
+                }
+            },
+            search: { then in
+                let found: ArchiveAnswer<Bool> = { result in
+                    let areAwake = (try? result.get()) == false
+                    peers.enqueue(on: index) { loop in
+                        if let topics = loop.resources.links?.topics { then(topics, areAwake) }
+                    }
+                }
+                guard !service.configuration.wakesOnDemand, let finder = service.journal.work,
+                    let ownership = service.journal.ownership
+                else { return found(.success(false)) }
+                finder.findAbandoned(ownership, found)
             },
             areExpected: service.reactors.contains(where: \.listensToTopics))
     }

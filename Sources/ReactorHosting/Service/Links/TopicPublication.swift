@@ -6,7 +6,7 @@ internal import Wire
 final class TopicPublication {
     let number: UInt64
     let topic: String
-    /// Empty once it was sent.
+    /// Empty once it was sent to the sessions of all nodes, or the home has answered.
     var body: [UInt8]
     let isGuest: Bool
     /// When it has arrived.
@@ -14,6 +14,8 @@ final class TopicPublication {
     let reply: (LinkAnswer) -> Void
     /// Members whose processes have ended.
     var gone: Set<Node> = []
+    /// Members that have not published it as its home, because they end.
+    var refusing: Set<Node> = []
     /// Members that have not answered.
     var awaited: Set<Node> = []
     /// Whether the sessions of this node have not committed it yet.
@@ -37,6 +39,9 @@ final class TopicPublication {
 
     var isComplete: Bool { awaited.isEmpty && !waitsHere }
 
+    /// Whether the node is not to publish it.
+    func skips(_ node: Node) -> Bool { gone.contains(node) || refusing.contains(node) }
+
     /// Waits no longer for anybody.
     func expire() {
         for _ in awaited { shares.add(.unanswered) }
@@ -54,6 +59,21 @@ enum TopicTicket {
     case whole(UInt64)
     /// The newest value of a topic, for a node that may not have it.
     case memory
+}
+
+/// A value that another node has sent for the sessions of this one.
+struct TopicArrival {
+    let publication: LinkPublication
+    let origin: GuestOrigin
+}
+
+/// The search for sessions of nodes that have ended.
+struct TopicSearch {
+    /// The time between two of them.
+    static let pauseNanoseconds: Int64 = 100_000_000
+
+    var isUnderWay = false
+    var next = Int64.min
 }
 
 /// The answer of a node to a value of a topic.
@@ -123,7 +143,7 @@ struct TopicCounts: Sendable {
 extension Problem {
     /// Why a value reaches no session.
     enum TopicFault {
-        case unreachable, otherProgram, late
+        case unreachable, otherProgram, late, ending
     }
 
     static func topicUnavailable(_ fault: TopicFault) -> Problem {
@@ -132,6 +152,7 @@ extension Problem {
             case .unreachable: "a node of the cluster cannot be reached"
             case .otherProgram: "a node of the cluster has a program that does not receive topics"
             case .late: "another node has published a value of the topic at the same time"
+            case .ending: "a node ends, and its sessions are not awake at others yet"
             }
         return Problem(
             503, "topic_unavailable", "nothing was published: \(reason)",

@@ -1,0 +1,91 @@
+internal import Cluster
+internal import Sockets
+internal import Wire
+
+// Nodes that end: this one, and others.
+//
+// Why: a session that listens is never at rest, so it stays awake at a node that ends, until the process has ended and
+// another member wakes it. Between the two it would miss what is published. So all nodes stop to publish before that,
+// and begin again when it is awake.
+extension ClusterTopics {
+    /// The time for which a node that ends waits for the others.
+    static let leaveLimitNanoseconds: Int64 = 2_000_000_000
+
+    // MARK: This node
+
+    /// Says to all nodes that this one ends. They publish nothing until its sessions are awake at others.
+    ///
+    /// - Parameter done: Called once, on this loop, when no value is on its way to this node, or when the others have not
+    ///   said so in time.
+    func leave(then done: @escaping () -> Void) {
+        guard leaving == nil, !outgoing.isClosed else { return done() }
+        way.isEnding = true
+        leaving = (now + Self.leaveLimitNanoseconds, done)
+        for link in incoming.links.values {
+            link.machine.send(way.ping)
+            incoming.markUnsent(link.socket)
+        }
+        outgoing.startTimer()
+        endLeavingIfDue()
+    }
+
+    func endLeavingIfDue() {
+        guard let present = leaving else { return }
+        let isAwaited = incoming.links.values.contains {
+            !$0.isHolding && table.now - $0.receivedAt < Self.newcomerSilence
+        }
+        guard isQuiet && !isAwaited || now >= present.deadline else { return }
+        leaving = nil
+        present.done()
+    }
+
+    // MARK: Others
+
+    /// Links to the loops of other nodes that have their topics.
+    private var topicLinks: [OutgoingConnection] {
+        outgoing.links.values.filter { $0.far.loop == OutgoingLinks.FarEnd.topicLoop }
+    }
+
+    func observeDepartures(_ members: Members) {
+        for link in topicLinks where link.machine.features?.contains(.isEnding) ?? false {
+            departures.begin(link.far.node, among: members, at: now)
+        }
+        departures.observe(members, at: now)
+        if !departures.isEmpty { outgoing.startTimer() }
+    }
+
+    /// Says to nodes that end that they are sent no more values.
+    func acknowledgeDepartures() {
+        for link in topicLinks where !link.hasHeld && link.machine.hasRoom {
+            guard link.machine.features?.contains(.isEnding) ?? false, !isAwaiting(link.far.node)
+            else { continue }
+            observeDepartures(way.members)
+            link.hasHeld = true
+            let ping = way.ping
+            link.machine.send(LinkPing(era: ping.era, features: ping.features.union(.isHolding)))
+            outgoing.markUnsent(link.socket)
+        }
+    }
+
+    /// Looks whether the sessions of nodes that have ended are awake.
+    func followDepartures() {
+        observeDepartures(way.members)
+        acknowledgeDepartures()
+        let gone = departures.gone
+        guard !gone.isEmpty, !search.isUnderWay, now >= search.next else { return }
+        search.isUnderWay = true
+        listeners.search { topics, areAwake in
+            guard areAwake else {
+                topics.search.next = topics.now + TopicSearch.pauseNanoseconds
+                topics.search.isUnderWay = false
+                return
+            }
+            // Those that this node has claimed may be on their way into memory.
+            topics.listeners.load { topics in
+                topics.search.isUnderWay = false
+                topics.departures.end(gone)
+                topics.advance(mayDial: true)
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+internal import Cluster
+package import Storage
+
+extension WorkFinder {
+    /// Finds out whether a session that acts without a request has no owner, although a member could wake it.
+    /// Answers once, on any thread.
+    package func findAbandoned(
+        _ ownership: any Ownership, after place: Int64 = 0, _ answer: @escaping ArchiveAnswer<Bool>
+    ) {
+        findWork(after: place) { [self] result in
+            let found: FoundWork
+            switch result {
+            case .failure(let failure): return answer(.failure(failure))
+            case .success(let page): found = page
+            }
+            let members = ownership.members
+            let isAbandoned = found.sessions.contains {
+                members.home(of: $0.session, needing: ($0.reactor, $0.stateVersion)) != nil
+            }
+            guard !isAbandoned, let next = found.next else { return answer(.success(isAbandoned)) }
+            findAbandoned(ownership, after: next, answer)
+        }
+    }
+}
