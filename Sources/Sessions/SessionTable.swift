@@ -368,6 +368,14 @@ package final class SessionTable {
         _ = eviction.sendHome(100, in: self, claims)
     }
 
+    /// Whether an effect runs, or an action of a Cycler waits. It examines every session.
+    package var hasRunningEffects: Bool {
+        runningEffectCount > 0
+            || sessions.all.contains { session in
+                session.machine.map { !$0.isQuiet && !$0.isStubbed } ?? false
+            }
+    }
+
     /// The number of steps of effects that run.
     package var runningEffectCount: Int { effects.running.values.reduce(0, +) }
 

@@ -71,13 +71,12 @@ extension RunningServer {
     private func untilEffectsHaveEnded(by end: ContinuousClock.Instant) async {
         guard service.journal.ownership != nil else { return }
         while ContinuousClock.now < end {
-            let running = Mutex(0)
+            let isRunning = Mutex(false)
             await visitLoops { loop, done in
-                let count = loop.sessions.runningEffectCount
-                running.withLock { $0 += count }
+                if loop.sessions.hasRunningEffects { isRunning.withLock { $0 = true } }
                 done()
             }
-            guard running.withLock({ $0 > 0 }) else { return }
+            guard isRunning.withLock({ $0 }) else { return }
             try? await Task.sleep(for: Self.effectPause)
         }
     }
@@ -123,6 +122,7 @@ extension RunningServer {
         _ listener: Listener<LinkDoor>?, within limit: Duration
     ) async {
         guard let entrance else { return }
+        let end = ContinuousClock.now + limit
         await entrance.close(listener)
         let timer = Task {
             try await Task.sleep(for: limit)
@@ -132,6 +132,8 @@ extension RunningServer {
             guard let links = loop.resources.links else { return done() }
             links.incoming.finish(then: done)
         }
+        // Those that the last requests have begun: parts need the links to their parents.
+        await untilEffectsHaveEnded(by: end)
         timer.cancel()
         for loop in loops { loop.enqueue { $0.resources.links?.close() } }
     }
