@@ -1,14 +1,25 @@
 /// A client's request on its way to the node that decides on its session: where it goes next, and
-/// what the client gets if nobody serves it.
+/// what the client gets if nobody serves it. An action of a part on its way to its parent is such a request, of the
+/// part.
 ///
 /// Invariant: the client gets ``Failure/unreachable``, which says that nothing was applied, only if no
 /// node can have begun the request. A request that may have taken effect is sent again only if its client has
 /// made it repeatable, by an `Idempotency-Key`.
 package struct Forwarding: Sendable {
-    package static let tryLimit = 3
-    /// No try begins after this time. One that has begun may take longer: the request may wait until
-    /// effects have settled.
-    package static let timeLimitNanoseconds: Int64 = 2_000_000_000
+    package static let tryLimit = Limits.request.tries
+    package static let timeLimitNanoseconds = Limits.request.nanoseconds
+
+    package struct Limits: Sendable {
+        package var tries: Int
+        /// No try begins after this time. One that has begun may take longer: a request may wait until effects
+        /// have settled.
+        package var nanoseconds: Int64
+
+        /// Of a client's request: the client can repeat it.
+        package static let request = Limits(tries: 3, nanoseconds: 2_000_000_000)
+        /// Of an action of a part, which nobody repeats.
+        package static let part = Limits(tries: 32, nanoseconds: 10_000_000_000)
+    }
 
     /// How a try has ended without an answer.
     package enum Ending: Equatable, Sendable {
@@ -42,6 +53,7 @@ package struct Forwarding: Sendable {
     }
 
     private let began: Int64
+    private let limits: Limits
     private let isRepeatable: Bool
     private let onlyReads: Bool
     private var tries = 0
@@ -51,8 +63,11 @@ package struct Forwarding: Sendable {
     ///   - now: Nanoseconds of a monotonic clock.
     ///   - isRepeatable: Whether the request has an `Idempotency-Key`.
     ///   - onlyReads: Whether the request has no effect, so that it may be sent again.
-    package init(at now: Int64, isRepeatable: Bool, onlyReads: Bool = false) {
+    package init(
+        at now: Int64, isRepeatable: Bool, onlyReads: Bool = false, _ limits: Limits = .request
+    ) {
         began = now
+        self.limits = limits
         self.isRepeatable = isRepeatable
         self.onlyReads = onlyReads
     }
@@ -69,10 +84,10 @@ package struct Forwarding: Sendable {
         if case .running(let node) = ending {
             // It is the earlier try that counts.
             tries -= 1
-            let isLate = now - began >= Self.timeLimitNanoseconds
+            let isLate = now - began >= limits.nanoseconds
             return isLate ? .fail(failure) : .sendLater(node)
         }
-        guard tries < Self.tryLimit, now - began < Self.timeLimitNanoseconds else {
+        guard tries < limits.tries, now - began < limits.nanoseconds else {
             return .fail(failure)
         }
         if case .moved(let owner?) = ending, owner != members.own.node,

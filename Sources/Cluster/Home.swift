@@ -10,8 +10,8 @@
 struct Home {
     private let hash: UInt64
 
-    /// - Parameter session: Its id. Sessions that differ only after the first `--` have one home: the
-    ///   parts of a session are where the session is.
+    /// - Parameter session: Its id. Sessions that differ only after the first `--` have one home: a session
+    ///   and its parts are at one node most of the time, and their actions need no link.
     init(of session: String) { hash = Self.hash(Self.root(of: session)) }
 
     /// The part of an id that stands before the first `--`; all of it, if that would be nothing.

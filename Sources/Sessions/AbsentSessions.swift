@@ -22,8 +22,10 @@ struct AbsentSessions {
         registrations.first { $0.name == name }
     }
 
-    /// Whether sessions may have parts, which are sessions of their own.
-    var hostsParents: Bool { registrations.contains(where: \.mayHaveParts) }
+    /// The reactors that are Cyclers of this type.
+    func names(of cycler: ObjectIdentifier) -> [String] {
+        registrations.filter { $0.cycler == cycler }.map(\.name)
+    }
 
     /// Nil if nothing is known about the session.
     func find(_ id: SessionID) -> SessionLookup? {

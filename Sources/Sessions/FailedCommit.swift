@@ -173,6 +173,7 @@ struct FailedCommit {
         case .log(let request) where hasNoState: answer(request.token)
         case .log(let request): LogReader(session: session).deliver(request)
         case .applied(let continuation): continuation.resume(returning: false)
+        case .part(let act): act(failure)
         }
     }
 

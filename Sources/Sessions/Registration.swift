@@ -21,8 +21,8 @@ package struct Registration: Sendable {
     package private(set) var announceTopics: @Sendable (TopicBus) -> Void = { _ in }
     /// Whether the reactor's sources include a topic, to which a session listens until it ends.
     package private(set) var listensToTopics = false
-    /// Whether sessions may be parts of a session of this reactor: they reach it on their own node alone.
-    private(set) var mayHaveParts = false
+    /// The type of a Cycler, whose sessions may have parts; nil for any other reactor.
+    private(set) var cycler: ObjectIdentifier?
     /// Whether the `type` of an action names its case.
     package private(set) var hasTaggedActions = false
     /// The JSON Schemas of its types.
@@ -142,7 +142,7 @@ package struct Registration: Sendable {
         }
         announceTopics = { bus in for source in make().sources { source.announce(bus) } }
         listensToTopics = first.sources.contains { $0.topic != nil }
-        mayHaveParts = true
+        cycler = ObjectIdentifier(C.self)
         hasTaggedActions = C.Action.self is any TaggedCodable.Type
     }
 

@@ -14,6 +14,8 @@ package enum Reply {
     case log(LogPageRequest)
     /// The call of a task, which waits for the commit.
     case applied(CheckedContinuation<Bool, Never>)
+    /// An action of a part, which waits for the commit. Called once, with the failure of the commit or nil.
+    case part((JournalFailure?) -> Void)
 }
 
 extension Reply {

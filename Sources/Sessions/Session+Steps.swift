@@ -159,6 +159,7 @@ extension Session {
             LogReader(session: self).deliver(request)
         case .applied(let continuation):
             continuation.resume(returning: true)
+        case .part(let act): act(nil)
         }
     }
 

@@ -292,11 +292,29 @@ package final class Session {
 
     /// Receives an action of a part of this session.
     ///
-    /// - Parameter subject: The client for which the part acts.
-    func receive(by subject: String?, _ act: () -> (any Error)?) -> (any Error)? {
+    /// - Parameters:
+    ///   - subject: The client for which the part acts.
+    ///   - act: Called once: now, or when the action's first part is committed or cannot be.
+    func receivePart(
+        by subject: String?, _ begin: (any Machine) -> PartStart,
+        then act: @escaping (PartOutcome) -> Void
+    ) {
+        guard case .awake(let machine) = life else {
+            // It has left memory meanwhile, unless it has ended.
+            return act(hasEnded || isEnding ? .missing : .moved(nil))
+        }
+        table.eviction.recordUse(of: self)
         arrival.subject = subject
-        defer { arrival = Arrival() }
-        return act()
+        let start = begin(machine)
+        endWork()
+        arrival = Arrival()
+        switch start {
+        case .notParent: act(.missing)
+        case .refused(let error): act(.failed(error))
+        case .begun: answer(.part { act(PartOutcome($0)) })
+        }
+        // A cancellation in the action may have ended the effects of others.
+        if attempt.hasSettled { answerSettled() }
     }
 
     /// The client that has sent the action which is being received. A function for the reason of

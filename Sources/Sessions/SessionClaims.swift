@@ -187,10 +187,9 @@ final class SessionClaims {
     // MARK: Homes
 
     /// The member that is to continue the session when it is at rest: its home, which can read it. Nil if that
-    /// is this node, or none, or if parts of the session may need it here.
+    /// is this node, or none.
     func home(of session: Session, _ members: Members) -> Node? {
         let registration = session.registration
-        guard !registration.mayHaveParts else { return nil }
         let home = members.home(
             of: session.id.text, needing: (registration.name, registration.stateVersion))
         return home == members.own.node ? nil : home

@@ -39,6 +39,8 @@ package final class SessionTable {
     package let relays: StreamRelays
     /// Nil if there are no links to other nodes.
     package var hints: (any SessionHints)?
+    /// The same.
+    package var parts: (any PartLinks)?
 
     /// - Parameter registrations: the reactors that sessions in the journal may have.
     package init(

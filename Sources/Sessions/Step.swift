@@ -97,6 +97,9 @@ final class Step {
         guard !isRolledBack else { return }
         endTraces("the server ended before")
         for case .applied(let continuation) in replies { continuation.resume(returning: false) }
+        for case .part(let act) in replies {
+            act(JournalFailure(reason: .outcomeUnknown, detail: "the server ends"))
+        }
         replies = []
         // The Cyclers have ended; a task that is never resumed would never end.
         for case .carryOn(let resume) in effects { resume(session) }

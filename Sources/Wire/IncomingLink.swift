@@ -10,6 +10,8 @@ package struct IncomingLink: Sendable {
         case request(stream: UInt32, LinkRequest)
         /// A value of a topic, which is answered as a request is.
         case publish(stream: UInt32, LinkPublication)
+        /// An action of a part, which is answered as a request is.
+        case partAction(stream: UInt32, LinkPartAction)
         /// Nobody waits for the answer. A request that has begun takes effect.
         case gone(stream: UInt32)
         /// The answer is due without waiting for effects.
@@ -53,17 +55,22 @@ package struct IncomingLink: Sendable {
     /// Whether the other node reads so slowly that no further request of it is to be read.
     package var isBlocked: Bool { output.isFull }
 
-    /// The memory of a request, or of a value of a topic, that has arrived in part, in bytes.
+    /// The kinds that are answered.
+    private static let answered: [LinkFrame.Kind] = [.request, .publish, .partAction]
+
+    /// The memory of a request, a value of a topic or an action of a part that has arrived in part, in bytes.
     package var partialBytes: Int {
         // One frame arrives at a time.
-        isOpen ? reader.partialBytes(of: .request) + reader.partialBytes(of: .publish) : 0
+        isOpen ? Self.answered.reduce(0) { $0 + reader.partialBytes(of: $1) } : 0
     }
 
-    /// Releases the request or the value that has arrived in part, and skips its rest: it has no effect.
+    /// Releases the request, the value or the action that has arrived in part, and skips its rest: it has no
+    /// effect.
     ///
     /// - Returns: Its stream, which is to be answered; nil if nothing is, because the link is finishing.
     package mutating func skipPartial() -> UInt32? {
-        let skipped = reader.skipPayload(of: .request) ?? reader.skipPayload(of: .publish)
+        var skipped: UInt32?
+        for kind in Self.answered where skipped == nil { skipped = reader.skipPayload(of: kind) }
         guard let stream = skipped, !isFinishing, stream != 0,
             underWay.count < OutgoingLink.streamLimit, underWay.insert(stream).inserted
         else { return nil }
@@ -153,7 +160,7 @@ package struct IncomingLink: Sendable {
     private mutating func receive(_ frame: LinkFrame) throws(LinkFault) -> Event? {
         guard handshake == nil else { return try shakeHands(frame) }
         switch frame.kind {
-        case .request, .publish: return try receiveRequest(frame)
+        case .request, .publish, .partAction: return try receiveRequest(frame)
         case .gone:
             guard frame.payload.isEmpty else { throw .malformed(.gone) }
             // The answer may be on its way.
@@ -181,9 +188,11 @@ package struct IncomingLink: Sendable {
         guard !isFinishing else { return nil }
         let stream = frame.stream
         let event: Event =
-            frame.kind == .request
-            ? .request(stream: stream, try LinkRequest(frame))
-            : .publish(stream: stream, try LinkPublication(frame))
+            switch frame.kind {
+            case .request: .request(stream: stream, try LinkRequest(frame))
+            case .publish: .publish(stream: stream, try LinkPublication(frame))
+            default: .partAction(stream: stream, try LinkPartAction(frame))
+            }
         guard stream != 0, underWay.insert(stream).inserted else { throw .repeatedStream(stream) }
         guard underWay.count <= OutgoingLink.streamLimit else {
             throw .tooManyStreams(limit: OutgoingLink.streamLimit)

@@ -106,6 +106,24 @@ struct ForwardingTests {
         #expect(request.next(after: .running(owner), at: limit, members) == .fail(.outcomeUnknown))
     }
 
+    // Nobody repeats it. A node that has begun it is not asked again, however early.
+    @Test func `an action of a part is tried for ten seconds, and sent once`() {
+        var action = Forwarding(at: 0, isRepeatable: false, .part)
+        for number in 1..<Forwarding.Limits.part.tries {
+            action.beginTry()
+            let time = Int64(number) * 300_000_000
+            let ending: Forwarding.Ending = number.isMultiple(of: 2) ? .notSent : .moved(nil)
+            #expect(action.next(after: ending, at: time, members) == .lookUp)
+            var lost = action
+            #expect(lost.next(after: .lost, at: time, members) == .fail(.outcomeUnknown))
+            var late = action
+            #expect(
+                late.next(after: ending, at: 10_000_000_000, members) == .fail(.unreachable))
+        }
+        action.beginTry()
+        #expect(action.next(after: .notSent, at: 9_999_999_999, members) == .fail(.unreachable))
+    }
+
     private func begun(isRepeatable: Bool = false) -> Forwarding {
         var request = Forwarding(at: 0, isRepeatable: isRepeatable)
         request.beginTry()

@@ -23,6 +23,7 @@ enum Main {
                 Hosted("profile") { Profile() },
                 Hosted("member") { Profile(topic: Topic("member", remembers: true)) },
                 Hosted("row") { Row() },
+                Hosted("cell") { Cell() },
                 Hosted("errands") { Errands() },
                 Hosted("values") { Values() },
                 Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },

@@ -24,3 +24,21 @@ final class Row: ActionCycler, ModularCycler {
         }
     }
 }
+
+/// A part of a `Row`, which is a part itself: `table--row--cell`.
+final class Cell: ActionCycler, ModularCycler {
+    enum Action: TaggedCodable, Sendable {
+        case forward
+    }
+
+    struct State: Codable, Sendable {}
+
+    let state: Storage<State> = .init(.init())
+    let parent = CyclerParent<Row>()
+
+    func receive(_ action: Action) async throws {
+        switch action {
+        case .forward: try await forward(.forward)
+        }
+    }
+}

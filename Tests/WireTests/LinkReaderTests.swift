@@ -52,7 +52,7 @@ struct LinkReaderTests {
             // The first bytes of an HTTP request.
             (Array("GET / HTTP/1.1\r\n".utf8), .frameTooLarge(limit: 1_000)),
             ([0, 0, 0, 0, 0], .unknownKind(0)), ([0, 0, 0, 0, 11], .unknownKind(11)),
-            ([0, 0, 0, 0, 21], .unknownKind(21)), ([0, 0, 0, 0, 255], .unknownKind(255)),
+            ([0, 0, 0, 0, 22], .unknownKind(22)), ([0, 0, 0, 0, 255], .unknownKind(255)),
         ] as [([UInt8], LinkFault)])
     func `a malformed head is refused at the byte that shows it`(
         bad: [UInt8], fault: LinkFault

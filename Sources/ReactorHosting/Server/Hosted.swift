@@ -106,7 +106,8 @@ public struct Hosted: Sendable {
     /// The id of a part's session contains its parent's id: `table-1--row-7` is a part of
     /// `table-1`. The parent's session runs forwarded actions as if they had been posted there. An
     /// action that forwards without a parent is refused with 409 if the id names none; if the named
-    /// session does not exist any more, the action fails like an effect.
+    /// session does not exist any more, the action fails like an effect. In a cluster the two may be at different
+    /// nodes; the action has the error that `forward` throws then.
     ///
     /// The parameters are those of any Cycler.
     public init<C: ActionCycler & ModularCycler & SendableMetatype>(

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite(
-    "Three nodes on one PostgreSQL have their topics, forks and parts in common",
+    "Three nodes on one PostgreSQL have their topics and forks in common",
     .timeLimit(.minutes(15)))
 struct ClusterTopicProcessTests: ProcessCluster {
     private static let topic = "/v1/topics/currentUser"
@@ -128,7 +128,7 @@ struct ClusterTopicProcessTests: ProcessCluster {
         }
     }
 
-    // MARK: Forks, parts, lists
+    // MARK: Forks, lists
 
     @Test func `a session is forked at any node, at any version`() async throws {
         try await withServers { _, servers in
@@ -183,26 +183,6 @@ struct ClusterTopicProcessTests: ProcessCluster {
                 let left = try await list(at: server)
                 #expect(left.count == 3)
                 #expect(left.isSubset(of: ids))
-            }
-        }
-    }
-
-    // A parent that was made by POST is not at its home.
-    @Test func `a part acts on its parent, whichever nodes are asked`() async throws {
-        try await withServers { _, servers in
-            for number in 0..<6 {
-                let (one, other) = (servers[number % 3], servers[(number + 1) % 3])
-                let parentPath = try await session("cycle", at: one).path
-                let path = "\(parentPath)--row"
-                let part = try await other.client().put(path, #"{"reactor":"row"}"#)
-                #expect(part.status == 201)
-                for server in servers {
-                    let answer = try await server.client().post(
-                        "\(path)/actions?wait=settled", #"{"type":"forward"}"#)
-                    #expect(answer.status == 200, "\(answer.text)")
-                }
-                let parent = try await other.client().get(parentPath)
-                #expect(try parent.json["version"] == 3)
             }
         }
     }

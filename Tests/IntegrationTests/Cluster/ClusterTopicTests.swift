@@ -153,7 +153,8 @@ struct ClusterTopicTests {
         _ act: (LocalCluster, ScriptedPeer, SessionHandle, String) async throws -> Void
     ) async throws {
         let peer = try ScriptedPeer(
-            acts, hasPings: hasPings, provesItself: provesItself, hasTopics: hasTopics)
+            acts, hasPings: hasPings, provesItself: provesItself,
+            features: hasTopics ? .topics : [])
         try await withReaders(1) { cluster, sessions in
             cluster.journal.join(peer.member)
             try await act(cluster, peer, sessions[0], Self.topic)

@@ -26,7 +26,8 @@ final class ScriptedPeer: Sendable {
 
     let node: Node
     /// The arrivals: the first line of a request, `gone`, `follow` with the session, `unfollow`,
-    /// `deliver` or `publish` with topic and value, `holding`, a fault.
+    /// `deliver` or `publish` with topic and value, `part` with the parent, the client and the action, `holding`,
+    /// a fault.
     let events: AsyncStream<String>
     private let loop: EventLoop<PeerEnd>
     private let listener: Listener<PeerEnd>
@@ -36,16 +37,16 @@ final class ScriptedPeer: Sendable {
     ///   - hasPings: Whether it shows signs of life.
     ///   - provesItself: Whether it takes part in the handshake.
     ///   - hintActs: One for each wish for hints; then nothing. Nil: it is of a release without hints.
-    ///   - hasTopics: Whether it accepts values of topics, each with the next of `acts`.
+    ///   - features: Besides hints: values of topics or actions of parts, each with the next of `acts`.
     init(
         _ acts: [Act], hasPings: Bool = true, provesItself: Bool = true,
-        hintActs: [HintAct]? = nil, hasTopics: Bool = false
+        hintActs: [HintAct]? = nil, features: LinkFeatures = []
     ) throws {
         let (events, event) = AsyncStream.makeStream(of: String.self)
         var randomness = SystemRandomNumberGenerator()
         let node = Node(using: &randomness)
         let loop = try EventLoop<PeerEnd>(label: "peer") {
-            PeerEnd($1, node, acts, hasPings, provesItself, hintActs, hasTopics) { event.yield($0) }
+            PeerEnd($1, node, acts, hasPings, provesItself, hintActs, features) { event.yield($0) }
         }
         let listener = try Listener(
             .tcp(host: "127.0.0.1", port: 0), loops: [loop], maximumConnections: 100)
@@ -100,7 +101,7 @@ private final class PeerEnd: LoopHandler {
 
     init(
         _ table: ConnectionTable, _ node: Node, _ acts: [ScriptedPeer.Act], _ hasPings: Bool,
-        _ provesItself: Bool, _ hintActs: [ScriptedPeer.HintAct]?, _ hasTopics: Bool,
+        _ provesItself: Bool, _ hintActs: [ScriptedPeer.HintAct]?, _ features: LinkFeatures,
         _ note: @escaping (String) -> Void
     ) {
         self.table = table
@@ -109,9 +110,7 @@ private final class PeerEnd: LoopHandler {
         self.hasPings = hasPings
         self.provesItself = provesItself
         self.hintActs = hintActs ?? []
-        var features: LinkFeatures = hintActs == nil ? [] : .hints
-        if hasTopics { features.insert(.topics) }
-        ping = LinkPing(era: 1, features: features)
+        ping = LinkPing(era: 1, features: hintActs == nil ? features : features.union(.hints))
         self.note = note
         if hasPings { timerReached(0) }
     }
@@ -143,6 +142,13 @@ private final class PeerEnd: LoopHandler {
                 let body = String(decoding: publication.body, as: UTF8.self)
                 let isOrdered = publication.place > 0
                 note("\(isOrdered ? "deliver" : "publish") \(publication.topic) \(body)")
+                guard serve(stream, on: &link) else {
+                    breakLink(id)
+                    return
+                }
+            case .partAction(let stream, let action):
+                let body = String(decoding: action.body, as: UTF8.self)
+                note("part \(action.parent) \(action.subject ?? "-") \(body)")
                 guard serve(stream, on: &link) else {
                     breakLink(id)
                     return

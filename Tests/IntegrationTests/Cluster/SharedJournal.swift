@@ -16,6 +16,10 @@ final class SharedJournal: Sendable {
         var nodes: [Node] = []
         var sessions: [String: Ownership] = [:]
         var deposed = 0
+        /// Members that other nodes' last beats have not shown.
+        var hidden: Set<Node> = []
+        /// Sessions that a claim has referred to a hidden one.
+        var referred: Set<String> = []
 
         func owns(_ session: String, _ node: Node, _ epoch: Int64) -> Bool {
             sessions[session].map { $0.owner == node && $0.epoch == epoch } ?? false
@@ -38,8 +42,20 @@ final class SharedJournal: Sendable {
         book.withLock {
             $0.members[member.node] = member
             $0.nodes.append(member.node)
+            $0.hidden.remove(member.node)
         }
     }
+
+    /// A node that has just joined: claims respect it, and no other node has seen it.
+    func hide(_ member: Member) {
+        book.withLock {
+            $0.members[member.node] = member
+            $0.hidden.insert(member.node)
+        }
+    }
+
+    /// Whether a claim of the session was referred to a node that is hidden.
+    func isReferred(_ session: String) -> Bool { book.withLock { $0.referred.contains(session) } }
 
     /// All nodes that have joined, in order.
     var nodes: [Node] { book.withLock { $0.nodes } }
@@ -70,9 +86,9 @@ final class SharedJournal: Sendable {
         book.withLock { book in
             Members(
                 own: own,
-                others: book.members.values.filter { $0.node != own.node }.sorted {
-                    $0.node.number < $1.node.number
-                })
+                others: book.members.values.filter {
+                    $0.node != own.node && !book.hidden.contains($0.node)
+                }.sorted { $0.node.number < $1.node.number })
         }
     }
 
@@ -104,7 +120,10 @@ final class SharedJournal: Sendable {
         book.withLock { book in
             var ownership = book.sessions[session] ?? Ownership()
             if let owner = ownership.owner, owner != node, book.members[owner] != nil {
-                guard owner == deposed else { return .failure(Elsewhere(owner: owner)) }
+                guard owner == deposed else {
+                    if book.hidden.contains(owner) { book.referred.insert(session) }
+                    return .failure(Elsewhere(owner: owner))
+                }
                 book.deposed += 1
             }
             ownership.owner = node

@@ -27,10 +27,9 @@ extension ClusterSimulation {
     /// Those that claim for requests and streams are not bounded by the number of their sessions.
     func checkClaims(of process: Process) {
         let claims = process.node.waiting(.claim)
-        if claims > Self.claimLimit + process.lookUps {
-            violations.append("\(claims) claims at once")
-        }
-        if process.lookUps == 0 { crowd.claimsAtOnce = max(crowd.claimsAtOnce, claims) }
+        let lookUps = process.lookUps + process.parts.lookUps
+        if claims > Self.claimLimit + lookUps { violations.append("\(claims) claims at once") }
+        if lookUps == 0 { crowd.claimsAtOnce = max(crowd.claimsAtOnce, claims) }
     }
 
     /// Every process runs and is a member, every session is owned, and every reader has a stream.

@@ -103,6 +103,7 @@ extension ClusterSimulation {
         tally.claimsAtOnce = max(tally.claimsAtOnce, crowd.claimsAtOnce)
         tally.closed += crowd.closed
         tally.spared += crowd.spared
+        countParts(&tally)
         tally.claims += cluster.claims
         tally.fenced += cluster.fenced
         for process in processes {

@@ -7,37 +7,6 @@ import TestRandomness
 /// A random life of sessions on three nodes: of two, or of a crowd, of which a node follows more than it
 /// claims at a time.
 final class ClusterSimulation {
-    /// Counts of events in the lives of a test.
-    struct Tally {
-        var acknowledged = 0
-        var claims = 0
-        var fenced = 0
-        var deposed = 0
-        var unknown = 0
-        var confirmed = 0
-        var aged = 0
-        var elsewhere = 0
-        /// Blocks that readers have got.
-        var heard = 0
-        /// Questions of followers.
-        var followed = 0
-        var handedOver = 0
-        var woken = 0
-        var sentHome = 0
-        /// Hints that were delivered, and those with records that were shown without a question.
-        var hinted = 0
-        var received = 0
-        /// Values of a topic that all nodes have got, and others.
-        var published = 0
-        var partlyPublished = 0
-        /// The most claims of followers that were under way at one node.
-        var claimsAtOnce = 0
-        /// Streams that were closed because their records could not be read, and others of those nodes.
-        var closed = 0
-        var spared = 0
-        var calls: Set<ArchiveCall> = []
-    }
-
     /// A request and what has become of it. Moments are numbers of steps.
     struct Request {
         enum Kind { case post(mark: Int), read }
@@ -62,6 +31,7 @@ final class ClusterSimulation {
         let node: ScriptedNode
         let rig: Rig
         let topics: TopicEnd
+        let parts: PartEnd
         var isPaused = false
         /// The number of answers that were looked at.
         var seen = 0
@@ -70,14 +40,15 @@ final class ClusterSimulation {
         /// Requests and streams that wait for their sessions; each may be a claim.
         var lookUps = 0
 
-        init(_ node: ScriptedNode, _ registration: Registration) {
+        init(_ node: ScriptedNode, _ registrations: [Registration], _ links: ScriptedLinks) {
             self.node = node
             // By an hour for each process, to either side.
             let number = node.node.number
             topics = TopicEnd(error: (number % 2 == 0 ? number : -number) * 3_600_000_000)
             rig = Rig(
-                node: node, registrations: [registration], snapshotEvery: 4, deliveries: .least)
+                node: node, registrations: registrations, snapshotEvery: 4, deliveries: .least)
             let inbox = rig.inbox
+            parts = PartEnd(node, rig, links)
             node.watch { change in _ = inbox.put { $0.ownershipChanged(change) } }
         }
     }
@@ -87,6 +58,7 @@ final class ClusterSimulation {
     let sessions: [String]
     let links: ScriptedLinks
     private let registration: Registration
+    let pot: Registration
     private(set) var processes: [Process] = []
     private var lastNode: Int64 = 0
     private(set) var requests: [Request] = []
@@ -99,6 +71,7 @@ final class ClusterSimulation {
     /// Of events that only a crowd meets.
     var crowd = CrowdCounts()
     var topics = TopicLife()
+    var parts = PartLife()
 
     static func run(
         seed: UInt64, _ fault: ScriptedFault? = nil, hasFence: Bool = true
@@ -110,11 +83,12 @@ final class ClusterSimulation {
     @discardableResult
     static func run(
         seed: UInt64, on cluster: ScriptedCluster = ScriptedCluster(), crowd: Int? = nil,
-        hasTopicOrder: Bool = true, _ tally: inout Tally
+        hasTopicOrder: Bool = true, sendsPartsTwice: Bool = false, _ tally: inout Tally
     ) throws -> [String] {
         let sessions = crowd.map { (0..<$0).map { "s\($0)" } } ?? ["s", "t"]
         let life = try ClusterSimulation(seed: seed, on: cluster, sessions)
         life.topics.hasOrder = hasTopicOrder
+        life.links.sendsPartsTwice = sendsPartsTwice
         for _ in 0..<270 { life.act() }
         if crowd != nil { life.actAsCrowd() }
         try life.finish()
@@ -130,11 +104,14 @@ final class ClusterSimulation {
         self.sessions = sessions
         links = ScriptedLinks(sendsRecords: !seed.isMultiple(of: 4))
         registration = try .ledger()
+        pot = try Pot.registration()
         links.topics = { [unowned self] letter, sender, recipient in
             let process = processes.first { $0.node.node == recipient }
             if let process { receive(letter, from: sender, at: process) }
         }
+        connectParts()
         for _ in 0..<3 { processes.append(begin()) }
+        try createParent()
         for id in sessions { try processes[0].rig.create(id, registration) }
         settle()
         let selections: [Selection] = [
@@ -152,7 +129,8 @@ final class ClusterSimulation {
         let process = Process(
             ScriptedNode(
                 lastNode, of: cluster, isImmediate: false,
-                reactors: [registration.name: registration.stateVersion]), registration)
+                reactors: [registration.name: registration.stateVersion, pot.name: 1]),
+            [registration, pot], links)
         process.node.beat()
         process.rig.clock.uptime = time
         links.add(process.node.node, process.rig.table)
@@ -167,7 +145,7 @@ final class ClusterSimulation {
     private func act() {
         step += 1
         let process = processes[number(0..<processes.count)]
-        switch number(0..<78) {
+        switch number(0..<84) {
         case 0..<9: post(at: process)
         case 9..<14: read(at: process)
         case 14..<24: run(process)
@@ -190,6 +168,7 @@ final class ClusterSimulation {
         case 72..<76: publish(at: process)
         case 76: remind(at: process)
         case 77: post(someLetters: links.count)
+        case 78..<84: forward(at: process)
         default: if number(0..<4) == 0 { kill(process) }
         }
     }
@@ -445,6 +424,7 @@ final class ClusterSimulation {
         finishStreams()
         for id in sessions { try check(id) }
         checkTopics()
+        finishParts()
         for process in processes {
             countFollowed(at: process)
             process.rig.table.stop()

@@ -42,6 +42,16 @@ struct ClusterSimulationTests {
         #expect(isFound)
     }
 
+    @Test func `nodes that send an action of a part again, which may be applied, are found`() throws
+    {
+        var (isFound, met) = (false, ClusterSimulation.Tally())
+        for seed in 0..<400 as Range<UInt64> where !isFound {
+            let violations = try ClusterSimulation.run(seed: seed, sendsPartsTwice: true, &met)
+            isFound = !violations.isEmpty
+        }
+        #expect(isFound)
+    }
+
     @Test(arguments: ScriptedFault.allCases)
     func `a database that breaks the law is found`(fault: ScriptedFault) throws {
         var isFound = false
@@ -71,6 +81,9 @@ struct ClusterSimulationTests {
         #expect(met.received > 10)
         #expect(met.published > 20)
         #expect(met.partlyPublished > 20)
+        #expect(met.partsApplied > 200)
+        #expect(met.partsUnknown > 20)
+        #expect(met.partsRefused > 20)
         #expect(met.calls.isSuperset(of: [.load, .records, .snapshot, .stateVersion]))
     }
 }

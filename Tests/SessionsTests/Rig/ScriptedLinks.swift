@@ -13,10 +13,15 @@ final class ScriptedLinks {
         case records(SessionID, CommittedRecords)
         case end(SessionID)
         case topic(TopicLetter)
+        case part(PartLetter)
 
         /// Whether a link that is made again may carry it once more.
         var mayComeTwice: Bool {
-            if case .topic(let letter) = self { letter.mayComeTwice } else { true }
+            switch self {
+            case .topic(let letter): letter.mayComeTwice
+            case .part: false
+            case .follow, .unfollow, .hint, .records, .end: true
+            }
         }
     }
 
@@ -86,6 +91,7 @@ final class ScriptedLinks {
             case .records(let session, let records): table.receive(session, records)
             case .end(let session): table.hintsEnded(of: [session])
             case .topic(let letter): links.topics?(letter, node, self.node)
+            case .part(let letter): links.parts?(letter, node, self.node)
             }
         }
     }
@@ -98,6 +104,14 @@ final class ScriptedLinks {
     private(set) var hinted = 0
     /// Receives letters about topics.
     var topics: ((_ letter: TopicLetter, _ from: Node, _ to: Node) -> Void)?
+    /// Receives letters about actions of parts.
+    var parts: ((_ letter: PartLetter, _ from: Node, _ to: Node) -> Void)?
+    /// Whether an action of a part is sent again although it may have been applied: a fault.
+    var sendsPartsTwice = false
+    /// Called when such a letter is lost.
+    var lostPart: ((_ letter: PartLetter, _ from: Node, _ to: Node) -> Void)?
+    /// Called when the links of a node have ended.
+    var broke: ((_ node: Node) -> Void)?
 
     var count: Int { posts.count }
 
@@ -126,6 +140,7 @@ final class ScriptedLinks {
             for session in end.followers.keys { end.followers[session]?.remove(node) }
         }
         ends[node]?.followers = [:]
+        broke?(node)
     }
 
     /// Delivers a letter.
@@ -139,7 +154,7 @@ final class ScriptedLinks {
         guard let end = ends[post.to] else { return nil }
         switch post.letter {
         case .hint, .records: hinted += 1
-        case .follow, .unfollow, .end, .topic: break
+        case .follow, .unfollow, .end, .topic, .part: break
         }
         end.receive(post.letter, from: post.from)
         return post.to
@@ -149,9 +164,16 @@ final class ScriptedLinks {
         posts.append(Post(letter: .topic(letter), from: from, to: to))
     }
 
+    func send(_ letter: PartLetter, from: Node, to: Node) {
+        posts.append(Post(letter: .part(letter), from: from, to: to))
+    }
+
     func recipient(_ index: Int) -> Node { posts[index].to }
 
-    func lose(_ index: Int) { posts.remove(at: index) }
+    func lose(_ index: Int) {
+        let post = posts.remove(at: index)
+        if case .part(let letter) = post.letter { lostPart?(letter, post.from, post.to) }
+    }
 
     func loseAll() { posts = [] }
 }

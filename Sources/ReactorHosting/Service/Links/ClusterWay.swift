@@ -17,8 +17,9 @@ final class ClusterWay {
     var hints = HintCounts()
     var topics = TopicCounts()
     var sentBytes: UInt64 = 0
-    /// Requests of which a node still serves an earlier try, by their connections.
-    private var paused: [ConnectionID: ForwardedRequest] = [:]
+    var parts = PartCounts()
+    /// Requests of which a node still serves an earlier try, and actions of parts whose parents' nodes are not known.
+    private var paused: [ObjectIdentifier: any Forward] = [:]
     /// A node that is not well fails each request that goes to it.
     private var reports = LogLimit<Int64>()
 
@@ -34,7 +35,7 @@ final class ClusterWay {
     var isEnding = false
 
     var ping: LinkPing {
-        let features: LinkFeatures = [.hints, .records, .topics]
+        let features: LinkFeatures = [.hints, .records, .topics, .parts]
         return LinkPing(
             era: members.era, features: isEnding ? features.union(.isEnding) : features)
     }
@@ -78,18 +79,18 @@ final class ClusterWay {
     /// Keeps a request until the next tick.
     ///
     /// - Returns: False if as many are kept as a link may have under way.
-    func pause(_ forward: ForwardedRequest) -> Bool {
+    func pause(_ forward: any Forward) -> Bool {
         guard paused.count < OutgoingLink.streamLimit else { return false }
-        paused[forward.connection] = forward
+        paused[ObjectIdentifier(forward)] = forward
         forward.place = .paused
         return true
     }
 
     /// The client has gone.
-    func abandonPaused(_ forward: ForwardedRequest) { paused[forward.connection] = nil }
+    func abandonPaused(_ forward: any Forward) { paused[ObjectIdentifier(forward)] = nil }
 
     /// Removes all requests that pause.
-    func claimPaused() -> [ForwardedRequest] {
+    func claimPaused() -> [any Forward] {
         let ended = Array(paused.values)
         paused = [:]
         for forward in ended { forward.place = .here }

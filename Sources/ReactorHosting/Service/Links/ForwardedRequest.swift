@@ -3,24 +3,45 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
+/// A request, or an action of a part, on its way to the node that decides on its session.
+protocol Forward: AnyObject {
+    var session: SessionID { get }
+    var place: ForwardStage { get set }
+
+    /// Whether it can be sent on a link, or will never be: what the other node accepts is known.
+    func isReady(for link: OutgoingLink) -> Bool
+    /// Sends it.
+    ///
+    /// - Returns: The stream of its answer; nil if nothing was sent.
+    func send(on link: OutgoingConnection, _ delegate: (any LinkTableDelegate)?) -> UInt32?
+
+    func answered(_ answer: LinkAnswer, _ delegate: (any LinkTableDelegate)?)
+    /// A try has ended without an answer.
+    func ended(_ ending: Forwarding.Ending, _ delegate: (any LinkTableDelegate)?)
+    /// It has paused, and continues.
+    func pauseEnded(_ delegate: (any LinkTableDelegate)?)
+    /// The server ends: there will be no answer.
+    func closed()
+}
+
+enum ForwardStage {
+    /// At this node: between two tries, or served here.
+    case here
+    /// It waits for a link.
+    case waiting(OutgoingLinks.FarEnd)
+    case sent(OutgoingLinks.FarEnd, UInt32)
+    /// It is asked again with the next tick (``ClusterWay/pause(_:)``).
+    case paused
+}
+
 /// A request of a client of this node, on its way to the node that decides on its session. The request
 /// itself is parked at its connection meanwhile.
 final class ForwardedRequest {
-    enum Place {
-        /// At this node: between two tries, or served here.
-        case here
-        /// It waits for a link.
-        case waiting(OutgoingLinks.FarEnd)
-        case sent(OutgoingLinks.FarEnd, UInt32)
-        /// It is asked again with the next tick (``ClusterWay/pause(_:)``).
-        case paused
-    }
-
     let connection: ConnectionID
     let session: SessionID
     let endpoint: any SessionEndpoint.Type
     var forwarding: Forwarding
-    var place = Place.here
+    var place = ForwardStage.here
     /// The node that was asked last.
     var asked: Node?
 
@@ -33,6 +54,28 @@ final class ForwardedRequest {
         self.endpoint = endpoint
         self.forwarding = forwarding
     }
+}
+
+extension ForwardedRequest: Forward {
+    func isReady(for link: OutgoingLink) -> Bool { link.isOpen }
+
+    func send(on link: OutgoingConnection, _ delegate: (any LinkTableDelegate)?) -> UInt32? {
+        guard let request = delegate?.request(of: self) else { return nil }
+        return link.machine.send(request)
+    }
+
+    func answered(_ answer: LinkAnswer, _ delegate: (any LinkTableDelegate)?) {
+        delegate?.forwarded(self, answer)
+    }
+
+    func ended(_ ending: Forwarding.Ending, _ delegate: (any LinkTableDelegate)?) {
+        delegate?.forwarded(self, ending)
+    }
+
+    func pauseEnded(_ delegate: (any LinkTableDelegate)?) { delegate?.pauseEnded(self) }
+
+    /// Its connection ends with the server.
+    func closed() {}
 }
 
 /// The part of a request in the traffic between nodes.

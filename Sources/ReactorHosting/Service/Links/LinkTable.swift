@@ -18,6 +18,7 @@ final class LinkTable {
     let way: ClusterWay
     let outgoing: OutgoingLinks
     let incoming: IncomingLinks
+    let parts: PartForwarder
     /// Nil on all loops but the first.
     let topics: ClusterTopics?
     private let timer: LinkTimer
@@ -40,6 +41,7 @@ final class LinkTable {
         timer = LinkTimer(table)
         outgoing = OutgoingLinks(way, table, timer, secret: node.secret, dial: dial)
         incoming = IncomingLinks(way, table, timer, bodies)
+        parts = PartForwarder(way, outgoing, table)
         topics = listeners.map { [outgoing, incoming] in
             ClusterTopics(way, outgoing, incoming, table, $0)
         }

@@ -70,14 +70,14 @@ final class OutgoingLinks {
     ///
     /// - Returns: False if it was not sent: the node has no address, the lookup of its name takes long,
     ///   or the link has no room.
-    func send(_ forward: ForwardedRequest, to member: Member) -> Bool {
+    func send(_ forward: any Forward, to member: Member) -> Bool {
         guard !isClosed, member.loops > 0, let address = LinkAddress(member.address) else {
             return false
         }
         let far = FarEnd(
             node: member.node, loop: forward.session.owner(of: member.loops))
         let link = links[far] ?? open(far, address)
-        guard link.machine.isOpen else {
+        guard forward.isReady(for: link.machine) else {
             guard link.waiting.count < OutgoingLink.streamLimit,
                 link.pulse.sign(at: table.now.nanoseconds) != .overdue
             else { return false }
@@ -88,10 +88,10 @@ final class OutgoingLinks {
         return send(forward, on: link)
     }
 
-    private func send(_ forward: ForwardedRequest, on link: OutgoingConnection) -> Bool {
-        guard link.machine.hasRoom, let request = delegate?.request(of: forward),
-            let stream = link.machine.send(request)
-        else { return false }
+    private func send(_ forward: any Forward, on link: OutgoingConnection) -> Bool {
+        guard link.machine.hasRoom, let stream = forward.send(on: link, delegate) else {
+            return false
+        }
         link.underWay[stream] = forward
         forward.place = .sent(link.far, stream)
         markUnsent(link.socket)
@@ -99,7 +99,7 @@ final class OutgoingLinks {
     }
 
     /// The client has gone, or its request was refused.
-    func abandon(_ forward: ForwardedRequest) {
+    func abandon(_ forward: any Forward) {
         switch forward.place {
         case .here: return
         case .paused: way.abandonPaused(forward)
@@ -117,14 +117,14 @@ final class OutgoingLinks {
     /// Keeps a request until the next tick, with which the delegate gets it back.
     ///
     /// - Returns: False if too many are kept.
-    func pause(_ forward: ForwardedRequest) -> Bool {
+    func pause(_ forward: any Forward) -> Bool {
         guard !isClosed, way.pause(forward) else { return false }
         timer.start()
         return true
     }
 
     /// Asks for the response at once: it waits for effects no longer.
-    func hurry(_ forward: ForwardedRequest) {
+    func hurry(_ forward: any Forward) {
         guard case .sent(let far, let stream) = forward.place, let link = links[far],
             link.underWay[stream] === forward
         else { return }
@@ -167,12 +167,14 @@ final class OutgoingLinks {
         }
     }
 
-    private func opened(_ link: OutgoingConnection) {
-        let waiting = link.waiting
-        link.waiting = []
-        for forward in waiting {
+    /// Sends what has waited until the other node has proved itself, or has said what it accepts.
+    private func sendWaiting(on link: OutgoingConnection) {
+        guard !link.waiting.isEmpty else { return }
+        let ready = link.waiting.filter { $0.isReady(for: link.machine) }
+        link.waiting.removeAll { $0.isReady(for: link.machine) }
+        for forward in ready {
             forward.place = .here
-            if !send(forward, on: link) { delegate?.forwarded(forward, .notSent) }
+            if !send(forward, on: link) { forward.ended(.notSent, delegate) }
         }
     }
 
@@ -191,14 +193,14 @@ final class OutgoingLinks {
         markUnsent(link.socket)
         for event in events {
             switch event {
-            case .opened: opened(link)
+            case .opened: sendWaiting(on: link)
             case .answer(let stream, let answer):
                 guard let forward = link.underWay.removeValue(forKey: stream) else {
                     answered(stream, answer, on: link)
                     continue
                 }
                 forward.place = .here
-                delegate?.forwarded(forward, answer)
+                forward.answered(answer, delegate)
             case .moved(let stream, let moved):
                 guard let forward = link.underWay.removeValue(forKey: stream) else {
                     lost(stream, on: link)
@@ -206,8 +208,9 @@ final class OutgoingLinks {
                 }
                 forward.place = .here
                 let owner = moved.node > 0 ? Node(number: moved.node) : nil
-                delegate?.forwarded(forward, .moved(owner))
+                forward.ended(.moved(owner), delegate)
             case .ping:
+                sendWaiting(on: link)
                 sendFollows(on: link)
                 topics?.heard(on: link)
             case .hint(let stream, let hint): hinted(stream, hint, on: link)
@@ -266,7 +269,7 @@ final class OutgoingLinks {
             link.machine.send(way.ping)
             markUnsent(link.socket)
         }
-        for forward in way.claimPaused() { delegate?.pauseEnded(forward) }
+        for forward in way.claimPaused() { forward.pauseEnded(delegate) }
     }
 
     /// Lets nobody wait for a link whose node's name is still looked up. The link stays, so that there is
@@ -279,7 +282,7 @@ final class OutgoingLinks {
         link.waiting = []
         for forward in waiting {
             forward.place = .here
-            delegate?.forwarded(forward, .notSent)
+            forward.ended(.notSent, delegate)
         }
     }
 
@@ -301,11 +304,11 @@ final class OutgoingLinks {
         endFollowing(on: link)
         for forward in waiting {
             forward.place = .here
-            delegate?.forwarded(forward, .notSent)
+            forward.ended(.notSent, delegate)
         }
         for forward in underWay.values {
             forward.place = .here
-            delegate?.forwarded(forward, ending)
+            forward.ended(ending, delegate)
         }
         let isGone =
             switch why {
@@ -335,6 +338,8 @@ final class OutgoingLinks {
     func close() {
         isClosed = true
         for socket in bySocket.keys { table.close(socket, .reset) }
+        let forwards = links.values.flatMap { $0.waiting + $0.underWay.values } + way.claimPaused()
         (links, bySocket, unsent, followed) = ([:], [:], [], [:])
+        for forward in forwards { forward.closed() }
     }
 }

@@ -141,7 +141,7 @@ enum RequestForwarder {
         guard case .notInMemory = present else {
             return serveHere(forward, present, on: connection)
         }
-        loop.sessions.wakeForRequest(forward.session, deposing: deposed) { found in
+        loop.sessions.wake(forward.session, deposing: deposed) { found in
             guard connection.id == id, case .forwarded(let present)? = connection.linkPart,
                 present === forward
             else { return }

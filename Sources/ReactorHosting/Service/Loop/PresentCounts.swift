@@ -15,6 +15,7 @@ struct PresentCounts: Sendable {
     var forwards = ForwardCounts()
     var hints = HintCounts()
     var topics = TopicCounts()
+    var parts = PartCounts()
 
     mutating func add(_ other: PresentCounts) {
         connections += other.connections
@@ -26,6 +27,7 @@ struct PresentCounts: Sendable {
         forwards.add(other.forwards)
         hints.add(other.hints)
         topics.add(other.topics)
+        parts.add(other.parts)
     }
 
     func writeGauges(to text: inout PrometheusWriter) {
@@ -116,6 +118,7 @@ struct PresentCounts: Sendable {
         forwards.write(to: &text)
         hints.write(to: &text)
         topics.write(to: &text)
+        parts.write(to: &text)
         text.counter("link_bytes", "Bytes sent to other nodes.", linkBytes)
         text.histogram(
             "turn_seconds", "Calls of reactors' code on the loops, to the coarse clock's tick.",

@@ -46,6 +46,7 @@ final class ServerLoop: LoopHandler {
         if sessions.hasOwners { setQuarter() }
         resources.links = makeLinks()
         sessions.hints = resources.links
+        sessions.parts = resources.links?.parts
     }
 
     var sessions: SessionTable { resources.sessions }

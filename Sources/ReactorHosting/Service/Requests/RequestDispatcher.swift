@@ -183,7 +183,7 @@ enum RequestDispatcher {
             }
         }
         switch need {
-        case .owned: loop.sessions.wakeForRequest(session) { respond($0, .none) }
+        case .owned: loop.sessions.wake(session) { respond($0, .none) }
         case .copy(let freshness): loop.sessions.read(session, freshness, then: respond)
         case .stream: loop.sessions.findForStream(session) { respond($0, .none) }
         }
