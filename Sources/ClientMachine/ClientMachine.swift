@@ -12,6 +12,7 @@ package struct ClientMachine: Sendable {
     let server: ServerAddress
     let limits: ClientLimits
     private let keepsStates: Bool
+    private let savesChanges: Bool
     var generator: any RandomNumberGenerator & Sendable
     var writer: OutboxWriter
     var attempts: AttemptTable
@@ -30,15 +31,18 @@ package struct ClientMachine: Sendable {
     ///     input.
     ///   - asksForCredentials: whether requests need credentials.
     ///   - keepsStates: whether confirmed states are saved.
+    ///   - savesChanges: whether changes of the outbox have to be made durable. Else `persist` is no output,
+    ///     and what follows from a change is an output of the input that has led to it. Default: true.
     ///   - generator: for keys and jitter. Keys must not be guessable: use the system's generator.
     package init(
         server: ServerAddress, outbox: Outbox = .init(), asksForCredentials: Bool = false,
-        keepsStates: Bool = false, limits: ClientLimits = .init(),
+        keepsStates: Bool = false, savesChanges: Bool = true, limits: ClientLimits = .init(),
         using generator: any RandomNumberGenerator & Sendable
     ) {
         self.server = server
         self.limits = limits
         self.keepsStates = keepsStates
+        self.savesChanges = savesChanges
         self.generator = generator
         writer = OutboxWriter(outbox)
         attempts = AttemptTable(asksForCredentials: asksForCredentials, limits: limits)
@@ -68,12 +72,23 @@ package struct ClientMachine: Sendable {
         perform(input, at: now)
         performDue(at: now)
         settleTouched(at: now)
+        if !savesChanges { makeDurable(at: now) }
         reportTime()
         defer { outputs = [] }
-        if let saved = writer.takeChanges() {
+        if savesChanges, let saved = writer.takeChanges() {
             outputs.insert(.persist(saved.number, saved.changes), at: 0)
         }
         return outputs
+    }
+
+    /// Continues as if `persisted` had come for the changes, which have not to be saved.
+    private mutating func makeDurable(at now: ClientInstant) {
+        // A consequence can lead to further changes, each of which takes sends from the outbox.
+        while let saved = writer.takeChanges() {
+            persisted(saved.number, at: now)
+            performDue(at: now)
+            settleTouched(at: now)
+        }
     }
 
     private mutating func perform(_ input: Input, at now: ClientInstant) {

@@ -1,7 +1,8 @@
 /// Something for the owner of a machine to do, in order.
 package enum Output: Equatable, Sendable {
     /// To make changes of the outbox durable, in order; `persisted` with the number follows. Requests
-    /// that depend on them are outputs of that input, so nothing leaves before it is saved.
+    /// that depend on them are outputs of that input, so nothing leaves before it is saved. No output of a
+    /// machine whose outbox has nothing to save.
     case persist(UInt64, [OutboxChange])
     case request(AttemptID, ClientRequest)
     case cancelRequest(AttemptID)

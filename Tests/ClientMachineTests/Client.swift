@@ -15,14 +15,15 @@ struct Client {
 
     init(
         saved: [OutboxChange] = [], asksForCredentials: Bool = false, keepsStates: Bool = false,
-        seed: UInt64 = 1,
+        savesChanges: Bool = true, seed: UInt64 = 1,
         limits: ClientLimits = .init()
     ) throws {
         self.saved = saved
         machine = ClientMachine(
             server: ServerAddress(origin: "https://example.com", path: "/base"),
             outbox: try Outbox(replaying: saved), asksForCredentials: asksForCredentials,
-            keepsStates: keepsStates, limits: limits, using: SeededGenerator(seed: seed))
+            keepsStates: keepsStates, savesChanges: savesChanges, limits: limits,
+            using: SeededGenerator(seed: seed))
     }
 
     mutating func receive(_ input: Input) -> [Output] {

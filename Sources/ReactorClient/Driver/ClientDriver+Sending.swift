@@ -35,8 +35,12 @@ extension ClientDriver {
             guard !desk.isClosing else { return false }
             return desk.decide(.discard(number, session), at: clock.now)
                 .contains { output in
-                    guard case .persist(_, let changes) = output else { return false }
-                    return changes.contains(.discarded(number, session))
+                    switch output {
+                    case .persist(_, let changes): changes.contains(.discarded(number, session))
+                    // Nothing has to be saved.
+                    case .deliver(session, .outcome(number, .discarded)): true
+                    default: false
+                    }
                 }
         }
     }

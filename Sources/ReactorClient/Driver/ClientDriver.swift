@@ -8,7 +8,7 @@ internal import Synchronization
 // one whose input has led to them, so a request leaves without waking a thread. News run the program's
 // code: one task has them, so that a slow `reduce` holds up neither the transport's thread nor the caller.
 // Changes are handed to the outbox in order, and a request is an output of the input that reports its
-// change durable, so it cannot leave before.
+// change durable, so it cannot leave before. Without a file, it is one of the send.
 
 /// Runs a ``ClientMachine``: between the program, an outbox and a transport.
 final class ClientDriver: Sendable {
@@ -47,8 +47,9 @@ final class ClientDriver: Sendable {
                 ClientMachine(
                     server: server, outbox: saved.outbox,
                     asksForCredentials: configuration.credential != nil,
-                    keepsStates: outbox.keepsStates, limits: limits,
-                    using: SystemRandomNumberGenerator()), savedStates: saved.states))
+                    keepsStates: outbox.keepsStates, savesChanges: outbox.savesChanges,
+                    limits: limits, using: SystemRandomNumberGenerator()),
+                savedStates: saved.states))
         let (stream, signals) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.signals = signals
         timer = DriverTimer(clock) { relay.timer() }

@@ -14,6 +14,10 @@ package protocol OutboxStore: Sendable {
         _ report: @escaping @Sendable (OutboxReport) -> Void
     ) throws(OutboxUnavailable) -> SavedOutbox
 
+    /// Whether changes have to be written, and are durable when a report says so. Else they are durable at
+    /// once, for as long as the program runs, and ``write(_:_:)`` is not called. Default: true.
+    var savesChanges: Bool { get }
+
     /// Whether it keeps confirmed states.
     var keepsStates: Bool { get }
 
@@ -31,6 +35,10 @@ package protocol OutboxStore: Sendable {
 
     /// Writes what is not written yet, and releases the outbox for another program.
     func close() async
+}
+
+extension OutboxStore {
+    package var savesChanges: Bool { true }
 }
 
 /// The fate of writes.
