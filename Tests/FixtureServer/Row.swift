@@ -31,7 +31,9 @@ final class Cell: ActionCycler, ModularCycler {
         case forward
     }
 
-    struct State: Codable, Sendable {}
+    struct State: Codable, Sendable {
+        var isMarked = false
+    }
 
     let state: Storage<State> = .init(.init())
     let parent = CyclerParent<Row>()
