@@ -207,7 +207,7 @@ struct ClusterReadTests {
     /// Loads at the second node.
     private func loads(_ rigs: ClusterRig) -> Int { rigs.nodes[1].counts[.read] ?? 0 }
 
-    @Test func `a copy is shown again after a question, if the session has another owner, too`() throws {
+    @Test func `a copy is shown again after a question, for another owner too`() throws {
         let (rigs, session) = try two()
         _ = try rigs.post(Post.set(1), to: session, at: 0)
         for count in 0..<3 {
