@@ -33,7 +33,7 @@ let package = Package(
         .executable(name: "reactor-server", targets: ["reactor-server"]),
         .executable(name: "reactor-bench", targets: ["reactor-bench"]),
         // For `reactor-bench cluster --clocks`.
-        .library(name: "WrongClock", type: .dynamic, targets: ["CWrongClock"]),
+        .library(name: "WrongClock", type: .dynamic, targets: ["WrongClock"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -165,7 +165,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "CWrongClock"),
+        .target(name: "WrongClock"),
         // Apart from reactor-bench, which needs no libcurl.
         .executableTarget(
             name: "client-bench",

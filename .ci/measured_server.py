@@ -145,8 +145,16 @@ class Server:
 
     @property
     def processor_seconds(self):
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return (int(self.stat[11]) + int(self.stat[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def page_faults(self):
+        return int(self.stat[7]) + int(self.stat[9])
+
+    @property
+    def stat(self):
+        """The fields of proc_pid_stat(5) behind the name, from 0."""
+        return pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
 
     def ends_well(self):
         """Ends the server; returns whether it was alive and reported no error by its exit status."""

@@ -1,6 +1,6 @@
 #if defined(__linux__)
 #define _GNU_SOURCE
-#include "CWrongClock.h"
+#include "WrongClock.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -11,6 +11,6 @@
 //
 // Wrong: clock_gettime, gettimeofday, time, timerfd_settime, epoll_wait, poll, nanosleep, sem_timedwait. Not
 // wrong: the processor's clocks, pthread_cond_timedwait, and the times that the kernel gives to files.
-#ifndef CWRONGCLOCK_H
-#define CWRONGCLOCK_H
+#ifndef WRONGCLOCK_H
+#define WRONGCLOCK_H
 #endif
