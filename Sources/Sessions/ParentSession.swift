@@ -41,20 +41,27 @@ extension CyclerMachine {
             let result: Result<Void, any Error> = await withCheckedContinuation { continuation in
                 let waiter = PartWaiter { continuation.resume(returning: $0) }
                 _ = reach(id) { table in
-                    let part = PartAction(
-                        to: id, by: subject, table.absent.names(of: ObjectIdentifier(C.self)),
-                        in: table, waiter
-                    ) {
-                        CyclerMachine<C>.begin(action, in: $0)
-                    } encode: {
-                        var bytes: [UInt8] = []
-                        try JSON.encode(action, into: &bytes)
-                        return bytes
-                    }
-                    part.send()
+                    partAction(action, to: id, by: subject, in: table, waiter).send()
                 }
             }
             try result.get()
+        }
+    }
+
+    /// An action for the session `parent`, which has a Cycler of this type.
+    static func partAction(
+        _ action: C.Action, to parent: SessionID, by subject: String?, in table: SessionTable,
+        _ waiter: PartWaiter
+    ) -> PartAction {
+        PartAction(
+            to: parent, by: subject, table.absent.names(of: ObjectIdentifier(C.self)), in: table,
+            waiter
+        ) {
+            begin(action, in: $0)
+        } encode: {
+            var bytes: [UInt8] = []
+            try JSON.encode(action, into: &bytes)
+            return bytes
         }
     }
 

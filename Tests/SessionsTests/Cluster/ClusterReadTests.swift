@@ -33,6 +33,16 @@ struct ClusterReadTests {
         }
     }
 
+    /// Deletes the session at the first node, of which the second one is to know.
+    private func end(_ session: Session, _ rigs: ClusterRig) throws {
+        _ = rigs[0].end(session)
+        rigs.settle()
+        let replies = Replies()
+        try ask(rigs, at: 1, into: replies)
+        rigs.settle()
+        guard case .ended? = replies.absent.first else { throw Rig.NoSession(id: "s") }
+    }
+
     private func read(
         _ rigs: ClusterRig, at index: Int, _ freshness: Freshness = .preferred,
         version: UInt64? = nil
@@ -226,12 +236,7 @@ struct ClusterReadTests {
             #expect(try read(rigs, at: 1) == state(version, version))
             #expect(loads(rigs) == version)
         }
-        _ = rigs[0].end(session)
-        rigs.settle()
-        let replies = Replies()
-        try ask(rigs, at: 1, into: replies)
-        rigs.settle()
-        guard case .ended? = replies.absent.first else { throw Rig.NoSession(id: "s") }
+        try end(session, rigs)
     }
 
     @Test func `a copy of a session that was deleted and created again is not shown`() throws {
@@ -300,12 +305,7 @@ struct ClusterReadTests {
 
     @Test func `an ended session, and one that never was, are known on any node`() throws {
         let (rigs, session) = try two()
-        _ = rigs[0].end(session)
-        rigs.settle()
-        let replies = Replies()
-        try ask(rigs, at: 1, into: replies)
-        rigs.settle()
-        guard case .ended? = replies.absent.first else { throw Rig.NoSession(id: "s") }
+        try end(session, rigs)
         var found: SessionLookup?
         rigs[1].table.read(try #require(SessionID("never"))) { found = $0 }
         rigs.settle()

@@ -215,19 +215,8 @@ extension ClusterSimulation {
         parts.actions.append(sent)
         let action = sent.refuses ? Pot.Action.refuse : .put(mark: sent.mark)
         let table = process.rig.table
-        let part = PartAction(
-            to: parent, by: nil, table.absent.names(of: ObjectIdentifier(Pot.self)), in: table,
-            PartWaiter { result in sent.ends.withLock { $0.append(result) } }
-        ) { machine in
-            guard let machine = machine as? CyclerMachine<Pot> else { return .notParent }
-            var receipt = Receipt()
-            return machine.begin(action, &receipt).map(PartStart.refused) ?? .begun
-        } encode: {
-            var bytes: [UInt8] = []
-            try JSON.encode(action, into: &bytes)
-            return bytes
-        }
-        part.send()
+        let waiter = PartWaiter { result in sent.ends.withLock { $0.append(result) } }
+        CyclerMachine<Pot>.partAction(action, to: parent, by: nil, in: table, waiter).send()
         if number(0..<3) == 0 { settle(process) } else { run(process) }
     }
 

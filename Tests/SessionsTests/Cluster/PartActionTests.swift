@@ -52,18 +52,8 @@ struct PartActionTests {
     private func part(
         _ action: Pot.Action, to id: SessionID, in table: SessionTable, _ ends: Ends
     ) -> PartAction {
-        PartAction(
-            to: id, by: nil, table.absent.names(of: ObjectIdentifier(Pot.self)), in: table,
-            PartWaiter { ends.add($0) }
-        ) { machine in
-            guard let machine = machine as? CyclerMachine<Pot> else { return .notParent }
-            var receipt = Receipt()
-            return machine.begin(action, &receipt).map(PartStart.refused) ?? .begun
-        } encode: {
-            var bytes: [UInt8] = []
-            try JSON.encode(action, into: &bytes)
-            return bytes
-        }
+        CyclerMachine<Pot>.partAction(
+            action, to: id, by: nil, in: table, PartWaiter { ends.add($0) })
     }
 
     private func received(
