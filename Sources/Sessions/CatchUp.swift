@@ -129,8 +129,9 @@ final class CatchUp {
         guard !following.isOver else { return readsEnded ? loseTrack() : proceed() }
         // A session that has ended, or has another generation, has no records either.
         let present = JournalGap(after: reached, question: session.table.followed?.questions ?? 0)
-        let gap = subscriber.gap.flatMap { $0.after == reached ? $0 : nil } ?? present
-        subscriber.gap = gap
+        let missed = subscriber.missedReads
+        let gap = missed.gap.flatMap { $0.after == reached ? $0 : nil } ?? present
+        missed.gap = gap
         if following.confirms(gap) { loseTrack() } else { wait() }
     }
 
@@ -292,7 +293,7 @@ final class CatchUp {
         case .success(let value): return value
         case .failure
         where session.isFollowed && session.table.sessions.contains(session)
-            && subscriber.failures.mayContinue(at: session.table.uptime):
+            && subscriber.missedReads.failures.mayContinue(at: session.table.uptime):
             wait()
             return nil
         case .failure(let failure):
@@ -340,7 +341,7 @@ final class CatchUp {
     }
 
     private func send(_ framed: [UInt8]) {
-        subscriber.failures.end()
+        subscriber.readSucceeded()
         if !framed.isEmpty { needsID = false }
         if subscriber.send(framed) { proceed() }
     }

@@ -149,3 +149,12 @@ struct JournalGap {
     /// The number of the last question that was sent before the read ended.
     let question: UInt64
 }
+
+/// The reads of the journal for one subscriber that did not find what comes next.
+///
+/// Why a class: most of many subscribers have none.
+final class MissedReads {
+    /// The record that the journal did not have when it was read.
+    var gap: JournalGap?
+    var failures = ReadFailures()
+}

@@ -34,10 +34,8 @@ package final class Subscriber {
     /// Bytes to write first: the rest of the opening, of a slice of the journal, or of the event that
     /// was partly written when the reader fell behind. Storage is shared where possible.
     private var unsent: ArraySlice<UInt8> = []
-    /// The record that the journal did not have when it was read, of a session that is followed.
-    var gap: JournalGap?
-    /// Of reads for this subscriber, of a session that is followed. Others may read other records.
-    var failures = ReadFailures()
+    /// Nil as long as each read has found what comes next: most subscribers have none.
+    private var missed: MissedReads?
     /// The index in `stream.subscribers`.
     var index = 0
     /// The index in the loop's ``SubscriberTally``.
@@ -45,6 +43,17 @@ package final class Subscriber {
 
     /// Whether it is in the loop's ``PendingDeliveries``.
     var isPending = false
+
+    /// The reads of the journal that did not find what comes next, of a session that is followed. Others may
+    /// read other records.
+    var missedReads: MissedReads {
+        let present = missed ?? MissedReads()
+        missed = present
+        return present
+    }
+
+    /// A read has found what comes next.
+    func readSucceeded() { missed?.failures.end() }
 
     /// Whether the response's body is chunked.
     package var isChunked: Bool { stream.selection.isChunked }
@@ -203,7 +212,7 @@ package final class Subscriber {
     func join(at offset: Int, _ opening: StreamOpening?) {
         // A followed session may have ended meanwhile.
         state = stream.ending == nil ? .live(offset) : .draining(offset)
-        failures.end()
+        missed = nil
         if let opening, !send(opening) { return }
         advance()
     }
