@@ -109,28 +109,29 @@ struct ReceivedRecords {
     mutating func removeAll() { (entries, bytes) = ([], 0) }
 }
 
-/// The sessions of a loop whose subscribers have not got the records that have come.
+/// The sessions of a loop that keep records which have come, or events of them.
+///
+/// Why they are kept at all: most readers get an event within a pass or two. A reader that has not got it until it is
+/// dropped reads the journal.
 struct HeldRecords {
-    private var sessions: [PersistenceState] = []
+    private var sessions: [Session] = []
     private var bytes = 0
 
-    /// Bytes of records of all sessions of a loop that have come since the background work was done last.
-    /// Beyond this, records are a hint.
-    private static let limitBytes = 16 << 20
+    /// The bytes of all sessions of a loop. At this limit all of them are dropped; a message more may exceed it.
+    static let limitBytes = 16 << 20
 
-    func hasRoom(for records: CommittedRecords) -> Bool {
-        bytes + records.text.count <= Self.limitBytes
-    }
+    var isFull: Bool { bytes >= Self.limitBytes }
 
-    /// - Returns: whether it is the first one, so that they have to be released when the work is done.
-    mutating func append(_ session: PersistenceState, _ records: CommittedRecords) -> Bool {
-        bytes += records.text.count
+    mutating func append(_ session: Session, bytes: Int) {
+        self.bytes += bytes
+        guard let persistence = session.persistence, !persistence.holdsRecords else { return }
+        persistence.holdsRecords = true
         sessions.append(session)
-        return sessions.count == 1
     }
 
+    /// Called four times a second.
     mutating func removeAll() {
-        for session in sessions { session.received.removeAll() }
+        for session in sessions { session.dropReceived() }
         (sessions, bytes) = ([], 0)
     }
 }
@@ -146,17 +147,51 @@ extension Step {
 
 // The side of a node that follows.
 extension Session {
-    /// Shows records of the owner that come next behind those that this node knows. The subscribers get them by
-    /// the code that reads the journal.
+    /// Shows records of the owner that come next behind those that this node knows.
     ///
-    /// - Returns: false if they are not the next ones, or if nothing is shown of the session now.
-    func show(_ records: CommittedRecords) -> Bool {
+    /// Design: a subscriber that has all earlier events gets them as at the owner: they are framed once for its stream.
+    /// The others, and those that are shown states, get them by the code that reads the journal.
+    ///
+    /// - Returns: the bytes that the session keeps of them; nil if they are not the next ones, or if nothing is shown
+    ///   of the session now.
+    func show(_ records: CommittedRecords) -> Int? {
         guard let persistence, isFollowed, isAsleep, !isVoid, !isOver,
             let entries = records.entries(
                 of: key, registration.name, behind: history.committed)
-        else { return false }
-        persistence.received.append(entries, after: records.after, bytes: records.text.count)
-        advance(to: HistoryEnd(records.end, version: records.version))
-        return true
+        else { return nil }
+        var bytes = 0
+        if streams.showStates {
+            persistence.received.append(entries, after: records.after, bytes: records.text.count)
+            bytes += records.text.count
+        }
+        let end = HistoryEnd(records.end, version: records.version)
+        for stream in streams.all where !stream.selection.readsStates {
+            bytes += frame(entries, through: end, for: stream)
+        }
+        // Those that are not framed until there fall behind.
+        advance(to: end)
+        for stream in streams.all where !stream.selection.readsStates {
+            table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
+        }
+        return bytes
+    }
+
+    private func frame(
+        _ entries: [HistoryEntry], through end: HistoryEnd, for stream: SharedStream
+    ) -> Int {
+        let isLog = stream.selection.log
+        guard stream.framedThrough == history.committedPosition(notes: isLog) else { return 0 }
+        return stream.frame(
+            entries, through: isLog ? end.position : HistoryPosition(end.number), of: self,
+            scratch: &table.buffers.scratch)
+    }
+
+    /// Drops the records that have come, and their events.
+    func dropReceived() {
+        persistence?.holdsRecords = false
+        persistence?.received.removeAll()
+        // This node may own the session by now, or have shown its end.
+        guard isFollowed else { return }
+        for stream in streams.all where stream.ending == nil { stream.dropAll() }
     }
 }

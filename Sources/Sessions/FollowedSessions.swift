@@ -94,6 +94,7 @@ final class FollowedSessions {
         hinted = []
         unsent = [:]
         waiting = []
+        held = HeldRecords()
     }
 
     // MARK: Loads
@@ -274,6 +275,7 @@ final class FollowedSessions {
     /// Asks the journal what has changed. Called four times a second.
     func ask(in table: SessionTable) {
         let now = table.uptime
+        held.removeAll()
         for session in Array(byID.values) { look(at: session, now, in: table) }
         for session in Array(ending.values) { session.advanceWaiting() }
         let pause = ownership.followPause
@@ -403,16 +405,13 @@ final class FollowedSessions {
 
     /// The owner has committed these records.
     func receive(_ id: SessionID, _ records: CommittedRecords, in table: SessionTable) {
+        if held.isFull { held.removeAll() }
         guard let session = byID[id], let persistence = session.persistence,
-            persistence.following?.awaited == nil, held.hasRoom(for: records),
-            session.show(records)
+            persistence.following?.awaited == nil, let bytes = session.show(records)
         else { return hint(id, at: records.committedEnd, in: table) }
         persistence.following?.hints.come()
         received += 1
-        // The subscribers get them in background work. One that accepts no bytes now reads the journal later.
-        guard table.background.count > 0 else { return persistence.received.removeAll() }
-        guard held.append(persistence, records) else { return }
-        table.background.whenEmpty { [unowned self] in held.removeAll() }
+        held.append(session, bytes: bytes)
     }
 
     func hintsEnded(of id: SessionID, in table: SessionTable) {

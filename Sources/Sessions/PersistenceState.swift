@@ -28,6 +28,8 @@ final class PersistenceState {
     var slices = CatchUpCache()
     /// Records that no subscriber has to read from the archive.
     var received = ReceivedRecords()
+    /// Whether the session is among the loop's ``HeldRecords``.
+    var holdsRecords = false
     /// Whether a commit has succeeded since the session woke.
     var hasCommitted = false
     /// Whether the journal has lost history of this generation. The session never wakes again: only its

@@ -2,9 +2,9 @@ internal import Storage
 
 // A session that another node decides on, or nobody, and that has subscribers here.
 //
-// Design: only the subscribers are in memory, as in a session that is asleep. When the journal has new
-// records, every subscriber falls behind and catches up (``CatchUp``); so there is one code that frames
-// what the journal has. The state is in memory only while subscribers are added.
+// Design: only the subscribers are in memory, as in a session that is asleep. Records that the owner sends are framed
+// once for each stream (``CommittedRecords``). When the journal has other new records, every subscriber falls behind
+// and catches up (``CatchUp``). The state is in memory only while subscribers are added.
 extension Session {
     /// - Parameter asked: When the session was read, by ``LoopServices/uptime``.
     func beginFollowing(asked: Int64) {
@@ -74,6 +74,8 @@ extension Session {
             showJournal(through: HistoryEnd(number: end, version: history.committed.version))
         }
         for stream in streams.all {
+            // None of them stops in the middle of an event.
+            stream.dropAll()
             stream.appendEnd(position, scratch: &table.buffers.scratch)
             for subscriber in stream.subscribers { subscriber.endElsewhere(isKept: isKept) }
         }

@@ -132,6 +132,37 @@ final class SharedStream {
         framedThrough = position
     }
 
+    /// Frames records and notes that another node has committed, and that come next.
+    ///
+    /// - Parameter end: the position of the last of them that this stream may show.
+    /// - Returns: the bytes that were added.
+    /// - Precondition: the stream shows no states.
+    func frame(
+        _ entries: [HistoryEntry], through end: HistoryPosition, of session: Session,
+        scratch: inout [UInt8]
+    ) -> Int {
+        scratch.removeAll(keepingCapacity: true)
+        let begin = bytes.end
+        for entry in entries {
+            if selection.log {
+                guard let line = ActionLogLine(entry) else { continue }
+                framer.append(line, of: session, to: &scratch) { position, end in
+                    marks.append(Mark(position: position, end: begin + end))
+                }
+            } else if entry.part == 0 {
+                framer.append(
+                    entry.position, StoredEvents(entry, of: session), state: nil, of: session,
+                    to: &scratch
+                ) { position, end in
+                    marks.append(Mark(position: position, end: begin + end))
+                }
+            }
+        }
+        bytes.append(scratch)
+        framedThrough = end
+        return scratch.count
+    }
+
     /// Extends the stream to cover the events after `position`, by at most `limit` bytes.
     ///
     /// - Returns: whether the stream covers them now.
@@ -224,12 +255,22 @@ final class SharedStream {
         return index == 0 ? coveredAfter : marks[index - 1].position
     }
 
+    /// Drops every event. Subscribers that have not got them fall behind.
+    ///
+    /// - Precondition: the session has not ended.
+    func dropAll() {
+        guard bytes.count > 0 else { return }
+        deliverPending()
+        for subscriber in subscribers { leaveBehind(subscriber, before: bytes.end) }
+        removeAll()
+    }
+
     /// Whether every subscriber has got all bytes.
     var isAtRest: Bool { subscribers.allSatisfy(\.isAtRest) }
 
     /// Drops every byte.
     ///
-    /// - Precondition: at rest.
+    /// - Precondition: no subscriber needs one.
     func removeAll() {
         marks.removeAll(keepingCapacity: false)
         bytes.drop(before: bytes.end)
