@@ -64,6 +64,29 @@ struct LostOwnerTests {
         }
     }
 
+    // Without the rule: 503 `owner_unreachable` at once.
+    @Test(arguments: [true, false])
+    func `an owner that the last beat has not shown is waited for`(joins: Bool) async throws {
+        try await Turnstile.servers.pass {
+            let peer = try ScriptedPeer([.answer(LinkAnswer(status: 418, code: "teapot"))])
+            try await LocalCluster.with(1) { cluster in
+                let session = try await cluster.session(ownedBy: 0)
+                cluster.journal.hide(peer.member)
+                cluster.journal.give(session.id, to: peer.node)
+                async let answer = Self.post(session)
+                while !cluster.journal.isReferred(session.id) {
+                    _ = try await cluster.client(0).get("/livez")
+                }
+                if joins { cluster.journal.join(peer.member) }
+                let response = try await answer
+                #expect(response.status == (joins ? 418 : 503))
+                if !joins { #expect(try response.json["code"]?.string == "owner_unreachable") }
+                #expect(cluster.journal.deposed == 0)
+            }
+            await peer.end()
+        }
+    }
+
     @Test func `it is served once, if its session comes back meanwhile`() async throws {
         try await withPeer([.close], isKnown: false) { cluster, peer, session in
             // The owner ends, which the next look at the journal shows.

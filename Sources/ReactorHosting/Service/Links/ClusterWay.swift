@@ -18,7 +18,7 @@ final class ClusterWay {
     var topics = TopicCounts()
     var sentBytes: UInt64 = 0
     var parts = PartCounts()
-    /// Requests of which a node still serves an earlier try, and actions of parts whose parents' nodes are not known.
+    /// Requests of which a node still serves an earlier try. Requests, and actions of parts, to nodes that are not known.
     private var paused: [ObjectIdentifier: any Forward] = [:]
     /// A node that is not well fails each request that goes to it.
     private var reports = LogLimit<Int64>()

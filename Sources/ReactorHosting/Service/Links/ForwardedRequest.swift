@@ -42,7 +42,7 @@ final class ForwardedRequest {
     let endpoint: any SessionEndpoint.Type
     var forwarding: Forwarding
     var place = ForwardStage.here
-    /// The node that was asked last.
+    /// The node that was asked last; nil also if the owner is no member that is known here.
     var asked: Node?
 
     init(

@@ -121,9 +121,11 @@ enum RequestForwarder {
         }
     }
 
-    /// Asks the node again that still served an earlier try.
+    /// Asks the node again that still served an earlier try, or looks again for one that was not known.
     static func pauseEnded(_ forward: ForwardedRequest, on connection: HTTPConnection) {
-        guard let asked = forward.asked else { return }
+        guard let asked = forward.asked else {
+            return lookUp(forward, deposing: nil, on: connection)
+        }
         send(forward, to: asked, on: connection)
     }
 
@@ -181,8 +183,12 @@ enum RequestForwarder {
         case .send(let node):
             way.remember(node, of: forward.session)
             send(forward, to: node, on: connection)
-        // The owner is no member any more; the journal is not asked the same again.
-        case .lookUp, .sendLater: fail(forward, forward.forwarding.failure, on: connection)
+        // The owner has become a member since this node's last beat: the next one shows it.
+        case .lookUp, .sendLater:
+            forward.asked = nil
+            guard connection.loop.links?.outgoing.pause(forward) ?? false else {
+                return fail(forward, forward.forwarding.failure, on: connection)
+            }
         case .fail(let failure): fail(forward, failure, on: connection)
         }
     }
