@@ -112,6 +112,9 @@ extension Session {
         }
         var moved: [Subscriber] = []
         for stream in earlier.streams.all {
+            stream.closeBranches()
+            // Its readers on other loops come back later, and make one then.
+            guard !stream.subscribers.isEmpty else { continue }
             if stream.selection.log { keepNotes() }
             let (next, _) = StreamOpener(session: self).presentStream(stream.selection)
             for subscriber in stream.subscribers {

@@ -23,6 +23,7 @@ extension Session {
         for stream in streams.all {
             stream.dropSnapshot()
             stream.deliverPending()
+            stream.closeBranches()
             if stream.isAtRest { stream.removeAll() }
         }
         showJournal(through: history.committed)
@@ -76,6 +77,7 @@ extension Session {
         for stream in streams.all {
             // None of them stops in the middle of an event.
             stream.dropAll()
+            stream.closeBranches()
             stream.appendEnd(position, scratch: &table.buffers.scratch)
             for subscriber in stream.subscribers { subscriber.endElsewhere(isKept: isKept) }
         }

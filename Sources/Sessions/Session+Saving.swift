@@ -116,8 +116,8 @@ extension Session {
     /// reconnect with the id of their last event.
     func abandonReaders() {
         for stream in streams.all {
-            stream.deliverPending()
-            for subscriber in stream.subscribers { subscriber.abandon() }
+            stream.closeBranches(isAbandoned: true)
+            stream.abandonAll()
         }
         streams = SessionStreams()
         table.forget(self)

@@ -9,6 +9,8 @@ package struct SessionCounts: Sendable {
         package var stalled = 0
         package var catchingUp = 0
         package var behind = 0
+        /// On another loop than that of the session.
+        package var moved = 0
         /// The most bytes of a stream that a subscriber has not got. The events that only the
         /// journal has do not count: nobody knows their size.
         package var lagBytes = 0
@@ -25,6 +27,8 @@ package struct SessionCounts: Sendable {
     /// Running steps of effects, by reactor.
     package var runningEffects: [String: Int] = [:]
     package var resets: [ResetReason: UInt64] = [:]
+    /// Subscribers that have gone back to the loop of their session.
+    package var returnedReaders: UInt64 = 0
     /// Calls of reactors' code.
     package var turns = TimeHistogram()
     /// Steps in each batch.
@@ -48,6 +52,7 @@ package struct SessionCounts: Sendable {
         waitingReads += other.waitingReads
         runningEffects.merge(other.runningEffects) { $0 + $1 }
         resets.merge(other.resets) { $0 + $1 }
+        returnedReaders += other.returnedReaders
         turns.add(other.turns)
         batches.add(other.batches)
         claims.add(other.claims)
@@ -64,6 +69,7 @@ extension SessionCounts.Readers {
         stalled += other.stalled
         catchingUp += other.catchingUp
         behind += other.behind
+        moved += other.moved
         lagBytes = max(lagBytes, other.lagBytes)
     }
 }
@@ -75,6 +81,8 @@ extension SessionTable {
         counts.awake = awakeCount
         counts.asleep = count - awakeCount
         counts.readers = subscribers.readers
+        counts.readers.moved = branches.count
+        counts.returnedReaders = branches.returned
         counts.resets = subscribers.resets
         counts.waitingReplies = commits.waitingReplies
         counts.uncommittedBytes = commits.waitingBytes

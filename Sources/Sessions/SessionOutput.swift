@@ -12,6 +12,16 @@ package protocol SessionOutput: AnyObject {
     /// Closes the connection of a subscriber that has got everything, because the session has ended.
     func finish(_ subscriber: Subscriber)
 
+    /// Moves the connection of a subscriber that has got everything to another loop, where
+    /// ``StreamBranches/adopt(_:as:in:)`` continues it.
+    func move(_ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening) -> ReaderMove
+
+    /// Moves the connection of a subscriber, which has left, to the loop of its session, where
+    /// ``SessionTable/continueStream(_:as:orElse:)`` continues it.
+    ///
+    /// - Returns: false if it cannot be moved; the connection is then finished.
+    func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool
+
     /// Reads the clock again: a call of a reactor's code took so long that the time of this pass is
     /// no longer the present one.
     func timeHasPassed()

@@ -25,8 +25,8 @@ struct SessionStreams {
 
     func of(_ selection: Selection) -> SharedStream? { all.first { $0.selection == selection } }
 
-    /// The subscribers of all streams.
-    var subscriberCount: Int { all.reduce(0) { $0 + $1.subscribers.count } }
+    /// The subscribers of all streams, on all loops.
+    var subscriberCount: Int { all.reduce(0) { $0 + $1.readerCount } }
 
     /// Whether the selection has a stream, or one more stream is permitted.
     func hasRoom(for selection: Selection, limit: Int) -> Bool {

@@ -37,6 +37,8 @@ package final class SessionTable {
     let background: BackgroundQueue
     /// The subscriptions for streams of several sessions.
     package let relays: StreamRelays
+    /// The readers of its sessions on other loops, and those of other loops' sessions here.
+    package let branches = StreamBranches()
     /// Nil if there are no links to other nodes.
     package var hints: (any SessionHints)?
     /// The same.
@@ -397,6 +399,7 @@ package final class SessionTable {
         woken.removeAll()
         background.removeAll()
         relays.removeAll()
+        branches.removeAll()
         commits.complete()
     }
 }

@@ -1,5 +1,6 @@
 internal import DequeModule
 internal import Storage
+internal import Wire
 
 /// The events of one selection, framed once for all of its subscribers.
 ///
@@ -12,7 +13,7 @@ final class SharedStream {
     /// The end of an event. The part is the index, from 1, among all events of the record, selected
     /// or not, so that it is the same on every stream. On the action log the part counts the notes
     /// before the record, and is 0 for the record.
-    private struct Mark {
+    struct Mark: Sendable {
         var position: HistoryPosition
         var end: Int
     }
@@ -29,6 +30,12 @@ final class SharedStream {
     /// The snapshot block of one record number, for subscribers that connect at the same time.
     private var snapshot: (number: UInt64, block: [UInt8])?
     private(set) var subscribers: [Subscriber] = []
+    /// Its readers on other loops.
+    private(set) var branches: [StreamBranch] = []
+    /// The offset and the position up to which the branches have the stream.
+    private var sent: (offset: Int, through: HistoryPosition)
+    /// Whether it is among ``StreamBranches/changed``.
+    var isChanged = false
     /// The tally of the loop.
     let tally: SubscriberTally
     /// The offset and the position of the `end` event; nil while the session lives.
@@ -40,10 +47,14 @@ final class SharedStream {
         framer = EventFramer(selection)
         self.coveredAfter = position
         self.framedThrough = position
+        sent = (0, position)
     }
 
     var end: Int { bytes.end }
-    var isUnused: Bool { subscribers.isEmpty }
+    var isUnused: Bool { subscribers.isEmpty && branches.isEmpty }
+
+    /// The subscribers on all loops.
+    var readerCount: Int { branches.reduce(subscribers.count) { $0 + $1.readers } }
 
     // MARK: Subscribers
 
@@ -53,13 +64,16 @@ final class SharedStream {
         tally.add(subscriber)
     }
 
-    func remove(_ subscriber: Subscriber) {
+    /// - Returns: false if it is not one of them.
+    @discardableResult
+    func remove(_ subscriber: Subscriber) -> Bool {
         let index = subscriber.index
-        guard index < subscribers.count, subscribers[index] === subscriber else { return }
+        guard index < subscribers.count, subscribers[index] === subscriber else { return false }
         subscribers.swapAt(index, subscribers.count - 1)
         subscribers[index].index = index
         subscribers.removeLast()
         tally.remove(subscriber)
+        return true
     }
 
     /// The offset of the first event after `position`.
@@ -91,8 +105,9 @@ final class SharedStream {
     /// next byte would cost as much as the rest of the delivery.
     var newestChunk: ChunkedBytes.Chunk { bytes.newestChunk }
 
-    /// Writes to the subscribers that wait for a later pass.
+    /// Writes to the subscribers that wait for a later pass, and passes on what the branches have not got.
     func deliverPending() {
+        passOn()
         for subscriber in subscribers where subscriber.isPending { subscriber.deliverPending() }
     }
 
@@ -130,6 +145,7 @@ final class SharedStream {
         }
         bytes.append(scratch)
         framedThrough = position
+        if hasUnsent { branches.first?.table.changed(self) }
     }
 
     /// Frames records and notes that another node has committed, and that come next.
@@ -160,6 +176,7 @@ final class SharedStream {
         }
         bytes.append(scratch)
         framedThrough = end
+        if hasUnsent { branches.first?.table.changed(self) }
         return scratch.count
     }
 
@@ -265,8 +282,8 @@ final class SharedStream {
         removeAll()
     }
 
-    /// Whether every subscriber has got all bytes.
-    var isAtRest: Bool { subscribers.allSatisfy(\.isAtRest) }
+    /// Whether every subscriber has got all bytes, and the branches are about to.
+    var isAtRest: Bool { !hasUnsent && subscribers.allSatisfy(\.isAtRest) }
 
     /// Drops every byte.
     ///
@@ -285,6 +302,7 @@ final class SharedStream {
     /// between.
     func restart(at position: HistoryPosition) {
         deliverPending()
+        closeBranches()
         for subscriber in subscribers { leaveBehind(subscriber, before: .max) }
         removeAll()
         coveredAfter = position
@@ -297,6 +315,7 @@ final class SharedStream {
     /// and wait for the session's next generation.
     func strand() {
         deliverPending()
+        closeBranches()
         for subscriber in subscribers {
             leaveBehind(subscriber, before: .max)
             subscriber.strand()
@@ -369,6 +388,84 @@ final class SharedStream {
         EventFramer.append(
             EventFramer.end, position, EventFramer.deleted[...], isChunked: selection.isChunked,
             to: &scratch)
-        ending = (bytes.append(scratch), position)
+        appendEnd(framed: scratch, position)
+        branches.first?.table.end(self, with: scratch, position)
+    }
+
+    private func appendEnd(framed: [UInt8], _ position: Position) {
+        ending = (bytes.append(framed), position)
+    }
+
+    // MARK: Branches, on the loop of the session
+
+    /// Whether a branch has not got all bytes.
+    private var hasUnsent: Bool {
+        !branches.isEmpty && sent.offset < bytes.end && branches.contains(where: \.isOpen)
+    }
+
+    /// Passes on what the branches have not got.
+    func passOn() {
+        if hasUnsent { branches.first?.table.collect(self) }
+    }
+
+    /// - Precondition: the other branches have got all bytes.
+    func add(_ branch: StreamBranch) {
+        branches.append(branch)
+        sent = (bytes.end, framedThrough)
+    }
+
+    func remove(_ branch: StreamBranch) { branches.removeAll { $0 === branch } }
+
+    /// The readers on other loops get nothing more there, and come back.
+    func closeBranches(isAbandoned: Bool = false) {
+        passOn()
+        branches.first?.table.close(self, through: framedThrough, isAbandoned: isAbandoned)
+    }
+
+    /// The bytes that the branches have not got; they count as sent.
+    func takeRun() -> FramedRun {
+        defer { sent = (bytes.end, framedThrough) }
+        var run = FramedRun(after: sent.through, through: framedThrough)
+        run.bytes.reserveCapacity(bytes.end - sent.offset)
+        read(from: sent.offset) { span in
+            run.bytes.append(copying: span)
+            return true
+        }
+        for mark in marks[markIndex(endingAfter: sent.offset)...] {
+            run.marks.append(Mark(position: mark.position, end: mark.end - sent.offset))
+        }
+        return run
+    }
+
+    // MARK: A branch, on the loop of its readers
+
+    /// Appends events that the loop of the session has framed.
+    func append(_ run: FramedRun) {
+        let begin = bytes.append(run.bytes)
+        for mark in run.marks {
+            marks.append(Mark(position: mark.position, end: begin + mark.end))
+        }
+        framedThrough = run.through
+    }
+
+    /// Appends the session's last event; the subscribers get it and end.
+    func end(with framed: [UInt8], _ position: Position) {
+        deliverPending()
+        appendEnd(framed: framed, position)
+        for subscriber in subscribers { subscriber.drain() }
+    }
+
+    /// The session sends nothing more to this loop: the subscribers go back to it.
+    ///
+    /// - Parameter position: that of a reader that has all bytes.
+    func close(through position: HistoryPosition) {
+        framedThrough = position
+        restart(at: position)
+    }
+
+    /// Disconnects the subscribers.
+    func abandonAll() {
+        deliverPending()
+        for subscriber in subscribers { subscriber.abandon() }
     }
 }

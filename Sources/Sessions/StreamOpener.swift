@@ -30,7 +30,7 @@ struct StreamOpener {
     /// - Precondition: record `number` is committed, and `snapshot` is of that record. If `snapshot` is
     ///   nil, the record is the newest committed one.
     func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: [UInt8]?) {
-        if let refusal = refusal(of: request.selection) {
+        if !request.isContinued, let refusal = refusal(of: request.selection) {
             return session.table.output.reply(session.content(refusal), to: request.token)
         }
         var opening = StreamOpening(isChunked: request.selection.isChunked)
@@ -161,6 +161,7 @@ struct StreamOpener {
             opening.block = EventFramer.idBlock(after)
         }
         stream.add(subscriber)
+        session.table.branches.added(to: stream, of: session)
         session.table.output.reply(
             session.content(.subscribed(subscriber, opening)), to: request.token)
         subscriber.advance()

@@ -43,6 +43,8 @@ package final class Subscriber {
 
     /// Whether it is in the loop's ``PendingDeliveries``.
     var isPending = false
+    /// Nil on the loop of the session. A cycle until the subscriber leaves.
+    private let branch: BranchStream?
 
     /// The reads of the journal that did not find what comes next, of a session that is followed. Others may
     /// read other records.
@@ -64,7 +66,17 @@ package final class Subscriber {
         self.session = session
         self.output = session.table.output
         self.stream = stream
+        branch = nil
         state = .live(offset)
+    }
+
+    /// A subscriber that has got everything, on another loop than that of its session.
+    init(id: UInt64, branch: BranchStream, output: any SessionOutput) {
+        self.id = id
+        self.output = output
+        self.branch = branch
+        stream = branch.stream
+        state = .live(stream.end)
     }
 
     /// Whether the reader has got all bytes of the stream.
@@ -130,6 +142,11 @@ package final class Subscriber {
         leave()
         if stream.isUnused { session?.removeStream(stream) }
     }
+
+    /// The reader continues on another loop, at the same offset.
+    ///
+    /// - Precondition: it is at rest.
+    func moveAway() { leave() }
 
     /// Closes the connection; the client reconnects with its last event id.
     func abandon() {
@@ -275,6 +292,12 @@ package final class Subscriber {
     ///
     /// - Returns: whether to continue writing.
     private func resync(after position: HistoryPosition?) -> Bool {
+        if let branch, let position, stream.ending == nil {
+            // The loop of the session reads the journal.
+            leave()
+            if !output.sendBack(self, branch.returning(after: position)) { output.finish(self) }
+            return false
+        }
         guard let position, let session, session.persistence != nil,
             stream.ending == nil || session.isFollowed
         else { return reset(.trimmed) }
@@ -319,7 +342,7 @@ package final class Subscriber {
         if case .catchingUp(let catchUp) = state { catchUp.end() }
         state = .ended
         isPending = false
-        stream.remove(self)
+        if stream.remove(self) { branch?.left() }
     }
 
     // MARK: Bytes

@@ -17,7 +17,8 @@ struct WokenSessions {
     }
 
     private var waiting: Deque<(id: SessionID, group: Group)> = []
-    private var underWay = 0
+    /// Loads that were begun. At most ``limit``.
+    private(set) var underWay = 0
     /// The sessions that were woken so far.
     private(set) var count: UInt64 = 0
 

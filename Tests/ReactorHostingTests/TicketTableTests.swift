@@ -118,6 +118,21 @@ struct TicketTableTests {
         #expect(table.opened(ticket, by: connections[0]) == connections[1])
     }
 
+    @Test func `its stream may move to another loop, unless another stream has its place`() throws {
+        var table = TicketTable()
+        let ticket = Ticket()
+        _ = try table.insert(ticket, for: stream(), to: access(), at: 0)
+        let places = (0..<3).map {
+            TicketConnection(loop: $0, id: ConnectionID(slot: 7, generation: 1))
+        }
+        #expect(table.opened(ticket, by: places[0]) == nil)
+        #expect(table.moved(ticket, from: places[0], to: places[1]) == true)
+        #expect(table.opened(ticket, by: places[2]) == places[1])
+        #expect(table.moved(ticket, from: places[1], to: places[0]) == false)
+        #expect(table.opened(ticket, by: places[0]) == places[2])
+        #expect(table.moved(Ticket(), from: places[0], to: places[1]) == true, "it has expired")
+    }
+
     @Test func `a subject with too many loses the least recently used one`() throws {
         var table = TicketTable()
         let tickets = (0...TicketTable.subjectLimit).map { _ in Ticket() }

@@ -14,6 +14,18 @@ struct SimulationTests {
         try life.finish()
     }
 
+    @Test func `readers move between loops in these lives, and back`() throws {
+        var (moves, returns) = (0, 0)
+        for seed in 0..<60 as Range<UInt64> {
+            var life = try Simulation(seed: seed)
+            for _ in 0..<120 { try life.step() }
+            moves += life.second?.moves ?? 0
+            returns += life.second?.returns ?? 0
+        }
+        #expect(moves > 100)
+        #expect(returns > 10)
+    }
+
     @Test(arguments: 1_000..<1_012 as Range<UInt64>, [false, true])
     func `a stream cut at any byte resumes with exactly the missing bytes`(
         seed: UInt64, isChunked: Bool
@@ -60,13 +72,17 @@ struct Simulation {
     private var posted: [UInt64: Int] = [:]
     private var lastMark = 0
 
+    var second: SecondLoop? { rig.second }
+
     init(seed: UInt64) throws {
         self.seed = seed
         generator = SeededGenerator(seed: seed)
         let retention = Retention(
             records: [3, 20, 1_000].randomElement(using: &generator) ?? 3,
             bytes: [50, 400, 100_000].randomElement(using: &generator) ?? 50)
-        rig = Rig(slow: true, retention: retention)
+        // By the seed, so that the rest of a life does not depend on it.
+        rig = Rig(
+            slow: true, retention: retention, branchesFrom: [Int.max, 0, 1][Int(seed % 3)])
         try rig.create("s", .ledger())
         try rig.create("t", .ledger())
         rig.settleAll()
@@ -156,6 +172,8 @@ struct Simulation {
                 rig.output.setCapacity(nil, of: token)
             }
         }
+        // Some go back to the loop of their session.
+        rig.settleAll()
         let truths = try sessions.map { try Truth(rig.journal.all, of: $0) }
         for (session, truth) in zip(sessions, truths) {
             #expect(truth.isGapless, "seed \(seed)")

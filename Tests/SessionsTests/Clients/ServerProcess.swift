@@ -158,6 +158,11 @@ final class ServerProcess: SessionOutput {
         calls[subscriber.id]?.finish(.whole)
     }
 
+    // There is one loop.
+    func move(
+        _ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening
+    ) -> ReaderMove { .refused }
+    func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool { false }
     func timeHasPassed() {}
     func report(_ failure: SessionFailure, of session: Session) {}
 

@@ -1,5 +1,5 @@
 import Cluster
-import Sessions
+@testable import Sessions
 import Storage
 
 /// Counts of events that only a crowd meets.
@@ -27,9 +27,12 @@ extension ClusterSimulation {
     /// Those that claim for requests and streams are not bounded by the number of their sessions.
     func checkClaims(of process: Process) {
         let claims = process.node.waiting(.claim)
-        let lookUps = process.lookUps + process.parts.lookUps
-        if claims > Self.claimLimit + lookUps { violations.append("\(claims) claims at once") }
-        if lookUps == 0 { crowd.claimsAtOnce = max(crowd.claimsAtOnce, claims) }
+        // Those of sessions that act without a request have a bound of their own.
+        let others =
+            process.lookUps + process.parts.lookUps + process.rig.output.returningCount
+            + process.rig.table.woken.underWay
+        if claims > Self.claimLimit + others { violations.append("\(claims) claims at once") }
+        if others == 0 { crowd.claimsAtOnce = max(crowd.claimsAtOnce, claims) }
     }
 
     /// Every process runs and is a member, every session is owned, and every reader has a stream.

@@ -46,7 +46,8 @@ final class ClusterSimulation {
             let number = node.node.number
             topics = TopicEnd(error: (number % 2 == 0 ? number : -number) * 3_600_000_000)
             rig = Rig(
-                node: node, registrations: registrations, snapshotEvery: 4, deliveries: .least)
+                node: node, registrations: registrations, snapshotEvery: 4, deliveries: .least,
+                branchesFrom: [0, Int.max][Int(number % 2)])
             let inbox = rig.inbox
             parts = PartEnd(node, rig, links)
             node.watch { change in _ = inbox.put { $0.ownershipChanged(change) } }
@@ -413,7 +414,7 @@ final class ClusterSimulation {
                 run(process)
                 process.rig.deliverAll()
             }
-        } while processes.contains { $0.node.waitingCount > 0 || !$0.rig.inbox.isEmpty }
+        } while processes.contains { $0.node.waitingCount > 0 || $0.rig.hasWork }
     }
 
     private func finish() throws {

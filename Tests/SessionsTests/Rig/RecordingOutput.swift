@@ -20,6 +20,14 @@ final class RecordingOutput: SessionOutput {
     private var gone: Set<UInt64> = []
     /// Of the table; the output of a process is that of the next one, too.
     weak var relays: StreamRelays?
+    /// The loop that shares the readers, if there is one.
+    weak var second: SecondLoop?
+    /// Readers on their way between loops.
+    private var moving: Set<UInt64> = []
+    /// Those of them that go back, until their streams continue.
+    private var goingBack: Set<UInt64> = []
+    /// Their number.
+    var returningCount: Int { goingBack.count }
 
     // MARK: SessionOutput
 
@@ -41,11 +49,17 @@ final class RecordingOutput: SessionOutput {
             }
             return
         }
+        goingBack.remove(token)
         guard !gone.contains(token) else {
             if case .subscribed(let subscriber, _) = content.kind { subscriber.cancel() }
             return
         }
-        answers.append(Answer(token: token, content: content))
+        if moving.remove(token) == nil {
+            answers.append(Answer(token: token, content: content))
+        } else if case .subscribed = content.kind {
+        } else {
+            finished.append(token)
+        }
         guard case .subscribed(let subscriber, let opening) = content.kind else { return }
         subscribers[token] = subscriber
         var start: [UInt8] = []
@@ -62,6 +76,40 @@ final class RecordingOutput: SessionOutput {
         }
         finished.append(subscriber.id)
         subscribers[subscriber.id] = nil
+    }
+
+    func move(
+        _ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening
+    ) -> ReaderMove {
+        guard let second else { return .refused }
+        second.move(subscriber.id, opening)
+        leave(subscriber)
+        return .moved
+    }
+
+    func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool {
+        guard let second else { return false }
+        second.sendBack(subscriber.id, reader)
+        leave(subscriber)
+        goingBack.insert(subscriber.id)
+        return true
+    }
+
+    private func leave(_ subscriber: Subscriber) {
+        subscribers[subscriber.id] = nil
+        moving.insert(subscriber.id)
+    }
+
+    /// A reader has moved to another loop.
+    func arrived(_ token: UInt64, _ subscriber: Subscriber) {
+        guard moving.remove(token) != nil else { return subscriber.cancel() }
+        subscribers[token] = subscriber
+    }
+
+    /// The session of a reader that came back is no longer there.
+    func dropped(_ token: UInt64) {
+        goingBack.remove(token)
+        if moving.remove(token) != nil { finished.append(token) }
     }
 
     func timeHasPassed() {}
@@ -86,17 +134,22 @@ final class RecordingOutput: SessionOutput {
 
     /// The reader's connection is lost.
     func disconnect(_ subscriber: UInt64) {
+        if moving.remove(subscriber) != nil { gone.insert(subscriber) }
         subscribers.removeValue(forKey: subscriber)?.cancel()
     }
 
     /// The connection of a request is lost before its reply.
     func lose(_ token: UInt64) { gone.insert(token) }
 
-    func isStreaming(_ subscriber: UInt64) -> Bool { subscribers[subscriber] != nil }
+    func isStreaming(_ subscriber: UInt64) -> Bool {
+        subscribers[subscriber] != nil || moving.contains(subscriber)
+    }
 
     /// The process ends: every connection breaks, without any clean-up.
     func breakAll() {
         subscribers = [:]
+        (moving, goingBack) = ([], [])
+        second?.close()
     }
 
     /// Forgets the replies, and with them the sessions that they hold.

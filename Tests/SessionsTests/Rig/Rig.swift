@@ -15,6 +15,8 @@ final class Rig {
     let topics = TopicBus()
     /// Messages between sessions and streams of several of them.
     let joints = JointMessages()
+    /// The loop that shares the readers; nil: there is one loop.
+    let second: SecondLoop?
     /// Whether the end of a round leaves deliveries to later ones, as a loop does.
     private let defersDeliveries: Bool
     private(set) var lastToken: UInt64 = 0
@@ -25,6 +27,8 @@ final class Rig {
     ///   - node: the process is one of several.
     ///   - last: that rig, if the same clients continue.
     ///   - registrations: reactors that sessions in the journal may have.
+    ///   - branchesFrom: the subscribers of a stream from which on another loop shares them; 0: it gets as many
+    ///     as it can.
     init(
         slow: Bool = false, keepsRecords: Bool = true, answers: Bool = false,
         rules: ScriptedEnds.Rules = .all, journal: ScriptedJournal? = nil,
@@ -35,7 +39,7 @@ final class Rig {
         subscribers: Int = 32_768,
         uncommittedBytes: Int = 64 << 20, deliveries: DeliveryLimits? = nil,
         stateBytes: Int = 16_777_216, snapshotBytes: Int = 32 << 20, topics: TopicBus = TopicBus(),
-        owners: SessionOwners? = nil
+        owners: SessionOwners? = nil, branchesFrom: Int = .max
     ) {
         output = last?.output ?? RecordingOutput()
         lastToken = last?.lastToken ?? 0
@@ -67,6 +71,13 @@ final class Rig {
                 topics: topics, owners: owners))
         table.output = output
         output.relays = table.relays
+        second =
+            branchesFrom == .max
+            ? nil : SecondLoop(output, limits, defersDeliveries: defersDeliveries)
+        output.second = second
+        guard second != nil else { return }
+        table.branches.begin(
+            on: 0, of: 2, threshold: max(branchesFrom, 1), tolerance: min(branchesFrom, 1))
     }
 
     convenience init(
@@ -82,7 +93,8 @@ final class Rig {
             snapshotEvery: bounds.snapshotEvery, sessions: bounds.sessions,
             runningActions: bounds.runningActions, uncommittedBytes: bounds.uncommittedBytes,
             deliveries: bounds.deliveries,
-            stateBytes: bounds.stateBytes, snapshotBytes: bounds.snapshotBytes, owners: owners)
+            stateBytes: bounds.stateBytes, snapshotBytes: bounds.snapshotBytes, owners: owners,
+            branchesFrom: bounds.branchesFrom)
     }
 
     /// Loads a session from the journal.
@@ -106,6 +118,7 @@ final class Rig {
         table.commit()
         repeat {} while table.deliver() && !defersDeliveries
         joints.collect(from: table)
+        second?.collect(from: table)
     }
 
     /// Ends the oldest pending batch, runs the jobs that follow and ends the round.
@@ -120,13 +133,28 @@ final class Rig {
         endRound()
         while journal.pendingCount > 0 { settle() }
         deliverAll()
+        while exchange() {
+            drainInbox()
+            endRound()
+            while journal.pendingCount > 0 { settle() }
+            deliverAll()
+        }
     }
 
     /// Delivers everything that was left to later rounds.
     func deliverAll() {
         table.deliverAll()
+        second?.deliverAll()
         joints.collect(from: table)
     }
+
+    /// Whether jobs are to be run, or something is on its way between the loops.
+    var hasWork: Bool { !inbox.isEmpty || !(second?.isEmpty ?? true) }
+
+    /// Delivers what is on its way between the loops.
+    ///
+    /// - Returns: whether there was anything.
+    func exchange() -> Bool { second?.deliver(to: table) ?? false }
 
     /// Runs the jobs in the inbox, and those that they post at once.
     func drainInbox() {
@@ -134,7 +162,7 @@ final class Rig {
             while case let jobs = inbox.drain(), !jobs.isEmpty {
                 for job in jobs { job(table) }
             }
-        } while joints.deliver(to: table) || !inbox.isEmpty
+        } while joints.deliver(to: table) || exchange() || !inbox.isEmpty
     }
 
     /// Waits for jobs of tasks and runs them until `isEnough`.

@@ -45,8 +45,9 @@ extension WholeLife {
         let count = streams.reduce(0) { sum, stream in
             seen.insert(ObjectIdentifier(stream)).inserted ? sum + stream.subscribers.count : sum
         }
-        if rig.table.subscriberCount != count {
-            blame("\(rig.table.subscriberCount) subscribers are counted, not \(count)")
+        let counted = rig.table.subscriberCount + (rig.second?.table.subscriberCount ?? 0)
+        if counted != count {
+            blame("\(counted) subscribers are counted, not \(count)")
         }
     }
 }

@@ -9,6 +9,8 @@ final class EventStream {
     fileprivate enum Source {
         case session(Subscriber)
         case sessions(JointConnection)
+        /// The stream has come from another loop, and its subscription is being opened.
+        case opening
         /// The source has ended.
         case none
     }
@@ -22,6 +24,7 @@ final class EventStream {
     let endsAt: LoopInstant
     /// The end of the client's token; nil without one.
     private let accessEnd: LoopInstant?
+    private let ticket: Ticket?
     private let request: RequestContext
     /// The bytes of events that were sent while the access log was on.
     private var sentBytes = 0
@@ -37,8 +40,29 @@ final class EventStream {
         heartbeatIsEvent = options?.heartbeatIsEvent ?? false
         let age = loop.now + loop.configuration.connectionAge * loop.random(in: 0.8...1.2)
         accessEnd = options?.accessEnd
+        ticket = options?.ticket
         endsAt = min(age, accessEnd ?? age)
         self.request = request
+    }
+
+    /// A stream that has come from another loop.
+    init(_ migrating: MigratingStream.Traits, on connection: HTTPConnection) {
+        source = .opening
+        self.connection = connection
+        isChunked = migrating.isChunked
+        heartbeatIsEvent = migrating.heartbeatIsEvent
+        endsAt = migrating.endsAt
+        accessEnd = migrating.accessEnd
+        ticket = migrating.ticket
+        request = migrating.request
+        sentBytes = migrating.sentBytes
+    }
+
+    /// The properties with which another loop continues the stream.
+    var traits: MigratingStream.Traits {
+        MigratingStream.Traits(
+            request: request, isChunked: isChunked, heartbeatIsEvent: heartbeatIsEvent,
+            endsAt: endsAt, accessEnd: accessEnd, ticket: ticket, sentBytes: sentBytes)
     }
 
     /// Whether the peer does not accept bytes; an event may then be sent in part.
@@ -117,6 +141,30 @@ final class EventStream {
         }
     }
 
+    /// Continues a stream that has come from another loop, with the next event.
+    func proceed(with subscriber: Subscriber) {
+        guard isOpening else { return subscriber.cancel() }
+        source = .session(subscriber)
+    }
+
+    /// The same for one whose subscription was opened anew.
+    func proceed(with reply: Reply.Kind) {
+        guard case .subscribed(let subscriber, let opening) = reply else { return finish() }
+        proceed(with: subscriber)
+        var bytes: [UInt8] = []
+        opening.append(retryMilliseconds: nil, to: &bytes)
+        let accepted = bytes.isEmpty ? 0 : connection.writeEvents(bytes.span)
+        guard accepted == bytes.count else {
+            return subscriber.hold((bytes + opening.snapshot)[accepted...])
+        }
+        guard !opening.snapshot.isEmpty else { return }
+        let written = connection.writeEvents(opening.snapshot.span)
+        subscriber.hold(opening.snapshot[written...])
+    }
+
+    /// Whether it has come from another loop, and its subscription is being opened.
+    var isOpening: Bool { if case .opening = source { true } else { false } }
+
     func count(_ bytes: Int) { sentBytes += bytes }
 
     /// The kernel has room again.
@@ -124,7 +172,7 @@ final class EventStream {
         switch source {
         case .session(let subscriber): subscriber.resume()
         case .sessions(let joint): joint.stream.resume()
-        case .none: break
+        case .opening, .none: break
         }
     }
 
@@ -154,7 +202,7 @@ final class EventStream {
             joint.stream.hold(bytes[connection.writeEvents(bytes.span)...])
         // The rest of an event is on its way from another loop; the peer has accepted everything.
         case .sessions: connection.lastProgress = connection.loop.now
-        case .none: break
+        case .opening, .none: break
         }
     }
 
@@ -241,7 +289,7 @@ extension EventStream.Source {
         switch self {
         case .session(let subscriber): subscriber.isBlocked
         case .sessions(let joint): joint.stream.isBlocked
-        case .none: true
+        case .opening, .none: true
         }
     }
 
@@ -250,6 +298,7 @@ extension EventStream.Source {
         switch self {
         case .session(let subscriber): !subscriber.isBlocked
         case .sessions(let joint): joint.stream.isBetweenEvents
+        case .opening: true
         case .none: false
         }
     }
@@ -258,7 +307,7 @@ extension EventStream.Source {
         switch self {
         case .session(let subscriber): subscriber.waitForRoom()
         case .sessions(let joint): joint.stream.waitForRoom()
-        case .none: break
+        case .opening, .none: break
         }
     }
 
@@ -266,7 +315,7 @@ extension EventStream.Source {
         switch self {
         case .session(let subscriber): subscriber.cancel()
         case .sessions(let joint): joint.cancel()
-        case .none: break
+        case .opening, .none: break
         }
     }
 }

@@ -38,6 +38,17 @@ final class Peers: Sendable {
         }
     }
 
+    /// The same for a connection with its stream.
+    func adopt(
+        _ socket: consuming DetachedSocket, on index: Int, _ migrating: MigratingStream
+    ) -> Bool {
+        loop(index).adopt(socket) { loop, id in
+            let identity = migrating.identity
+            StreamMigration.finish(
+                migrating, as: loop.occupy(id, peer: identity.peer, from: identity.listener))
+        }
+    }
+
     func waitingJobs(on index: Int) -> Int { loop(index).waitingJobs }
 
     private func loop(_ index: Int) -> EventLoop<ServerLoop> {

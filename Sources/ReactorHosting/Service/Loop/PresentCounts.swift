@@ -47,6 +47,9 @@ struct PresentCounts: Sendable {
             "Subscribers that are further behind than the events in memory.",
             sessions.readers.behind)
         text.gauge(
+            "subscribers_moved", "Subscribers on another loop than that of their session.",
+            sessions.readers.moved)
+        text.gauge(
             "subscriber_lag_max_bytes",
             "The most bytes of events in memory that a subscriber has not got.",
             sessions.readers.lagBytes)
@@ -83,6 +86,10 @@ struct PresentCounts: Sendable {
         text.counters(
             "resets", "Streams that could not continue at their position, by reason.", "reason",
             ResetReason.allCases.map { ($0.rawValue, sessions.resets[$0, default: 0]) })
+        text.counter(
+            "subscribers_returned",
+            "Subscribers that have gone back from another loop to that of their session.",
+            sessions.returnedReaders)
         text.counters(
             "claims", "Claims of sessions, by result.", "result",
             [("owned", sessions.claims.owned), ("elsewhere", sessions.claims.elsewhere)])

@@ -27,6 +27,19 @@ extension ServerLoop: SessionOutput {
         connection.stream?.finish()
     }
 
+    func move(
+        _ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening
+    ) -> ReaderMove {
+        guard let connection = connection(ConnectionID(subscriber.id)) else { return .refused }
+        return StreamMigration.begin(connection, .branch(opening), to: loop)
+    }
+
+    func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool {
+        guard let connection = connection(ConnectionID(subscriber.id)) else { return false }
+        let move = StreamMigration.begin(connection, .returning(reader), to: reader.loop)
+        return move != .refused
+    }
+
     func timeHasPassed() { resources.table.readClocks() }
 
     func report(_ failure: SessionFailure, of session: Session) {
@@ -65,6 +78,20 @@ extension ServerLoop {
     func flushRelays() {
         sessions.relays.flush { [peers = resources.peers] reports, loop in
             peers.enqueue(on: loop) { $0.resources.joints.receive(reports) }
+        }
+    }
+}
+
+// Streams of this loop's sessions, whose connections are on other loops, and the reverse.
+extension ServerLoop {
+    /// Sends the events of this round to the branches on other loops, and moves readers there.
+    func flushBranches() {
+        let (peers, home) = (resources.peers, resources.index)
+        sessions.branches.flush(to: self) { messages, loop in
+            // A loop that has stopped has no readers.
+            peers.enqueue(on: loop) { loop in
+                loop.sessions.branches.receive(messages, from: home, in: loop.sessions)
+            }
         }
     }
 }

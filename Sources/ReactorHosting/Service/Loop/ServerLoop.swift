@@ -6,9 +6,9 @@ internal import Wire
 /// The connections and the sessions of one event loop.
 ///
 /// Design: a connection is served on the loop of its session. A request for a session of another
-/// loop moves its connection there (``ConnectionMigration``); so a session, its posts and all its
-/// subscribers share one loop without a lock, and a response never crosses loops. Work is done as
-/// bytes arrive and flushed once, in ``roundEnded()``: under load, batches form by themselves.
+/// loop moves its connection there (``ConnectionMigration``); so a session, its posts and its
+/// subscribers share one loop without a lock, and a response never crosses loops. Of many subscribers of a
+/// stream some are moved on to other loops (``StreamMigration``). Work is done as bytes arrive and flushed once, in ``roundEnded()``: under load, batches form by themselves.
 final class ServerLoop: LoopHandler {
     let loop: EventLoop<ServerLoop>
     let resources: LoopResources
@@ -41,6 +41,7 @@ final class ServerLoop: LoopHandler {
         resources = LoopResources(
             index: index, service: service, peers: peers, table: table, sessions: sessions)
         sessions.output = self
+        if hasSessions { sessions.branches.begin(on: index, of: peers.count) }
         service.watch.add(index, loop.passes, sessions.presentWork)
         setTick()
         if sessions.hasOwners { setQuarter() }
@@ -184,6 +185,7 @@ final class ServerLoop: LoopHandler {
         sessions.commit()
         let hasEvents = sessions.deliver()
         flushRelays()
+        flushBranches()
         resources.links?.flush()
         let isUsedUp = schedule.isRoundUsedUp
         schedule.endRound()

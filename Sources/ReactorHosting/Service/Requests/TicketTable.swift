@@ -96,6 +96,16 @@ struct TicketTable {
         return earlier
     }
 
+    mutating func moved(
+        _ ticket: Ticket, from earlier: TicketConnection, to present: TicketConnection
+    ) -> Bool {
+        // One that has expired opens no other stream.
+        guard let entry = entries[ticket] else { return true }
+        guard entry.connection == earlier else { return false }
+        entries[ticket]?.connection = present
+        return true
+    }
+
     /// Examines `count` tickets after those of the last sweep, and removes those that have expired.
     mutating func sweep(at now: Int64, count: Int) {
         for _ in 0..<min(count, all.count) {

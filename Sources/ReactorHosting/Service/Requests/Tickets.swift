@@ -39,6 +39,15 @@ final class Tickets: Sendable {
         table.withLock { $0.opened(ticket, by: connection) }
     }
 
+    /// The ticket's stream has moved to another connection.
+    ///
+    /// - Returns: False if another stream was opened with the ticket meanwhile.
+    func moved(
+        _ ticket: Ticket, from earlier: TicketConnection, to present: TicketConnection
+    ) -> Bool {
+        table.withLock { $0.moved(ticket, from: earlier, to: present) }
+    }
+
     /// Removes expired tickets, a bounded number at a time.
     func sweep(at now: Int64) {
         table.withLock { $0.sweep(at: now, count: TicketTable.sweptAtOnce) }

@@ -1,0 +1,325 @@
+internal import Storage
+
+/// The branches of a loop: of its sessions' streams on other loops, and of other loops' streams here.
+///
+/// Design (ADR-0059): events are framed on the loop of the session. From a number of subscribers on, some
+/// of a stream's readers are moved to other loops, with their connections. Such a loop gets the framed
+/// bytes once a round, and writes them to its readers. A reader moves only while it has got everything, so it
+/// continues with the next byte. If it misses some, or the stream has a gap, it goes back to the loop of the
+/// session and resumes there after its position, by the code that serves a reconnecting client.
+///
+/// Bounds: ``unreceivedLimit`` bytes on the way to a loop; ``keptLimit`` bytes of a branch; ``movesAtOnce``
+/// readers of a stream a round.
+package final class StreamBranches {
+    /// Sends messages to a loop, in order.
+    package typealias Send = (_ messages: [BranchMessage], _ loop: Int) -> Void
+
+    /// The bytes that may be on the way to one loop: those of a round may exceed it. If there are more, the
+    /// readers there go back.
+    static let unreceivedLimit = 4 << 20
+    /// The bytes of a branch that wait for slow readers, unless a stream may keep fewer. Those that lack more
+    /// go back.
+    static let keptLimit = 256 << 10
+    private static let movesAtOnce = 64
+    private static let reportedBytes = 256 << 10
+
+    private var home = (loop: 0, loops: 1)
+    /// The subscribers of a stream from which on some of them are moved.
+    private var threshold = Int.max
+    /// The readers by which this loop may have more than another one.
+    private var tolerance = 1
+    private var outbox: [Int: [BranchMessage]] = [:]
+
+    // Of sessions of this loop.
+    private var byNumber: [UInt64: StreamBranch] = [:]
+    private var last: UInt64 = 0
+    private var changed: [SharedStream] = []
+    private var crowded: [(stream: SharedStream, session: Session)] = []
+    /// The bytes that were sent to each loop, and whose arrival it has not reported.
+    private var unreceived: [Int: Int] = [:]
+
+    // Of sessions of other loops.
+    /// Those with readers here. Invariant: they leave with their last reader, however the branch has ended.
+    private var joined: [BranchKey: BranchStream] = [:]
+    /// The readers that have left, and were not reported.
+    private var departed: [BranchKey: Int] = [:]
+    /// The bytes that have come from each loop and were not reported.
+    private var received: [Int: Int] = [:]
+
+    /// The readers that have come back to sessions of this loop.
+    fileprivate(set) var returned: UInt64 = 0
+
+    /// From how many subscribers of a stream on some are moved, by default.
+    package static let defaultThreshold = 256
+
+    /// Without a call no reader is moved.
+    ///
+    /// - Parameters:
+    ///   - loop: this one.
+    ///   - loops: the number of loops with sessions.
+    ///   - threshold: the subscribers of a stream from which on some are moved.
+    ///   - tolerance: the readers by which this loop may have more than another one; 0: all are moved.
+    package func begin(
+        on loop: Int, of loops: Int, threshold: Int = StreamBranches.defaultThreshold,
+        tolerance: Int = 1
+    ) {
+        home = (loop, loops)
+        self.tolerance = tolerance
+        self.threshold = loops > 1 ? threshold : .max
+    }
+
+    /// The readers here of other loops' sessions.
+    package var count: Int { joined.values.reduce(0) { $0 + $1.stream.subscribers.count } }
+
+    func removeAll() {
+        (outbox, byNumber, changed, crowded, joined) = ([:], [:], [], [], [:])
+        (departed, received, unreceived) = ([:], [:], [:])
+        threshold = .max
+    }
+
+    // MARK: The loop of the session
+
+    /// A stream has one more subscriber.
+    func added(to stream: SharedStream, of session: Session) {
+        guard stream.readerCount >= threshold, session.isRunning,
+            !crowded.contains(where: { $0.stream === stream })
+        else { return }
+        crowded.append((stream, session))
+    }
+
+    /// A stream with branches has new bytes.
+    func changed(_ stream: SharedStream) {
+        guard !stream.isChanged else { return }
+        stream.isChanged = true
+        changed.append(stream)
+    }
+
+    /// Sends what the branches of a stream have not got, with the end of the round.
+    func collect(_ stream: SharedStream) {
+        let run = stream.takeRun()
+        for branch in stream.branches where branch.isOpen {
+            let unreceived = unreceived[branch.loop] ?? 0
+            guard unreceived == 0 || unreceived + run.bytes.count <= Self.unreceivedLimit else {
+                close(branch, through: run.after, isAbandoned: false)
+                continue
+            }
+            self.unreceived[branch.loop] = unreceived + run.bytes.count
+            outbox[branch.loop, default: []].append(.events(branch.number, run))
+        }
+    }
+
+    /// The session has ended; the branches have got all events before that.
+    func end(_ stream: SharedStream, with framed: [UInt8], _ position: Position) {
+        for branch in stream.branches where branch.isOpen {
+            branch.isOpen = false
+            outbox[branch.loop, default: []].append(.end(branch.number, framed, position))
+        }
+    }
+
+    /// Closes the branches of a stream.
+    ///
+    /// - Parameter isAbandoned: their readers are disconnected, also those that have not gone back yet because their
+    ///   connections accept no bytes.
+    func close(_ stream: SharedStream, through position: HistoryPosition, isAbandoned: Bool) {
+        for branch in stream.branches where branch.isOpen || isAbandoned {
+            close(branch, through: position, isAbandoned: isAbandoned)
+        }
+    }
+
+    private func close(
+        _ branch: StreamBranch, through position: HistoryPosition, isAbandoned: Bool
+    ) {
+        branch.isOpen = false
+        outbox[branch.loop, default: []].append(
+            .close(branch.number, through: position, isAbandoned: isAbandoned))
+    }
+
+    private func remove(_ readers: Int, of number: UInt64) {
+        guard let branch = byNumber[number] else { return }
+        branch.readers -= readers
+        if branch.readers <= 0 { remove(branch) }
+    }
+
+    private func remove(_ branch: StreamBranch) {
+        byNumber[branch.number] = nil
+        branch.stream.remove(branch)
+        if branch.stream.isUnused { branch.session?.removeStream(branch.stream) }
+    }
+
+    private var isAtRest: Bool {
+        changed.isEmpty && outbox.isEmpty && departed.isEmpty && crowded.isEmpty
+    }
+
+    // MARK: Moving readers
+
+    /// Sends everything of this round, and then moves readers.
+    ///
+    /// - Parameter output: moves them.
+    package func flush(to output: any SessionOutput, _ send: Send) {
+        guard !isAtRest else { return }
+        for stream in changed {
+            stream.isChanged = false
+            stream.passOn()
+        }
+        changed.removeAll(keepingCapacity: changed.count <= 256)
+        for (key, readers) in departed {
+            outbox[key.loop, default: []].append(.left(key.number, readers: readers))
+        }
+        departed = [:]
+        if !outbox.isEmpty {
+            for (loop, messages) in outbox { send(messages, loop) }
+            outbox = [:]
+        }
+        guard !crowded.isEmpty else { return }
+        let streams = crowded
+        crowded = []
+        for (stream, session) in streams where spread(stream, of: session, output) {
+            crowded.append((stream, session))
+        }
+    }
+
+    /// Moves readers of a stream to the loops with the fewest.
+    ///
+    /// - Returns: whether more of them should be moved.
+    private func spread(
+        _ stream: SharedStream, of session: Session, _ output: any SessionOutput
+    ) -> Bool {
+        guard session.isRunning, session.streams.of(stream.selection) === stream else {
+            return false
+        }
+        var (index, attempts, moved) = (stream.subscribers.count - 1, Self.movesAtOnce, 0)
+        var isEven = false
+        while index >= 0, attempts > 0 {
+            guard let target = target(of: stream) else {
+                isEven = true
+                break
+            }
+            if move(stream.subscribers[index], of: session, to: target, output) { moved += 1 }
+            (index, attempts) = (index - 1, attempts - 1)
+        }
+        return !isEven && moved > 0
+    }
+
+    /// The loop with the fewest readers of the stream; nil if this one has hardly more.
+    private func target(of stream: SharedStream) -> Int? {
+        var target: (loop: Int, readers: Int)?
+        for loop in 0..<home.loops where loop != home.loop {
+            guard unreceived[loop] ?? 0 <= Self.unreceivedLimit / 2 else { continue }
+            let readers = stream.branches.first { $0.loop == loop && $0.isOpen }?.readers ?? 0
+            if readers < target?.readers ?? .max { target = (loop, readers) }
+        }
+        guard let target, target.readers + tolerance < stream.subscribers.count else { return nil }
+        return target.loop
+    }
+
+    private func move(
+        _ subscriber: Subscriber, of session: Session, to loop: Int, _ output: any SessionOutput
+    ) -> Bool {
+        guard !StreamRelays.isRelay(subscriber.id) else { return false }
+        if subscriber.isPending { subscriber.deliverPending() }
+        guard subscriber.isAtRest else { return false }
+        let stream = subscriber.stream
+        let branch =
+            stream.branches.first { $0.loop == loop && $0.isOpen }
+            ?? begin(stream, of: session, on: loop)
+        defer { if branch.readers == 0 { remove(branch) } }
+        let opening = BranchOpening(
+            key: BranchKey(loop: home.loop, number: branch.number), session: session.id,
+            generation: session.generation, traits: ReaderTraits(session),
+            selection: stream.selection, position: stream.framedThrough)
+        switch output.move(subscriber, to: loop, opening) {
+        case .moved: branch.readers += 1
+        case .lost: break
+        case .refused: return false
+        }
+        subscriber.moveAway()
+        return true
+    }
+
+    private func begin(
+        _ stream: SharedStream, of session: Session, on loop: Int
+    ) -> StreamBranch {
+        last += 1
+        let branch = StreamBranch(last, on: loop, of: stream, session, self)
+        byNumber[last] = branch
+        stream.add(branch)
+        return branch
+    }
+
+    // MARK: The loop of the readers
+
+    /// Continues a reader that was moved here, with the next event.
+    ///
+    /// - Parameter token: of its connection on this loop.
+    package func adopt(
+        _ opening: BranchOpening, as token: UInt64, in table: SessionTable
+    ) -> Subscriber {
+        let branch = joined[opening.key] ?? BranchStream(opening, table.subscribers, self)
+        joined[opening.key] = branch
+        let subscriber = Subscriber(id: token, branch: branch, output: table.output)
+        branch.stream.add(subscriber)
+        return subscriber
+    }
+
+    /// A reader of the branch has left.
+    func removed(from branch: BranchStream) {
+        departed[branch.opening.key, default: 0] += 1
+        guard branch.stream.isUnused, joined[branch.opening.key] === branch else { return }
+        joined[branch.opening.key] = nil
+    }
+
+    /// Carries out messages of a loop, in order.
+    package func receive(_ messages: [BranchMessage], from loop: Int, in table: SessionTable) {
+        for message in messages {
+            switch message {
+            case .events(let number, let run):
+                received[loop, default: 0] += run.bytes.count
+                if let stream = stream(number, of: loop) { append(run, to: stream, in: table) }
+            case .end(let number, let framed, let position):
+                stream(number, of: loop)?.end(with: framed, position)
+            case .close(let number, through: let position, isAbandoned: false):
+                stream(number, of: loop)?.close(through: position)
+            case .close(let number, through: _, isAbandoned: true):
+                stream(number, of: loop)?.abandonAll()
+            case .left(let number, readers: let readers): remove(readers, of: number)
+            case .received(bytes: let bytes):
+                unreceived[loop] = max(0, (unreceived[loop] ?? 0) - bytes)
+            }
+        }
+        guard let bytes = received[loop], bytes >= Self.reportedBytes else { return }
+        received[loop] = 0
+        outbox[loop, default: []].append(.received(bytes: bytes))
+    }
+
+    private func append(_ run: FramedRun, to stream: SharedStream, in table: SessionTable) {
+        stream.append(run)
+        table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
+        let limit = min(Self.keptLimit, table.limits.retention.bytes)
+        stream.trim(keptAfter: stream.coveredAfter, limit: limit)
+    }
+
+    private func stream(_ number: UInt64, of loop: Int) -> SharedStream? {
+        joined[BranchKey(loop: loop, number: number)]?.stream
+    }
+}
+
+extension SessionTable {
+    /// Continues the stream of a reader that comes back from another loop. The reply to the token follows as
+    /// that to a subscription.
+    ///
+    /// - Parameter abandon: called, perhaps later, if there is no such session: the client connects again.
+    package func continueStream(
+        _ reader: ReturningReader, as token: UInt64, orElse abandon: @escaping () -> Void
+    ) {
+        branches.returned += 1
+        findForStream(reader.session) { found in
+            guard case .session(let session) = found, ReaderTraits(session) == reader.traits else {
+                return abandon()
+            }
+            var request = SubscriptionRequest(
+                token: token, selection: reader.selection, start: .after(reader.position.text))
+            request.isContinued = true
+            session.subscribe(request)
+        }
+    }
+}

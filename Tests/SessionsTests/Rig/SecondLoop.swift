@@ -1,0 +1,99 @@
+import Sessions
+import Storage
+
+/// Another loop of a rig's process, which has no sessions and shares the readers of the rig's.
+///
+/// Messages and connections between the loops wait, in order, until the rig delivers them.
+final class SecondLoop {
+    private enum Parcel {
+        case messages([BranchMessage])
+        case moved(UInt64, BranchOpening)
+        case returning(UInt64, ReturningReader)
+    }
+
+    let table: SessionTable
+    private let output: RecordingOutput
+    private var toReaders: [Parcel] = []
+    private var toSessions: [Parcel] = []
+    /// Whether deliveries are left to later passes, as a loop leaves them.
+    private let defersDeliveries: Bool
+    private var isClosed = false
+
+    /// The connections that have moved here.
+    private(set) var moves = 0
+    /// Those that have gone back.
+    private(set) var returns = 0
+
+    /// Whether nothing is on its way.
+    var isEmpty: Bool { toReaders.isEmpty && toSessions.isEmpty }
+
+    init(_ output: RecordingOutput, _ limits: SessionLimits, defersDeliveries: Bool) {
+        self.output = output
+        self.defersDeliveries = defersDeliveries
+        let (inbox, seat) = (Inbox(), TestSeat())
+        table = SessionTable(
+            journal: MemoryJournal(), limits: limits,
+            services: LoopServices(
+                now: { 0 }, hop: { inbox.put($0) },
+                isolation: LoopIsolation(
+                    check: { seat.check() }, runAfterStop: { inbox.putLate($0) })))
+        table.output = output
+        table.branches.begin(on: 1, of: 2)
+    }
+
+    /// The process has ended.
+    func close() {
+        isClosed = true
+        (toReaders, toSessions) = ([], [])
+    }
+
+    func move(_ token: UInt64, _ opening: BranchOpening) {
+        moves += 1
+        toReaders.append(.moved(token, opening))
+    }
+
+    func sendBack(_ token: UInt64, _ reader: ReturningReader) {
+        returns += 1
+        toSessions.append(.returning(token, reader))
+    }
+
+    /// The sessions send what they have for readers here, and move some of them.
+    func collect(from home: SessionTable) {
+        guard !isClosed else { return }
+        home.branches.flush(to: output) { messages, _ in toReaders.append(.messages(messages)) }
+    }
+
+    /// Delivers what is on its way.
+    ///
+    /// - Returns: whether there was anything.
+    func deliver(to home: SessionTable) -> Bool {
+        collect(from: home)
+        endRound()
+        guard !isClosed, !toReaders.isEmpty || !toSessions.isEmpty else { return false }
+        let (here, there) = (toReaders, toSessions)
+        (toReaders, toSessions) = ([], [])
+        for parcel in here { receive(parcel, at: table, from: 0) }
+        for parcel in there { receive(parcel, at: home, from: 1) }
+        endRound()
+        return true
+    }
+
+    private func receive(_ parcel: Parcel, at table: SessionTable, from loop: Int) {
+        switch parcel {
+        case .messages(let messages): table.branches.receive(messages, from: loop, in: table)
+        case .moved(let token, let opening):
+            output.arrived(token, table.branches.adopt(opening, as: token, in: table))
+        case .returning(let token, let reader):
+            table.continueStream(reader, as: token) { [output] in output.dropped(token) }
+        }
+    }
+
+    /// Delivers everything that was left to later passes.
+    func deliverAll() { table.deliverAll() }
+
+    private func endRound() {
+        guard !isClosed else { return }
+        repeat {} while table.deliver() && !defersDeliveries
+        table.branches.flush(to: output) { messages, _ in toSessions.append(.messages(messages)) }
+    }
+}
