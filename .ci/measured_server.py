@@ -93,6 +93,27 @@ def free_port():
         return found.getsockname()[1]
 
 
+def request(url, method, path, body=None):
+    """The status of the response; None if there is none."""
+    asked = urllib.request.Request(
+        url + path, method=method, data=body and json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"} if body else {})
+    try:
+        with urllib.request.urlopen(asked, timeout=10) as response:
+            response.read()
+            return response.status
+    except OSError:
+        return None
+
+
+def wait_until_ready(url):
+    for _ in range(500):
+        if request(url, "GET", "/readyz") == 200:
+            return
+        time.sleep(0.02)
+    sys.exit("error: the server does not start")
+
+
 class Server:
     """A server in memory with its defaults, but for one loop and `words`."""
 
@@ -107,23 +128,10 @@ class Server:
                 preexec_fn=lambda: shorten_slice(0))
         favour(self.process.pid, -20)
         self.url = f"http://127.0.0.1:{self.port}"
-        for _ in range(500):
-            if self.request("GET", "/readyz") == 200:
-                return
-            time.sleep(0.02)
-        sys.exit("error: the server does not start")
+        wait_until_ready(self.url)
 
     def request(self, method, path, body=None):
-        """The status of the response; None if there is none."""
-        request = urllib.request.Request(
-            self.url + path, method=method, data=body and json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"} if body else {})
-        try:
-            with urllib.request.urlopen(request, timeout=10) as response:
-                response.read()
-                return response.status
-        except OSError:
-            return None
+        return request(self.url, method, path, body)
 
     def metrics(self):
         """The samples of /metrics by name and labels, without the prefix `reactor_`."""
