@@ -161,6 +161,29 @@ struct StalledReaderTests {
         }
     }
 
+    // It had the deadline of a stall, and proxies close what is silent for that long.
+    @Test func `a reader that accepts bytes again has heartbeats again`() async throws {
+        try await withServer(.server, "--stall-timeout", "10m", "--heartbeat", "200ms") { server in
+            let client = server.client()
+            let session = try await client.session("alerts")
+            let stalled = try await stall(server, session)
+            var sent = 0
+            while try await client.metric("subscribers_stalled") == 0 {
+                sent += 1
+                try await session.alert(text + "\(sent);")
+            }
+            // Its heartbeat is due meanwhile, by the same clock.
+            let other = try RawConnection(port: server.port)
+            await other.send("GET \(session.path)/pulses HTTP/1.1\r\nHost: a\r\n\r\n")
+            for _ in 0..<3 { _ = await other.receive(until: ": ping") }
+            let last = "\(sent);"
+            _ = await stalled.receive { bytes in
+                String(decoding: bytes.suffix(200), as: UTF8.self).contains(last)
+            }
+            #expect(await stalled.receive(until: ": ping").ending == nil)
+        }
+    }
+
     @Test func `a reader that accepts no byte is closed although it sends some`() async throws {
         try await withServer(.server, "--stall-timeout", "1s") { server in
             let session = try await server.client().session("alerts")

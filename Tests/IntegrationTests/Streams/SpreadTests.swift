@@ -172,11 +172,8 @@ struct SpreadTests {
                 sent += 1
                 try await session.alert(Self.message(sent))
             }
-            let last = "\(sent);"
             for reader in readers.prefix(3) + readers.suffix(3) {
-                let received = await reader.receive { bytes in
-                    String(decoding: bytes.suffix(200), as: UTF8.self).contains(last)
-                }
+                let received = await Self.receive(sent, from: reader)
                 let text = String(decoding: received.bytes, as: UTF8.self)
                 let numbers = text.split(separator: ";").dropLast().compactMap { piece in
                     piece.lastIndex(of: "x").flatMap { Int(piece[$0...].dropFirst()) }
@@ -185,6 +182,57 @@ struct SpreadTests {
                 #expect(!text.contains("event: reset"))
             }
             #expect(try await client.metric("subscribers_returned_total") ?? 0 > 0)
+        }
+    }
+
+    // Its connection had the deadline of one that accepts nothing, as while its session was loaded.
+    @Test func `a reader that has gone back to a sleeping session has heartbeats`() async throws {
+        try await withJournal { journal in
+            let server = try await journal.start(
+                "--loops", "2", "--session-idle", "200ms", "--heartbeat", "200ms",
+                "--stall-timeout", "10m")
+            let client = server.client()
+            let session = try await client.session("alerts")
+            let streams = try await crowd(session)
+            try await untilSpread(client)
+            // Every other one of them is moved.
+            var readers: [RawConnection] = []
+            for _ in 0..<4 {
+                let reader = try RawConnection(port: server.port, receiveBufferBytes: 4_096)
+                await reader.send("GET \(session.path)/pulses HTTP/1.1\r\nHost: a\r\n\r\n")
+                _ = await reader.receive(until: "snapshot")
+                readers.append(reader)
+            }
+            for stream in streams { await stream.close() }
+            while try await client.metric("subscribers") != 4 { try await session.alert("x") }
+            try #require(try await client.metric("subscribers_moved") == 2)
+            var sent = 0
+            while try await client.metric("subscribers_stalled") != 4 {
+                sent += 1
+                try await session.alert(Self.message(sent))
+            }
+            for _ in 0..<30 {
+                sent += 1
+                try await session.alert(Self.message(sent))
+            }
+            // Those that have stayed: the session sleeps when they have got everything.
+            for reader in [readers[0], readers[2]] { await Self.receive(sent, from: reader) }
+            while try await client.metric("sessions") != 0 { try Task.checkCancellation() }
+            await Self.receive(sent, from: readers[3])
+            #expect(try await client.metric("subscribers_returned_total") == 1)
+            let received = await readers[3].receive(until: ": ping")
+            #expect(received.ending == nil)
+        }
+    }
+
+    /// Reads until this message has come.
+    @discardableResult
+    private static func receive(
+        _ number: Int, from reader: RawConnection
+    ) async -> RawConnection.Received {
+        let last = "\(number);"
+        return await reader.receive { bytes in
+            String(decoding: bytes.suffix(200), as: UTF8.self).contains(last)
         }
     }
 

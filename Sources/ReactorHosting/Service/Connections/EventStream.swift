@@ -9,8 +9,9 @@ final class EventStream {
     fileprivate enum Source {
         case session(Subscriber)
         case sessions(JointConnection)
-        /// The stream has come from another loop, and its subscription is being opened.
-        case opening
+        /// The stream has come from another loop, and its subscription is being opened. The time of the
+        /// peer's last progress before that.
+        case opening(since: LoopInstant)
         /// The source has ended.
         case none
     }
@@ -46,8 +47,12 @@ final class EventStream {
     }
 
     /// A stream that has come from another loop.
-    init(_ migrating: MigratingStream.Traits, on connection: HTTPConnection) {
-        source = .opening
+    ///
+    /// - Parameter since: The time of the peer's last progress.
+    init(
+        _ migrating: MigratingStream.Traits, since: LoopInstant, on connection: HTTPConnection
+    ) {
+        source = .opening(since: since)
         self.connection = connection
         isChunked = migrating.isChunked
         heartbeatIsEvent = migrating.heartbeatIsEvent
@@ -143,14 +148,21 @@ final class EventStream {
 
     /// Continues a stream that has come from another loop, with the next event.
     func proceed(with subscriber: Subscriber) {
-        guard isOpening else { return subscriber.cancel() }
+        guard case .opening(let since) = source else { return subscriber.cancel() }
         source = .session(subscriber)
+        connection.lastProgress = since
     }
 
     /// The same for one whose subscription was opened anew.
     func proceed(with reply: Reply.Kind) {
         guard case .subscribed(let subscriber, let opening) = reply else { return finish() }
         proceed(with: subscriber)
+        write(opening, of: subscriber)
+        // Until now the deadline was that of a peer which accepts nothing.
+        connection.rearm()
+    }
+
+    private func write(_ opening: StreamOpening, of subscriber: Subscriber) {
         var bytes: [UInt8] = []
         opening.append(retryMilliseconds: nil, to: &bytes)
         let accepted = bytes.isEmpty ? 0 : connection.writeEvents(bytes.span)

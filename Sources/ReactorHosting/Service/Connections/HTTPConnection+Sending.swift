@@ -57,6 +57,8 @@ extension HTTPConnection {
         case .streaming(let stream):
             buffers = nil
             stream.resume()
+            // While it was blocked, the deadline may have become that of a stall.
+            rearm()
         }
     }
 

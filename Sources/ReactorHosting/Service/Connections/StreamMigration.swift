@@ -64,16 +64,15 @@ enum StreamMigration {
         loop.service.drain.arrived(loop.index)
         connection.identity = migrating.identity
         connection.peerIsFinished = migrating.peerIsFinished
-        connection.lastProgress = migrating.lastProgress
-        let stream = EventStream(migrating.stream, on: connection)
+        // The time to open the stream is counted as one in which the peer accepts nothing.
+        connection.lastProgress = loop.now
+        let stream = EventStream(migrating.stream, since: migrating.lastProgress, on: connection)
         connection.state = .streaming(stream)
         switch migrating.reader {
         case .branch(let opening):
             stream.proceed(
                 with: loop.sessions.branches.adopt(opening, as: id.token, in: loop.sessions))
         case .returning(let reader):
-            // The time to open it is counted as one in which the peer accepts nothing.
-            connection.lastProgress = loop.now
             loop.sessions.continueStream(reader, as: id.token) {
                 guard connection.id == id, let stream = connection.stream, stream.isOpening else {
                     return
