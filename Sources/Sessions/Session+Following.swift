@@ -83,6 +83,23 @@ extension Session {
         }
     }
 
+    /// Continues a reader that comes back from another loop as one that is behind here: it reads the journal,
+    /// and gets the last events also if the session has ended elsewhere meanwhile.
+    ///
+    /// - Returns: false if the session is not followed, or has another generation.
+    func follow(_ reader: ReturningReader, as token: UInt64) -> Bool {
+        guard isFollowed, !isVoid, reader.position.generation == generation,
+            let stream = streams.of(reader.selection)
+        else { return false }
+        let subscriber = Subscriber(id: token, session: self, stream: stream, at: stream.end)
+        subscriber.fallBehind(after: reader.position.inHistory)
+        stream.add(subscriber)
+        let opening = StreamOpening(isChunked: subscriber.isChunked)
+        table.output.reply(content(.subscribed(subscriber, opening)), to: token)
+        subscriber.advance()
+        return true
+    }
+
     /// The session has another generation: the subscribers wait until that is loaded.
     func strandReaders() {
         persistence?.isVoid = true

@@ -119,6 +119,8 @@ package final class Session {
             if isBehind { stream.restart(at: end) }
         }
         if wasFollowed || isCopy { advanceWaiting() }
+        guard wasFollowed else { return }
+        for stream in streams.all { table.branches.added(to: stream, of: self) }
     }
 
     private func restore(_ saved: SavedSession?, isNew: Bool, isCopy: Bool = false)

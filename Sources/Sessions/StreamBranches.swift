@@ -79,7 +79,7 @@ package final class StreamBranches {
 
     // MARK: The loop of the session
 
-    /// A stream has one more subscriber.
+    /// A stream has one more subscriber, or its session is decided here from now on.
     func added(to stream: SharedStream, of session: Session) {
         guard stream.readerCount >= threshold, session.isRunning,
             !crowded.contains(where: { $0.stream === stream })
@@ -312,6 +312,7 @@ extension SessionTable {
         _ reader: ReturningReader, as token: UInt64, orElse abandon: @escaping () -> Void
     ) {
         branches.returned += 1
+        if let session = asleep(reader.session), session.follow(reader, as: token) { return }
         findForStream(reader.session) { found in
             guard case .session(let session) = found, ReaderTraits(session) == reader.traits else {
                 return abandon()

@@ -11,15 +11,20 @@ struct ClusterRig {
 
     init(
         _ count: Int, _ registrations: [Registration], isImmediate: Bool = true,
-        hasFence: Bool = true
+        hasFence: Bool = true, branchesFrom: Int = .max
     ) {
         self.init(
             hosting: Array(repeating: registrations, count: count), isImmediate: isImmediate,
-            hasFence: hasFence)
+            hasFence: hasFence, branchesFrom: branchesFrom)
     }
 
-    /// - Parameter hosted: What each node hosts.
-    init(hosting hosted: [[Registration]], isImmediate: Bool = true, hasFence: Bool = true) {
+    /// - Parameters:
+    ///   - hosted: What each node hosts.
+    ///   - branchesFrom: The subscribers of a stream from which on another loop of the node shares them.
+    init(
+        hosting hosted: [[Registration]], isImmediate: Bool = true, hasFence: Bool = true,
+        branchesFrom: Int = .max
+    ) {
         cluster = ScriptedCluster(hasFence: hasFence)
         nodes = []
         rigs = []
@@ -30,7 +35,10 @@ struct ClusterRig {
                 reactors: Dictionary(
                     uniqueKeysWithValues: registrations.map { ($0.name, $0.stateVersion) }))
             nodes.append(node)
-            rigs.append(Rig(node: node, registrations: registrations, snapshotEvery: 4))
+            rigs.append(
+                Rig(
+                    node: node, registrations: registrations, snapshotEvery: 4,
+                    branchesFrom: branchesFrom))
         }
         for index in nodes.indices {
             let inbox = rigs[index].inbox
@@ -49,7 +57,7 @@ struct ClusterRig {
                 rig.drainInbox()
                 rig.endRound()
             }
-        } while rigs.contains { !$0.inbox.isEmpty }
+        } while rigs.contains(where: \.hasWork)
     }
 
     /// Carries out all statements of all nodes, and what follows from them.
