@@ -224,6 +224,8 @@ struct Life {
             parameters.add(from.number)
             parameters.add(from.part)
             parameters.add(last)
+            // A large record has a row of its own, which continues the last of its notes.
+            parameters.add(Schema.recordPart)
             let found = try connection.run(statement, parameters, within: Self.limit)
             guard found.count > 0, !found.bool(0, Self.isSliceOfStandby) else {
                 throw PostgresFault.standby
@@ -261,7 +263,7 @@ struct Life {
         LEFT JOIN LATERAL (
             SELECT number, part, lines, after_number, after_part FROM runs
             WHERE session = $1 AND (after_number, after_part) >= (b.an, b.ap)
-                AND after_number < $4
+                AND (after_number, after_part) < ($4, $5)
             ORDER BY after_number, after_part LIMIT \(sliceRows)) r ON true
         """
 
@@ -269,7 +271,7 @@ struct Life {
         SELECT r.*, pg_is_in_recovery() FROM (SELECT 1) one LEFT JOIN LATERAL (
             SELECT number, part, lines, after_number, after_part FROM runs WHERE session = $1
                 AND (after_number, after_part) >= ($2, $3)
-                AND after_number < $4
+                AND (after_number, after_part) < ($4, $5)
             ORDER BY after_number, after_part LIMIT \(sliceRows)) r ON true
         """
 

@@ -33,7 +33,7 @@ extension EngineCase {
                 for number in first..<(first + 6) {
                     // Notes stand before some records, and at the ends of some commits.
                     some.append(.mutation("s", number))
-                    for part in 0..<UInt32(number % 3) {
+                    for part in 0..<UInt32((number + 1) % 3) {
                         some.append(.noteEntry("s", before: number + 1, part + 1, version: number))
                     }
                 }

@@ -60,6 +60,29 @@ struct ClusterProcessTests: ProcessCluster {
         }
     }
 
+    /// The journal keeps it in two rows, and the owner sends no record of this size.
+    @Test func `a large event reaches the readers of another node without a reset`()
+        async throws
+    {
+        try await withNodes { nodes in
+            let first = try await nodes.start()
+            let second = try await nodes.start()
+            let session = try await first.client().session("alerts")
+            let streams = [
+                try await session.follow("pulses"),
+                try await session.on(second).follow("pulses"),
+            ]
+            for count in [100_000, 20_000, 100_000] {
+                try await session.alert(String(repeating: "x", count: count))
+                for stream in streams {
+                    let event = try await stream.next()
+                    #expect(event.name == "alertMessage")
+                    #expect(event.data.count == count + 2)
+                }
+            }
+        }
+    }
+
     @Test func `a killed owner loses nothing, and the next post is served`() async throws {
         try await withNodes { nodes in
             let owner = try await nodes.start()
