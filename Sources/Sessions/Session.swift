@@ -120,7 +120,7 @@ package final class Session {
         }
         if wasFollowed || isCopy { advanceWaiting() }
         guard wasFollowed else { return }
-        for stream in streams.all { table.branches.added(to: stream, of: self) }
+        for stream in streams.all { table.branches.examine(stream, of: self) }
     }
 
     private func restore(_ saved: SavedSession?, isNew: Bool, isCopy: Bool = false)

@@ -36,6 +36,8 @@ final class SharedStream {
     private var sent: (offset: Int, through: HistoryPosition)
     /// Whether it is among ``StreamBranches/changed``.
     var isChanged = false
+    /// The subscribers before this index are the next to move.
+    private var moveIndex = 0
     /// The tally of the loop.
     let tally: SubscriberTally
     /// The offset and the position of the `end` event; nil while the session lives.
@@ -146,6 +148,7 @@ final class SharedStream {
         bytes.append(scratch)
         framedThrough = position
         if hasUnsent { branches.first?.table.changed(self) }
+        session.table.branches.examine(self, of: session)
     }
 
     /// Frames records and notes that another node has committed, and that come next.
@@ -397,6 +400,15 @@ final class SharedStream {
     }
 
     // MARK: Branches, on the loop of the session
+
+    /// The next subscriber to move to another loop, each in its turn from the last to the first.
+    ///
+    /// - Precondition: there is one.
+    func nextToMove() -> Subscriber {
+        if moveIndex <= 0 || moveIndex > subscribers.count { moveIndex = subscribers.count }
+        moveIndex -= 1
+        return subscribers[moveIndex]
+    }
 
     /// Whether a branch has not got all bytes.
     private var hasUnsent: Bool {

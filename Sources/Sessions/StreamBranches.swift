@@ -79,8 +79,9 @@ package final class StreamBranches {
 
     // MARK: The loop of the session
 
-    /// A stream has one more subscriber, or its session is decided here from now on.
-    func added(to stream: SharedStream, of session: Session) {
+    /// A stream has one more subscriber or new events, or its session is decided here from now on: some of its readers
+    /// may be moved.
+    func examine(_ stream: SharedStream, of session: Session) {
         guard stream.readerCount >= threshold, session.isRunning,
             !crowded.contains(where: { $0.stream === stream })
         else { return }
@@ -180,6 +181,8 @@ package final class StreamBranches {
 
     /// Moves readers of a stream to the loops with the fewest.
     ///
+    /// Each call begins where the last one has ended: readers that cannot be moved hold no others up.
+    ///
     /// - Returns: whether more of them should be moved.
     private func spread(
         _ stream: SharedStream, of session: Session, _ output: any SessionOutput
@@ -187,17 +190,13 @@ package final class StreamBranches {
         guard session.isRunning, session.streams.of(stream.selection) === stream else {
             return false
         }
-        var (index, attempts, moved) = (stream.subscribers.count - 1, Self.movesAtOnce, 0)
-        var isEven = false
-        while index >= 0, attempts > 0 {
-            guard let target = target(of: stream) else {
-                isEven = true
-                break
-            }
-            if move(stream.subscribers[index], of: session, to: target, output) { moved += 1 }
-            (index, attempts) = (index - 1, attempts - 1)
+        var (attempts, moved) = (min(Self.movesAtOnce, stream.subscribers.count), 0)
+        while attempts > 0 {
+            guard let target = target(of: stream) else { return false }
+            attempts -= 1
+            if move(stream.nextToMove(), of: session, to: target, output) { moved += 1 }
         }
-        return !isEven && moved > 0
+        return moved > 0
     }
 
     /// The loop with the fewest readers of the stream; nil if this one has hardly more.

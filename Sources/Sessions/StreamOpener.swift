@@ -161,7 +161,7 @@ struct StreamOpener {
             opening.block = EventFramer.idBlock(after)
         }
         stream.add(subscriber)
-        session.table.branches.added(to: stream, of: session)
+        session.table.branches.examine(stream, of: session)
         session.table.output.reply(
             session.content(.subscribed(subscriber, opening)), to: request.token)
         subscriber.advance()

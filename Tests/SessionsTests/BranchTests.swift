@@ -65,6 +65,23 @@ struct BranchTests {
         #expect(try second(rig).moves == 3)
     }
 
+    /// They are the last ones, and more than are examined in a round.
+    @Test func `readers that accept nothing hold no others up`() throws {
+        let (rig, session, readers) = try crowd(100, from: 171)
+        let stalled = (0..<70).map { _ in rig.subscribe(session) }
+        rig.settleAll()
+        for reader in stalled { rig.output.setCapacity(0, of: reader) }
+        try act(Post.set(1), rig)
+        #expect(try second(rig).moves == 0)
+        rig.subscribe(session)
+        rig.settleAll()
+        for number in 2...6 { try act(Post.set(number), rig) }
+        #expect(try second(rig).moves == 85)
+        for reader in stalled { rig.output.setCapacity(nil, of: reader) }
+        rig.settleAll()
+        #expect(Set((readers + stalled).map { rig.output.bytes(of: $0) }).count == 1)
+    }
+
     @Test func `bytes are sent once for all readers of a loop`() throws {
         let (rig, session, _) = try crowd(8)
         try rig.act(Post.set(1), on: session)
