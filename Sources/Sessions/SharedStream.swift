@@ -63,6 +63,7 @@ final class SharedStream {
     func add(_ subscriber: Subscriber) {
         subscriber.index = subscribers.count
         subscribers.append(subscriber)
+        moveIndex = subscribers.count
         tally.add(subscriber)
     }
 
@@ -401,7 +402,7 @@ final class SharedStream {
 
     // MARK: Branches, on the loop of the session
 
-    /// The next subscriber to move to another loop, each in its turn from the last to the first.
+    /// The next subscriber to move to another loop: the newest, and then each in its turn, from the last to the first.
     ///
     /// - Precondition: there is one.
     func nextToMove() -> Subscriber {

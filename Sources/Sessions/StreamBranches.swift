@@ -181,7 +181,8 @@ package final class StreamBranches {
 
     /// Moves readers of a stream to the loops with the fewest.
     ///
-    /// Each call begins where the last one has ended: readers that cannot be moved hold no others up.
+    /// Each call begins with a new reader, or where the last one has ended: readers that cannot be moved hold no
+    /// others up.
     ///
     /// - Returns: whether more of them should be moved.
     private func spread(
