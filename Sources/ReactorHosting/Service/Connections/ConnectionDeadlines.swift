@@ -100,7 +100,8 @@ struct ConnectionDeadlines {
             next = now + configuration.idleTimeout
             if let until { next = min(next, until) }
         case .streaming(let endsAt, let isBlocked):
-            next = min(endsAt, isBlocked ? stall : lastProgress + heartbeat)
+            // A reader of the journal continues later in the background, without another deadline: look again.
+            next = min(endsAt, isBlocked ? min(stall, now + heartbeat) : lastProgress + heartbeat)
         case .closing: next = stall
         }
         return hasUnsent ? min(next, stall) : next
