@@ -361,16 +361,9 @@ final class CatchUp {
 
     private func frame(_ entry: HistoryEntry, to out: inout [UInt8]) throws(RecoveryFault) {
         isAtStart = false
-        guard !isLog else {
-            if let line = ActionLogLine(entry) {
-                framer.append(line, of: session, to: &out) { _, _ in }
-            }
-            return reached = entry.position
-        }
-        let skipped = entry.number == reached.number ? reached.part : 0
+        let skipped = !isLog && entry.number == reached.number ? reached.part : 0
         framer.append(
-            entry.position, StoredEvents(entry, of: session), state: try changedState(by: entry),
-            after: skipped, of: session, to: &out
+            entry, state: try changedState(by: entry), after: skipped, of: session, to: &out
         ) { _, _ in }
         reached = entry.position
     }

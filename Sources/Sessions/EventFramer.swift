@@ -94,6 +94,24 @@ struct EventFramer {
             isChunked: selection.isChunked, to: &out)
     }
 
+    /// Appends an entry of the journal: the selected events of a record or, for the action log, its line.
+    ///
+    /// - Parameters:
+    ///   - state: the state to show; nil for the action log.
+    ///   - skipped: events up to this part were shown before.
+    func append(
+        _ entry: HistoryEntry, state: ArraySlice<UInt8>? = nil, after skipped: UInt32 = 0,
+        of session: Session, to out: inout [UInt8], ended: Ended
+    ) {
+        guard selection.log else {
+            return append(
+                entry.position, StoredEvents(entry, of: session), state: state, after: skipped,
+                of: session, to: &out, ended: ended)
+        }
+        guard let line = ActionLogLine(entry) else { return }
+        append(line, of: session, to: &out, ended: ended)
+    }
+
     /// Appends an entry of the action log.
     func append(
         _ line: ActionLogLine, cause: String? = nil, of session: Session, to out: inout [UInt8],

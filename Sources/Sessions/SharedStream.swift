@@ -163,19 +163,9 @@ final class SharedStream {
     ) -> Int {
         scratch.removeAll(keepingCapacity: true)
         let begin = bytes.end
-        for entry in entries {
-            if selection.log {
-                guard let line = ActionLogLine(entry) else { continue }
-                framer.append(line, of: session, to: &scratch) { position, end in
-                    marks.append(Mark(position: position, end: begin + end))
-                }
-            } else if entry.part == 0 {
-                framer.append(
-                    entry.position, StoredEvents(entry, of: session), state: nil, of: session,
-                    to: &scratch
-                ) { position, end in
-                    marks.append(Mark(position: position, end: begin + end))
-                }
+        for entry in entries where selection.log || entry.part == 0 {
+            framer.append(entry, of: session, to: &scratch) { position, end in
+                marks.append(Mark(position: position, end: begin + end))
             }
         }
         bytes.append(scratch)
