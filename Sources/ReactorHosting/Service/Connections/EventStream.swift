@@ -16,59 +16,55 @@ final class EventStream {
         case none
     }
 
+    /// The properties of a stream that stay when its connection moves to another loop.
+    struct Traits: Sendable {
+        let request: RequestContext
+        let isChunked: Bool
+        /// `?ping=events`; else the heartbeat is a comment.
+        let heartbeatIsEvent: Bool
+        let endsAt: LoopInstant
+        /// The end of the client's token; nil without one.
+        let accessEnd: LoopInstant?
+        let ticket: Ticket?
+        /// The bytes of events that were sent while the access log was on.
+        var sentBytes = 0
+    }
+
     private var source: Source
-    private let isChunked: Bool
+    private(set) var traits: Traits
     /// Unowned: the connection owns the stream.
     private unowned let connection: HTTPConnection
-    /// `?ping=events`; else the heartbeat is a comment.
-    private let heartbeatIsEvent: Bool
-    let endsAt: LoopInstant
-    /// The end of the client's token; nil without one.
-    private let accessEnd: LoopInstant?
-    private let ticket: Ticket?
-    private let request: RequestContext
-    /// The bytes of events that were sent while the access log was on.
-    private var sentBytes = 0
 
-    private init(
+    private convenience init(
         _ source: Source, isChunked: Bool, on connection: HTTPConnection,
         _ request: RequestContext, _ options: RequestOptions?
     ) {
-        self.source = source
-        self.isChunked = isChunked
-        self.connection = connection
         let loop = connection.loop
-        heartbeatIsEvent = options?.heartbeatIsEvent ?? false
         let age = loop.now + loop.configuration.connectionAge * loop.random(in: 0.8...1.2)
-        accessEnd = options?.accessEnd
-        ticket = options?.ticket
-        endsAt = min(age, accessEnd ?? age)
-        self.request = request
+        let accessEnd = options?.accessEnd
+        self.init(
+            source,
+            Traits(
+                request: request, isChunked: isChunked,
+                heartbeatIsEvent: options?.heartbeatIsEvent ?? false,
+                endsAt: min(age, accessEnd ?? age), accessEnd: accessEnd, ticket: options?.ticket),
+            on: connection)
     }
 
     /// A stream that has come from another loop.
     ///
     /// - Parameter since: The time of the peer's last progress.
-    init(
-        _ migrating: MigratingStream.Traits, since: LoopInstant, on connection: HTTPConnection
-    ) {
-        source = .opening(since: since)
-        self.connection = connection
-        isChunked = migrating.isChunked
-        heartbeatIsEvent = migrating.heartbeatIsEvent
-        endsAt = migrating.endsAt
-        accessEnd = migrating.accessEnd
-        ticket = migrating.ticket
-        request = migrating.request
-        sentBytes = migrating.sentBytes
+    convenience init(_ traits: Traits, since: LoopInstant, on connection: HTTPConnection) {
+        self.init(.opening(since: since), traits, on: connection)
     }
 
-    /// The properties with which another loop continues the stream.
-    var traits: MigratingStream.Traits {
-        MigratingStream.Traits(
-            request: request, isChunked: isChunked, heartbeatIsEvent: heartbeatIsEvent,
-            endsAt: endsAt, accessEnd: accessEnd, ticket: ticket, sentBytes: sentBytes)
+    private init(_ source: Source, _ traits: Traits, on connection: HTTPConnection) {
+        self.source = source
+        self.traits = traits
+        self.connection = connection
     }
+
+    var endsAt: LoopInstant { traits.endsAt }
 
     /// Whether the peer does not accept bytes; an event may then be sent in part.
     var isBlocked: Bool { source.isBlocked }
@@ -177,7 +173,7 @@ final class EventStream {
     /// Whether it has come from another loop, and its subscription is being opened.
     var isOpening: Bool { if case .opening = source { true } else { false } }
 
-    func count(_ bytes: Int) { sentBytes += bytes }
+    func count(_ bytes: Int) { traits.sentBytes += bytes }
 
     /// The kernel has room again.
     func resume() {
@@ -205,8 +201,8 @@ final class EventStream {
 
     /// Between events, so that it cannot split one: no bytes are blocked.
     func writeHeartbeat() {
-        let ping = heartbeatIsEvent ? Self.pingEvent : Self.pingComment
-        let bytes = isChunked ? ping.chunk : ping.plain
+        let ping = traits.heartbeatIsEvent ? Self.pingEvent : Self.pingComment
+        let bytes = traits.isChunked ? ping.chunk : ping.plain
         switch source {
         case .session(let subscriber):
             subscriber.hold(bytes[connection.writeEvents(bytes.span)...])
@@ -231,7 +227,7 @@ final class EventStream {
     /// (contract §3.2).
     func endInTime() {
         let loop = connection.loop
-        guard let accessEnd, loop.now >= accessEnd else {
+        guard let accessEnd = traits.accessEnd, loop.now >= accessEnd else {
             return end(retry: loop.jitteredRetry())
         }
         end(with: .tokenInvalid)
@@ -266,7 +262,7 @@ final class EventStream {
         cancel()
         connection.state = .closing
         var last = bytes
-        if isChunked {
+        if traits.isChunked {
             ChunkEncoder.wrap(from: 0, in: &last)
             last.append(contentsOf: ChunkEncoder.last)
         }
@@ -279,7 +275,7 @@ final class EventStream {
 
     /// The connection has ended, or sends its last bytes.
     func cancel() {
-        connection.logStream(request, bytes: sentBytes)
+        connection.logStream(traits.request, bytes: traits.sentBytes)
         source.cancel()
     }
 

@@ -11,18 +11,8 @@ struct MigratingStream: Sendable {
         case returning(ReturningReader)
     }
 
-    struct Traits: Sendable {
-        let request: RequestContext
-        let isChunked: Bool
-        let heartbeatIsEvent: Bool
-        let endsAt: LoopInstant
-        let accessEnd: LoopInstant?
-        let ticket: Ticket?
-        let sentBytes: Int
-    }
-
     let reader: Reader
-    let stream: Traits
+    let stream: EventStream.Traits
     let identity: RequestIdentity
     let peerIsFinished: Bool
     let lastProgress: LoopInstant
