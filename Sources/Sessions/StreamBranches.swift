@@ -49,9 +49,6 @@ package final class StreamBranches {
     /// The readers that have come back to sessions of this loop.
     fileprivate(set) var returned: UInt64 = 0
 
-    /// From how many subscribers of a stream on some are moved, by default.
-    package static let defaultThreshold = 256
-
     /// Without a call no reader is moved.
     ///
     /// - Parameters:
@@ -59,10 +56,7 @@ package final class StreamBranches {
     ///   - loops: the number of loops with sessions.
     ///   - threshold: the subscribers of a stream from which on some are moved.
     ///   - tolerance: the readers by which this loop may have more than another one; 0: all are moved.
-    package func begin(
-        on loop: Int, of loops: Int, threshold: Int = StreamBranches.defaultThreshold,
-        tolerance: Int = 1
-    ) {
+    package func begin(on loop: Int, of loops: Int, threshold: Int, tolerance: Int = 1) {
         home = (loop, loops)
         self.tolerance = tolerance
         self.threshold = loops > 1 ? threshold : .max
@@ -79,8 +73,8 @@ package final class StreamBranches {
 
     // MARK: The loop of the session
 
-    /// A stream has one more subscriber or new events, or its session is decided here from now on: some of its readers
-    /// may be moved.
+    /// A stream has one more subscriber or new events, or its session is decided on here from now on: some of its
+    /// readers may be moved.
     func examine(_ stream: SharedStream, of session: Session) {
         guard stream.readerCount >= threshold, session.isRunning,
             !crowded.contains(where: { $0.stream === stream })

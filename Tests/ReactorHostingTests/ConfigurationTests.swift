@@ -52,6 +52,7 @@ struct ConfigurationTests {
             "request-burst": "22", "trusted-proxies": "10.0.0.0/8, ::1,unix",
             "client-address-field": "forwarded", "allow-public": "on", "allow-host": "a.example, B",
             "subject-session-limit": "23", "stream-sessions": "25",
+            "spread-from": "27",
             "console": "on", "console-read-only": "on",
         ]
         #expect(Set(Setting.table.map(\.name)) == Set(texts.keys), "the test knows them all")
@@ -82,7 +83,7 @@ struct ConfigurationTests {
         (expected.requestBurst, expected.clientAddressField) = (22, .forwarded)
         expected.trustedProxies = ["10.0.0.0/8", "::1", "unix"]
         (expected.subjectSessionLimit, expected.streamSessions) = (23, 25)
-        expected.sessionIdle = .seconds(17)
+        (expected.spreadFrom, expected.sessionIdle) = (27, .seconds(17))
         (expected.slowTurn, expected.stuckLimit) = (.seconds(20), .seconds(21))
         expected.journal = .memory
         (expected.historyRecords, expected.historyAge) = (18, .seconds(19))

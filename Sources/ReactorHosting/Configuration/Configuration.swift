@@ -219,6 +219,11 @@ public struct Configuration: Sendable, Equatable {
         "subscriber-limit", default: 32_768, 1...10_000_000, "event streams of one session",
         reloads: true)
 
+    /// The event streams of one session with one selection from which on other loops serve some. Default
+    /// 256: an event for fewer occupies a loop for a millisecond or two. Above ``subscriberLimit``: never.
+    public var spreadFrom: Int = Setting.number(
+        "spread-from", default: 256, 1...10_000_000, "streams of one session that loops share")
+
     /// The maximum number of sessions of one event stream (`GET /v1/events`). A request with more is
     /// refused with 400. Default 100, which is the maximum: each event carries the positions of all of
     /// them, which are 1.4 KB then.

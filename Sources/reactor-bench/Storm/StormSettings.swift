@@ -20,6 +20,7 @@ struct StormSettings {
         ("client-address-field", ["x-forwarded-for", "forwarded"]),
         ("session-limit", ["40", "10", "1000000"]),
         ("subscriber-limit", ["32768", "40"]),
+        ("spread-from", ["2", "1", "256"]),
         ("stream-sessions", ["100", "3", "1"]),
         ("subject-session-limit", ["0", "1000"]),
         ("keep-records", ["20", "1", "5", "100", "1000"]),

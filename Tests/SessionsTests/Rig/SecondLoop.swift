@@ -38,7 +38,7 @@ final class SecondLoop {
                 isolation: LoopIsolation(
                     check: { seat.check() }, runAfterStop: { inbox.putLate($0) })))
         table.output = output
-        table.branches.begin(on: 1, of: 2)
+        table.branches.begin(on: 1, of: 2, threshold: .max)
     }
 
     /// The process has ended.

@@ -41,7 +41,10 @@ final class ServerLoop: LoopHandler {
         resources = LoopResources(
             index: index, service: service, peers: peers, table: table, sessions: sessions)
         sessions.output = self
-        if hasSessions { sessions.branches.begin(on: index, of: peers.count) }
+        if hasSessions {
+            sessions.branches.begin(
+                on: index, of: peers.count, threshold: service.configuration.spreadFrom)
+        }
         service.watch.add(index, loop.passes, sessions.presentWork)
         setTick()
         if sessions.hasOwners { setQuarter() }
