@@ -23,7 +23,6 @@ extension Session {
         for stream in streams.all {
             stream.dropSnapshot()
             stream.deliverPending()
-            stream.closeBranches()
             if stream.isAtRest { stream.removeAll() }
         }
         showJournal(through: history.committed)
@@ -98,6 +97,13 @@ extension Session {
         table.output.reply(content(.subscribed(subscriber, opening)), to: token)
         subscriber.advance()
         return true
+    }
+
+    /// Whether subscribers of the stream may be on other loops.
+    ///
+    /// Those that are shown states read each record of a followed session in the journal, on this loop.
+    func maySpread(_ stream: SharedStream) -> Bool {
+        isRunning || isFollowed && !isVoid && !isOver && !stream.selection.readsStates
     }
 
     /// The session has another generation: the subscribers wait until that is loaded.

@@ -171,6 +171,7 @@ final class SharedStream {
         bytes.append(scratch)
         framedThrough = end
         if hasUnsent { branches.first?.table.changed(self) }
+        session.table.branches.examine(self, of: session)
         return scratch.count
     }
 

@@ -76,7 +76,7 @@ package final class StreamBranches {
     /// A stream has one more subscriber or new events, or its session is decided on here from now on: some of its
     /// readers may be moved.
     func examine(_ stream: SharedStream, of session: Session) {
-        guard stream.readerCount >= threshold, session.isRunning,
+        guard stream.readerCount >= threshold, session.maySpread(stream),
             !crowded.contains(where: { $0.stream === stream })
         else { return }
         crowded.append((stream, session))
@@ -182,7 +182,7 @@ package final class StreamBranches {
     private func spread(
         _ stream: SharedStream, of session: Session, _ output: any SessionOutput
     ) -> Bool {
-        guard session.isRunning, session.streams.of(stream.selection) === stream else {
+        guard session.maySpread(stream), session.streams.of(stream.selection) === stream else {
             return false
         }
         var (attempts, moved) = (min(Self.movesAtOnce, stream.subscribers.count), 0)

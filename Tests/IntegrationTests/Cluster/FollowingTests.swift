@@ -1,3 +1,4 @@
+import ReactorHosting
 import Testing
 
 @Suite("A stream at any node shows what the owner decides", .timeLimit(.minutes(15)))
@@ -99,6 +100,36 @@ struct FollowingTests {
             #expect(cluster.isOwner(0, of: session))
             #expect(try await pulses.next(3).map(\.data) == [#""a""#, #""b""#, #""c""#])
             #expect(try await states.next(3).map(\.name) == ["state", "state", "state"])
+        }
+    }
+
+    @Test func `subscribers share the loops of a node that does not own their session`()
+        async throws
+    {
+        try await Turnstile.servers.pass {
+            try await LocalCluster.with(2, { $1.spreadFrom = 2 }) { cluster in
+                let session = try await cluster.session(ownedBy: 1)
+                var streams: [EventStream] = []
+                for _ in 0..<6 { streams.append(try await session.follow("pulses")) }
+                let client = cluster.client(0)
+                while try await client.metric("subscribers_moved") != 3 {
+                    try Task.checkCancellation()
+                }
+                for number in 0..<20 { try await session.alert("\(number)") }
+                cluster.journal.leave(cluster.journal.nodes[1])
+                for number in 20..<40 { try await session.alert("\(number)") }
+                #expect(cluster.isOwner(0, of: session))
+                for stream in streams {
+                    let events = try await stream.next(40)
+                    #expect(events.map(\.data) == (0..<40).map { "\"\($0)\"" })
+                }
+                _ = try await client.delete(session.path)
+                for stream in streams { #expect(try await stream.next().name == "end") }
+                while try await client.metric("subscribers") != 0 {
+                    try Task.checkCancellation()
+                }
+                #expect(try await client.metric("subscribers_moved") == 0)
+            }
         }
     }
 

@@ -97,6 +97,7 @@ extension ClusterSimulation {
         tally.followed += followQuestions
         tally.hinted += links.hinted
         tally.received += received
+        tally.spread += spread
         tally.published += published.whole
         tally.partlyPublished += published.partly
         tally.calls.formUnion(cluster.journal.calls)

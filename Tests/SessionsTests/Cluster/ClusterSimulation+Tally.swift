@@ -21,6 +21,8 @@ extension ClusterSimulation {
         /// Hints that were delivered, and those with records that were shown without a question.
         var hinted = 0
         var received = 0
+        /// Looks at followed sessions with readers on another loop.
+        var spread = 0
         /// Values of a topic that all nodes have got, and others.
         var published = 0
         var partlyPublished = 0

@@ -17,9 +17,9 @@ extension FollowedStreams {
 
     /// Nodes with links; the first owns the session.
     func linked(
-        _ count: Int = 2, sendingRecords sendsRecords: Bool = false
+        _ count: Int = 2, sendingRecords sendsRecords: Bool = false, branchesFrom: Int = .max
     ) throws -> (ClusterRig, ScriptedLinks, Session) {
-        let rigs = ClusterRig(count, [try .ledger()])
+        let rigs = ClusterRig(count, [try .ledger()], branchesFrom: branchesFrom)
         let links = ScriptedLinks(sendsRecords: sendsRecords)
         for index in 0..<count { links.add(rigs.nodes[index].node, rigs[index].table) }
         let session = try rigs[0].create("s", .ledger())

@@ -1,0 +1,192 @@
+import Cluster
+import Storage
+import Testing
+
+@testable import Sessions
+
+@Suite(
+    "ADR-0059 — a node that follows a session spreads its readers", .timeLimit(.minutes(15)))
+struct FollowedBranchTests: FollowedStreams {
+    /// Those that a follower frames once for a stream.
+    private static let shared: [Selection] = [.allPulses, .allActivities, .log]
+
+    /// A session that the first node owns, and two readers of each of these selections at the second.
+    private func spread(
+        _ selections: [Selection] = Self.shared
+    ) throws -> Crowd {
+        let (rigs, links, session) = try linked(sendingRecords: true, branchesFrom: 1)
+        let readers = try selections.flatMap { [$0, $0] }.map {
+            ($0, try rigs.stream("s", at: 1, $0))
+        }
+        deliver(links, rigs)
+        let second = try #require(rigs[1].second)
+        return Crowd(rigs: rigs, links: links, session: session, readers: readers, second: second)
+    }
+
+    private struct Crowd {
+        let rigs: ClusterRig
+        let links: ScriptedLinks
+        let session: Session
+        let readers: [(Selection, UInt64)]
+        let second: SecondLoop
+
+        var truth: Truth {
+            get throws { try Truth(rigs.cluster.journal.all, of: session) }
+        }
+    }
+
+    private func post(_ crowd: Crowd) throws {
+        for body in Self.bodies {
+            _ = try crowd.rigs.post(body, to: crowd.session, at: 0)
+            deliver(crowd.links, crowd.rigs)
+        }
+    }
+
+    // They stayed on one loop of the node.
+    @Test func `half of the readers are on another loop, and get the same events`() throws {
+        let crowd = try spread()
+        let there = Self.shared.map { crowd.rigs[0].subscribe(crowd.session, $0) }
+        try #require(crowd.second.table.branches.count == 3)
+        let reads = crowd.rigs.nodes[1].counts[.read] ?? 0
+        try post(crowd)
+        #expect(crowd.second.returns == 0)
+        #expect(crowd.rigs.nodes[1].counts[.read] ?? 0 == reads)
+        check(crowd.rigs[1], crowd.readers, against: try crowd.truth)
+        for (token, pair) in zip(there, stride(from: 0, to: 6, by: 2)) {
+            for (_, here) in crowd.readers[pair..<pair + 2] {
+                #expect(crowd.rigs[1].lines(here) == crowd.rigs[0].lines(token))
+            }
+        }
+    }
+
+    // Each record would send them back, since they read it in the journal.
+    @Test func `readers of states stay until their node owns the session`() throws {
+        let crowd = try spread([.allStates, .everything])
+        try post(crowd)
+        #expect(crowd.second.moves == 0)
+        crowd.rigs.expire(0)
+        let own = try crowd.rigs.wake("s", at: 1)
+        _ = try crowd.rigs.post(Post.set(1), to: own, at: 1)
+        #expect(crowd.second.table.branches.count == 2)
+        check(crowd.rigs[1], crowd.readers, against: try crowd.truth)
+    }
+
+    @Test func `behind a gap all of them go back, and move again`() throws {
+        let crowd = try spread()
+        _ = try crowd.rigs.post(Post.both(1, 1), to: crowd.session, at: 0)
+        crowd.links.loseAll()
+        _ = try crowd.rigs.post(Post.both(2, 2), to: crowd.session, at: 0)
+        deliver(crowd.links, crowd.rigs)
+        #expect(crowd.second.returns == 3)
+        #expect(crowd.second.table.branches.count == 0)
+        try post(crowd)
+        #expect(crowd.second.table.branches.count == 3)
+        #expect(crowd.second.returns == 3)
+        check(crowd.rigs[1], crowd.readers, against: try crowd.truth)
+    }
+
+    @Test func `a slow one goes back and reads the journal`() throws {
+        let crowd = try spread([.allActivities])
+        for (_, token) in crowd.readers { crowd.rigs[1].output.setCapacity(60, of: token) }
+        let text = String(repeating: "x", count: 20_000)
+        for _ in 0..<40 {
+            _ = try crowd.rigs.post(Post.say(text), to: crowd.session, at: 0)
+            deliver(crowd.links, crowd.rigs)
+            crowd.rigs.look(at: 1)
+        }
+        for (_, token) in crowd.readers { crowd.rigs[1].output.setCapacity(nil, of: token) }
+        crowd.rigs.settle()
+        #expect(crowd.second.returns == 1)
+        check(crowd.rigs[1], crowd.readers, against: try crowd.truth)
+    }
+
+    @Test func `a node that claims the session keeps those on both loops`() throws {
+        let crowd = try spread()
+        try post(crowd)
+        crowd.rigs.expire(0)
+        let own = try crowd.rigs.wake("s", at: 1)
+        for body in Self.bodies { _ = try crowd.rigs.post(body, to: own, at: 1) }
+        #expect(crowd.second.returns == 0)
+        #expect(crowd.second.table.branches.count == 3)
+        check(crowd.rigs[1], crowd.readers, against: try crowd.truth)
+    }
+
+    @Test func `a node that has lost the session follows the next owner with those on both loops`()
+        throws
+    {
+        let (rigs, links, session) = try linked(sendingRecords: true, branchesFrom: 1)
+        let readers = Self.shared.flatMap { [$0, $0] }.map { ($0, rigs[0].subscribe(session, $0)) }
+        rigs.settle()
+        let second = try #require(rigs[0].second)
+        try #require(second.table.branches.count == 3)
+        rigs.cluster.setOwner(rigs.nodes[1].node, of: "s")
+        let next = try rigs.wake("s", at: 1)
+        // The owner notices that it is none.
+        #expect(try rigs.post(Post.set(9), to: session, at: 0).hasPrefix("failed"))
+        for _ in 0..<4 { rigs.look(at: 0) }
+        deliver(links, rigs)
+        for body in Self.bodies {
+            _ = try rigs.post(body, to: next, at: 1)
+            deliver(links, rigs)
+        }
+        #expect(rigs[0].table.counts.followed.received > 5)
+        #expect(second.returns == 0)
+        check(rigs[0], readers, against: try Truth(rigs.cluster.journal.all, of: next))
+    }
+
+    @Test func `all of them get the last events and the end`() throws {
+        let crowd = try spread()
+        try post(crowd)
+        _ = try crowd.rigs.post(Post.both(1, 1), to: crowd.session, at: 0)
+        crowd.links.loseAll()
+        _ = crowd.rigs[0].end(crowd.session)
+        crowd.rigs.settle()
+        for _ in 0..<4 { crowd.rigs.look(at: 1) }
+        let lines = crowd.readers.map { crowd.rigs[1].lines($0.1) }
+        for (index, (selection, token)) in crowd.readers.enumerated() {
+            let names = names(crowd.rigs[1], token)
+            #expect(names.last == "end", "\(selection)")
+            #expect(!names.contains("reset"))
+            #expect(lines[index] == lines[index ^ 1])
+        }
+        #expect(crowd.rigs[1].table.count == 0)
+        #expect(crowd.second.table.subscriberCount == 0)
+    }
+
+    @Test func `after a loss of history all of them are reset`() throws {
+        let crowd = try spread()
+        _ = try crowd.rigs.post(Post.both(1, 1), to: crowd.session, at: 0)
+        deliver(crowd.links, crowd.rigs)
+        crowd.rigs.cluster.journal.loseHistory(0)
+        crowd.rigs.settle()
+        for _ in 0..<4 { crowd.rigs.look(at: 1) }
+        for (selection, token) in crowd.readers {
+            let events = crowd.rigs[1].transcript(token).events
+            let reset = try #require(events.first { $0.name == "reset" }, "\(selection)")
+            #expect(reset.data.contains("generation"))
+            #expect(crowd.rigs[1].output.isStreaming(token))
+        }
+    }
+
+    @Test func `without an answer of the journal all of them are closed`() throws {
+        let crowd = try spread()
+        crowd.rigs.nodes[1].setImmediate(false)
+        for _ in 0..<60 {
+            crowd.rigs[1].clock.uptime += 250
+            crowd.rigs[1].table.askForChanges()
+            crowd.rigs.run()
+        }
+        for (_, token) in crowd.readers { #expect(!crowd.rigs[1].output.isStreaming(token)) }
+        #expect(crowd.rigs[1].table.counts.followed.unconfirmed == 6)
+        #expect(crowd.second.table.subscriberCount == 0)
+        #expect(crowd.rigs[1].table.count == 0)
+    }
+
+    @Test func `the last one that leaves on another loop ends the following`() throws {
+        let crowd = try spread([.allPulses])
+        for (_, token) in crowd.readers.reversed() { crowd.rigs[1].output.disconnect(token) }
+        crowd.rigs.settle()
+        #expect(crowd.rigs[1].table.count == 0)
+        #expect(crowd.rigs[1].table.counts.followed.sessions == 0)
+    }
+}
