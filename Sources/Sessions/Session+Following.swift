@@ -88,6 +88,8 @@ extension Session {
     /// - Returns: false if the session is not followed, or has another generation.
     func follow(_ reader: ReturningReader, as token: UInt64) -> Bool {
         guard isFollowed, !isVoid, reader.position.generation == generation,
+            // Behind records that the journal does not have, it needs a `reset`.
+            reader.position.inHistory <= committedPosition(for: reader.selection),
             let stream = streams.of(reader.selection)
         else { return false }
         let subscriber = Subscriber(id: token, session: self, stream: stream, at: stream.end)

@@ -82,8 +82,10 @@ struct OutdatedLoadTests: FollowedStreams {
     // MARK: Records that the journal does not have
 
     /// A node has sent a record that is in no journal, to one that follows the session.
-    private func deceived() throws -> (ClusterRig, ScriptedLinks, Session, UInt64) {
-        let (rigs, links, session) = try linked(sendingRecords: true)
+    private func deceived(
+        branchesFrom: Int = .max
+    ) throws -> (ClusterRig, ScriptedLinks, Session, UInt64) {
+        let (rigs, links, session) = try linked(sendingRecords: true, branchesFrom: branchesFrom)
         let token = try rigs.stream("s", at: 1)
         deliver(links, rigs)
         let records = CommittedRecords(
@@ -115,6 +117,25 @@ struct OutdatedLoadTests: FollowedStreams {
         #expect(names(rigs[1], second) == ["snapshot"])
         #expect(names(rigs[1], first) == ["snapshot", "reset", "snapshot"])
         deliver(links, rigs)
+    }
+
+    // The one from another loop continued, and got none of the next events.
+    @Test func `the subscribers on both loops get a reset`() throws {
+        let (rigs, links, session, first) = try deceived(branchesFrom: 0)
+        let loop = try #require(rigs[1].second)
+        try #require(loop.table.branches.count == 1)
+        // It keeps the stream.
+        rigs[1].output.setCapacity(0, of: try rigs.request("s", at: 1))
+        settle(rigs, atMost: 20)
+        #expect(names(rigs[1], first) == ["snapshot", "reset", "snapshot"])
+        rigs.nodes[1].setImmediate(true)
+        rigs.settle()
+        deliver(links, rigs)
+        for number in 1...3 {
+            _ = try rigs.post(Post.set(number), to: session, at: 0)
+            deliver(links, rigs)
+        }
+        #expect(rigs[1].lines(first).suffix(3) == ["a 1 1", "a 2 2", "a 3 3"])
     }
 
     // It was claimed again as fast as the journal answered, and every request for it waited.
