@@ -17,28 +17,7 @@ internal import Storage
 /// Bounds: a followed session has a subscriber, and no state in memory; it is forgotten with its last
 /// subscriber.
 final class FollowedSessions {
-    /// A read of a session that is not followed yet, or whose state is needed.
-    private final class Load {
-        let id: SessionID
-        /// When it was sent, and the number of loads that were sent until then.
-        var asked: Int64 = 0
-        var number: UInt64 = 0
-        /// Whether a claim has shown that another node owns the session, or that it has no room here.
-        var isClaimed = false
-        /// Whether an earlier read of the session was too old when it came.
-        var isRepeated = false
-        /// Streams that wait for it.
-        var acts: [(SessionLookup) -> Void] = []
-
-        init(_ id: SessionID) { self.id = id }
-
-        /// Responds to the streams, which subscribe at once.
-        func respond(_ found: SessionLookup) {
-            let waiting = acts
-            acts = []
-            for act in waiting { act(found) }
-        }
-    }
+    private typealias Load = FollowingLoad
 
     private let ownership: any Ownership
     private var byID: [SessionID: Session] = [:]
@@ -48,6 +27,7 @@ final class FollowedSessions {
     private var unsent: [SessionID: Load] = [:]
     /// The same, the oldest first.
     private var waiting: Deque<Load> = []
+    private var early = EarlyLoads()
     private var loadsUnderWay = 0
     /// The number of loads that were sent.
     private(set) var loads: UInt64 = 0
@@ -94,6 +74,7 @@ final class FollowedSessions {
         hinted = []
         unsent = [:]
         waiting = []
+        early = EarlyLoads()
         held = HeldRecords()
     }
 
@@ -201,6 +182,11 @@ final class FollowedSessions {
             // Its subscribers get a `reset`, and continue with what the journal has.
             earlier.strandReaders()
         }
+        if let earlier, earlier.mayAwaitRecords(behind: load, saved),
+            early.insert(load, saved, table.losses.count)
+        {
+            return
+        }
         // Nobody may have waited for it but subscribers that have left.
         guard earlier != nil || !load.acts.isEmpty else { return }
         if !load.isClaimed, !load.acts.isEmpty, needsClaim(saved, in: table) {
@@ -224,6 +210,18 @@ final class FollowedSessions {
             // The subscribers connect again, and get the reason then.
             if let earlier, !earlier.isOver { earlier.abandonReaders() }
             load.respond(.quarantined(error))
+        }
+    }
+
+    /// Continues with loads that have waited for records of the owner.
+    private func continueEarly(_ loads: [EarlyLoads.Early], in table: SessionTable) {
+        for (load, saved, losses) in loads {
+            load.isLate = true
+            guard table.losses.count == losses else {
+                repeatLoad(load)
+                continue
+            }
+            loaded(load, .success(saved), in: table)
         }
     }
 
@@ -276,6 +274,7 @@ final class FollowedSessions {
     func ask(in table: SessionTable) {
         let now = table.uptime
         held.removeAll()
+        continueEarly(early.removeAll(), in: table)
         for session in Array(byID.values) { look(at: session, now, in: table) }
         for session in Array(ending.values) { session.advanceWaiting() }
         let pause = ownership.followPause
@@ -364,7 +363,7 @@ final class FollowedSessions {
             load(session.id)
             return
         }
-        if session.persistence?.following?.awaited == nil {
+        if session.mayAdvance(to: head, change.epoch) {
             session.advance(to: head)
         } else {
             session.persistence?.following?.hints.isDue = true
@@ -400,7 +399,9 @@ final class FollowedSessions {
         let isKnown =
             end.generation == session.key.generation
             && end.position <= session.history.committed.position
-        if !isKnown { askSoon(about: session) }
+        guard !isKnown else { return }
+        session.persistence?.following?.noteGap(before: end.position)
+        askSoon(about: session)
     }
 
     /// The owner has committed these records.
@@ -412,6 +413,7 @@ final class FollowedSessions {
         persistence.following?.hints.come()
         received += 1
         held.append(session, bytes: bytes)
+        continueEarly(early.remove(id, through: session.history.committed.position), in: table)
     }
 
     func hintsEnded(of id: SessionID, in table: SessionTable) {
@@ -451,28 +453,6 @@ final class FollowedSessions {
                 session.abandonReaders()
             }
         }
-    }
-}
-
-/// The followed sessions of a loop.
-package struct FollowCounts: Sendable, Equatable {
-    /// The present number.
-    package var sessions = 0
-    /// Those of which the owner says when there are new records.
-    package var hinted = 0
-    /// Questions to the journal which of them have changed.
-    package var questions: UInt64 = 0
-    /// Messages of owners with records that were shown without a question.
-    package var received: UInt64 = 0
-    /// Subscribers that were disconnected because the journal has not answered for ten seconds.
-    package var unconfirmed: UInt64 = 0
-
-    package mutating func add(_ other: FollowCounts) {
-        sessions += other.sessions
-        hinted += other.hinted
-        questions += other.questions
-        received += other.received
-        unconfirmed += other.unconfirmed
     }
 }
 

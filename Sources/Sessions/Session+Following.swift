@@ -45,6 +45,18 @@ extension Session {
         if streams.isEmpty { table.forget(self) }
     }
 
+    /// Whether the subscribers are to read the newer records that the journal has; otherwise it is asked once more.
+    ///
+    /// Why: the journal may be faster than the link to the owner. Readers on other loops would come back for records
+    /// that are on their way.
+    func mayAdvance(to head: SavedHead, _ epoch: Int64) -> Bool {
+        guard let persistence, persistence.following?.awaited == nil else { return false }
+        guard hasBranches else { return true }
+        let isAwaited = persistence.following?.awaitsRecords(
+            through: head.end.position, in: epoch, behind: history.committed.position)
+        return !(isAwaited ?? false)
+    }
+
     /// The journal has more of the session: the subscribers read it.
     func advance(to head: SavedHead) {
         guard head.end.position > history.committed.position else { return }
@@ -103,9 +115,12 @@ extension Session {
 
     /// Whether subscribers of the stream may be on other loops.
     ///
-    /// Those that are shown states read each record of a followed session in the journal, on this loop.
+    /// Those that are shown states read each record of a followed session in the journal, on this loop. So do all
+    /// others behind each gap in the records that the owner sends.
     func maySpread(_ stream: SharedStream) -> Bool {
-        isRunning || isFollowed && !isVoid && !isOver && !stream.selection.readsStates
+        isRunning
+            || isFollowed && !isVoid && !isOver && !stream.selection.readsStates
+                && stream.isSteady
     }
 
     /// The session has another generation: the subscribers wait until that is loaded.

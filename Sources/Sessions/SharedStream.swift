@@ -38,6 +38,11 @@ final class SharedStream {
     var isChanged = false
     /// The subscribers before this index are the next to move.
     private var moveIndex = 0
+    /// The owner's messages that were framed since the subscribers had to read the journal; nil: they never had to.
+    private var framedSinceGap: Int?
+    /// Why: a subscriber that moves to another loop and comes back costs about as much as this number of deliveries
+    /// to it.
+    private static let steadyCount = 16
     /// The tally of the loop.
     let tally: SubscriberTally
     /// The offset and the position of the `end` event; nil while the session lives.
@@ -170,6 +175,7 @@ final class SharedStream {
         }
         bytes.append(scratch)
         framedThrough = end
+        framedSinceGap = framedSinceGap.map { min($0 + 1, Self.steadyCount) }
         if hasUnsent { branches.first?.table.changed(self) }
         session.table.branches.examine(self, of: session)
         return scratch.count
@@ -293,9 +299,13 @@ final class SharedStream {
     /// Releases the snapshot block.
     func dropSnapshot() { snapshot = nil }
 
+    /// Whether the subscribers of a followed session's stream are unlikely to read the journal soon.
+    var isSteady: Bool { framedSinceGap ?? .max >= Self.steadyCount }
+
     /// The session was loaded into memory again, at this position. Only the journal has the events
     /// between.
     func restart(at position: HistoryPosition) {
+        framedSinceGap = 0
         deliverPending()
         closeBranches()
         for subscriber in subscribers { leaveBehind(subscriber, before: .max) }

@@ -79,6 +79,9 @@ struct FollowedBranchTests: FollowedStreams {
         deliver(crowd.links, crowd.rigs)
         #expect(crowd.second.returns == 3)
         #expect(crowd.second.table.branches.count == 0)
+        // When enough records have come without a gap.
+        try post(crowd)
+        #expect(crowd.second.table.branches.count == 0)
         try post(crowd)
         #expect(crowd.second.table.branches.count == 3)
         #expect(crowd.second.returns == 3)

@@ -1,0 +1,21 @@
+/// The followed sessions of a loop.
+package struct FollowCounts: Sendable, Equatable {
+    /// The present number.
+    package var sessions = 0
+    /// Those of which the owner says when there are new records.
+    package var hinted = 0
+    /// Questions to the journal which of them have changed.
+    package var questions: UInt64 = 0
+    /// Messages of owners with records that were shown without a question.
+    package var received: UInt64 = 0
+    /// Subscribers that were disconnected because the journal has not answered for ten seconds.
+    package var unconfirmed: UInt64 = 0
+
+    package mutating func add(_ other: FollowCounts) {
+        sessions += other.sessions
+        hinted += other.hinted
+        questions += other.questions
+        received += other.received
+        unconfirmed += other.unconfirmed
+    }
+}

@@ -1,0 +1,83 @@
+internal import Storage
+
+/// A read of a session that is not followed yet, or whose state is needed.
+final class FollowingLoad {
+    let id: SessionID
+    /// When it was sent, and the number of loads that were sent until then.
+    var asked: Int64 = 0
+    var number: UInt64 = 0
+    /// Whether a claim has shown that another node owns the session, or that it has no room here.
+    var isClaimed = false
+    /// Whether an earlier read of the session was too old when it came.
+    var isRepeated = false
+    /// Whether it has waited for records of the owner.
+    var isLate = false
+    /// Streams that wait for it.
+    var acts: [(SessionLookup) -> Void] = []
+
+    init(_ id: SessionID) { self.id = id }
+
+    /// Responds to the streams, which subscribe at once.
+    func respond(_ found: SessionLookup) {
+        let waiting = acts
+        acts = []
+        for act in waiting { act(found) }
+    }
+}
+
+/// Loads that the journal has answered before the owner's records have come that it has read.
+///
+/// Why they wait: the other subscribers would read these records in the journal, and those on other loops would come
+/// back for that.
+///
+/// Bounds: one for each session, ``limit`` sessions; each until the records have come, and a quarter of a second at most.
+struct EarlyLoads {
+    typealias Early = (load: FollowingLoad, saved: SavedSession, losses: UInt64)
+
+    private var byID: [SessionID: Early] = [:]
+
+    private static let limit = 16
+
+    /// Keeps a load. It serves the streams of an earlier one as well.
+    ///
+    /// - Parameter losses: the losses of history that the loop had met when the journal was read.
+    /// - Returns: false if there is no room.
+    mutating func insert(
+        _ load: FollowingLoad, _ saved: SavedSession, _ losses: UInt64
+    ) -> Bool {
+        let present = byID[load.id]
+        guard present != nil || byID.count < Self.limit else { return false }
+        load.acts += present?.load.acts ?? []
+        byID[load.id] = (load, saved, losses)
+        return true
+    }
+
+    /// Removes the load of a session whose records up to this position have come.
+    mutating func remove(_ id: SessionID, through position: HistoryPosition) -> [Early] {
+        guard let early = byID[id], early.saved.end.position <= position else { return [] }
+        byID[id] = nil
+        return [early]
+    }
+
+    /// Removes all of them.
+    mutating func removeAll() -> [Early] {
+        defer { byID = [:] }
+        return Array(byID.values)
+    }
+}
+
+extension Session {
+    /// Whether the records of the owner that a load has read are about to come, and readers on other loops expect
+    /// them.
+    func mayAwaitRecords(behind load: FollowingLoad, _ saved: SavedSession) -> Bool {
+        guard !load.isLate, !load.isRepeated, !isVoid, key == saved.key, hasBranches,
+            let following = persistence?.following, following.awaited == nil
+        else { return false }
+        return following.mayCome(
+            through: saved.end.position, in: saved.ownership?.epoch,
+            behind: history.committed.position)
+    }
+
+    /// Whether there are readers on other loops.
+    var hasBranches: Bool { streams.all.contains { !$0.branches.isEmpty } }
+}
