@@ -229,6 +229,7 @@ final class CatchUp {
     private func receive(_ slice: CatchUpCache.Slice) {
         isReading = false
         guard mayContinue() else { return }
+        passOn(slice)
         // That of another reader.
         fold = nil
         reached = slice.reached
@@ -336,8 +337,13 @@ final class CatchUp {
     private func frameAndSend(_ entries: [HistoryEntry]) {
         guard let framed = frame(entries) else { return }
         let slice = CatchUpCache.Slice(framed: framed, reached: reached)
-        for other in takeOthers() { session.table.background.append { other.receive(slice) } }
+        passOn(slice)
         send(framed)
+    }
+
+    /// Gives the slice to those that wait for this reader, which may itself have waited for another one.
+    private func passOn(_ slice: CatchUpCache.Slice) {
+        for other in takeOthers() { session.table.background.append { other.receive(slice) } }
     }
 
     private func send(_ framed: [UInt8]) {

@@ -61,6 +61,40 @@ struct FollowedStreamTests: FollowedStreams {
         for token in tokens.dropFirst() { #expect(rigs[1].lines(token) == rigs[0].lines(there)) }
     }
 
+    // Those that wait for a reader that waits for another one would miss the events of the slice that it gets.
+    @Test func `readers of states get what the one gets that they wait for`() throws {
+        let (rigs, session) = try two()
+        let first = try rigs.stream("s", at: 1, .allStates, capacity: 400)
+        let id = rigs[1].transcript(first).lastEventID
+        // The action alone, a note, fills a slice.
+        _ = try rigs.post(Post.name(String(repeating: "n", count: 70_000)), to: session, at: 0)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        rigs.nodes[1].setImmediate(false)
+        rigs[1].table.askForChanges()
+        // The question, and then the first reader's slice, which has the note: it reads the next one.
+        for _ in 0..<2 {
+            rigs.run()
+            rigs.nodes[1].carryOut(0)
+            rigs.nodes[1].deliver(0)
+        }
+        rigs.run()
+        try #require(rigs.nodes[1].waitingCount == 1)
+        let others = try (0..<2).map { _ in try rigs.request("s", at: 1, .allStates, .after(id)) }
+        // The session, and then the slice with the note.
+        for _ in 0..<2 {
+            rigs.run()
+            try #require(rigs.nodes[1].waitingCount == 2)
+            rigs.nodes[1].carryOut(1)
+            rigs.nodes[1].deliver(1)
+        }
+        rigs.run()
+        #expect(rigs.nodes[1].waitingCount == 1)
+        rigs.settle()
+        for token in others {
+            #expect(rigs[1].lines(token).map { $0.prefix(8) } == ["state 1 ", "state 2 "])
+        }
+    }
+
     @Test func `readers of states continue when the one that reads has left`() throws {
         let (rigs, session) = try two()
         let there = rigs[0].subscribe(session, .allStates)
