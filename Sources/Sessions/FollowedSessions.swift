@@ -28,7 +28,7 @@ final class FollowedSessions {
     /// The same, the oldest first.
     private var waiting: Deque<Load> = []
     private var early = EarlyLoads()
-    private var loadsUnderWay = 0
+    private var loadsUnderWay: Set<SessionID> = []
     /// The number of loads that were sent.
     private(set) var loads: UInt64 = 0
     private var claimsUnderWay = 0
@@ -103,11 +103,18 @@ final class FollowedSessions {
     }
 
     /// Sends the loads of this round, and the question that its hints call for. Called once a round.
+    ///
+    /// One load of a session is under way: streams that come meanwhile share the next one.
     func flush(in table: SessionTable) {
         askHinted(in: table)
-        while loadsUnderWay < Self.loadLimit, let load = waiting.popFirst() {
+        var later: [Load] = []
+        defer { if !later.isEmpty { waiting.prepend(contentsOf: later) } }
+        while loadsUnderWay.count < Self.loadLimit, let load = waiting.popFirst() {
+            guard loadsUnderWay.insert(load.id).inserted else {
+                later.append(load)
+                continue
+            }
             unsent[load.id] = nil
-            loadsUnderWay += 1
             loads += 1
             (load.asked, load.number) = (table.uptime, loads)
             // Another one would be too old as well, if the session has new records all the time.
@@ -115,7 +122,7 @@ final class FollowedSessions {
             table.ask { archive, answer in
                 archive.load(load.id.text, answer)
             } then: { [unowned table] result in
-                self.loadsUnderWay -= 1
+                self.loadsUnderWay.remove(load.id)
                 self.loaded(load, result, in: table)
                 self.endAwaiting(load)
             }

@@ -95,6 +95,27 @@ struct FollowedStreamTests: FollowedStreams {
         }
     }
 
+    // A large state would be in memory once for each of them.
+    @Test func `streams that open while their session is read share the next read`() throws {
+        let (rigs, session) = try two()
+        rigs.nodes[1].setImmediate(false)
+        var tokens: [UInt64] = []
+        for _ in 0..<4 {
+            tokens.append(try rigs.request("s", at: 1))
+            rigs.run()
+            #expect(rigs.nodes[1].waitingCount == 1)
+        }
+        _ = try rigs[0].act(Post.set(1), on: session)
+        rigs.nodes[0].settle()
+        let loads = rigs.nodes[1].counts[.read] ?? 0
+        rigs.settle()
+        #expect(rigs.nodes[1].counts[.read] ?? 0 == loads + 1)
+        rigs.nodes[1].setImmediate(true)
+        _ = try rigs.post(Post.set(2), to: session, at: 0)
+        rigs.look(at: 1)
+        for token in tokens { #expect(rigs[1].lines(token).last == "a 2 2") }
+    }
+
     @Test func `readers of states continue when the one that reads has left`() throws {
         let (rigs, session) = try two()
         let there = rigs[0].subscribe(session, .allStates)
