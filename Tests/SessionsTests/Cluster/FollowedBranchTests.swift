@@ -7,35 +7,7 @@ import Testing
 @Suite(
     "ADR-0059 — a node that follows a session spreads its readers", .timeLimit(.minutes(15)))
 struct FollowedBranchTests: FollowedStreams {
-    /// Those that a follower frames once for a stream.
-    private static let shared: [Selection] = [.allPulses, .allActivities, .log]
-
-    /// A session that the first node owns, and two readers of each of these selections at the second.
-    private func spread(
-        _ selections: [Selection] = Self.shared
-    ) throws -> Crowd {
-        let (rigs, links, session) = try linked(sendingRecords: true, branchesFrom: 1)
-        let readers = try selections.flatMap { [$0, $0] }.map {
-            ($0, try rigs.stream("s", at: 1, $0))
-        }
-        deliver(links, rigs)
-        let second = try #require(rigs[1].second)
-        return Crowd(rigs: rigs, links: links, session: session, readers: readers, second: second)
-    }
-
-    private struct Crowd {
-        let rigs: ClusterRig
-        let links: ScriptedLinks
-        let session: Session
-        let readers: [(Selection, UInt64)]
-        let second: SecondLoop
-
-        var truth: Truth {
-            get throws { try Truth(rigs.cluster.journal.all, of: session) }
-        }
-    }
-
-    private func post(_ crowd: Crowd) throws {
+    private func post(_ crowd: FollowedCrowd) throws {
         for body in Self.bodies {
             _ = try crowd.rigs.post(body, to: crowd.session, at: 0)
             deliver(crowd.links, crowd.rigs)

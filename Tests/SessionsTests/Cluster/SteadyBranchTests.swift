@@ -8,33 +8,7 @@ import Testing
     "ADR-0059 — the readers of a followed session do not move back and forth without end",
     .timeLimit(.minutes(15)))
 struct SteadyBranchTests: FollowedStreams {
-    /// A session that the first node owns, and six readers at the second, of which three are on another loop.
-    private func spread() throws -> Crowd {
-        let (rigs, links, session) = try linked(sendingRecords: true, branchesFrom: 1)
-        let readers = try [Selection.allPulses, .allActivities, .log].flatMap { [$0, $0] }.map {
-            ($0, try rigs.stream("s", at: 1, $0))
-        }
-        deliver(links, rigs)
-        let second = try #require(rigs[1].second)
-        try #require(second.table.branches.count == 3)
-        return Crowd(rigs: rigs, links: links, session: session, readers: readers, second: second)
-    }
-
-    private struct Crowd {
-        let rigs: ClusterRig
-        let links: ScriptedLinks
-        let session: Session
-        let readers: [(Selection, UInt64)]
-        let second: SecondLoop
-
-        func post(_ body: String) throws { _ = try rigs.post(body, to: session, at: 0) }
-
-        var truth: Truth {
-            get throws { try Truth(rigs.cluster.journal.all, of: session) }
-        }
-    }
-
-    private func postAndDeliver(_ crowd: Crowd, _ body: String, times: Int = 1) throws {
+    private func postAndDeliver(_ crowd: FollowedCrowd, _ body: String, times: Int = 1) throws {
         for _ in 0..<times {
             try crowd.post(body)
             deliver(crowd.links, crowd.rigs)
