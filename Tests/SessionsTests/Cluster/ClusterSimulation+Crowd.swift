@@ -151,3 +151,25 @@ extension ClusterSimulation {
         }
     }
 }
+
+extension ClusterSimulation {
+    /// A client connects to a node with a spread stream, whose owner has committed what the link has not brought yet.
+    func overtake() {
+        for process in processes where !process.isPaused {
+            let found = sessions.compactMap(SessionID.init).first { id in
+                let session = process.rig.table.asleep(id)
+                return (session?.isFollowed ?? false) && (session?.hasBranches ?? false)
+            }
+            guard let found, let owner = cluster.owner(of: found.text),
+                let other = processes.first(where: { $0.node.node == owner }), other !== process,
+                let reader = readers.first(where: {
+                    $0.session == found && !$0.isConnected(to: process.rig)
+                })
+            else { continue }
+            post(to: found.text, at: other)
+            settle(other)
+            connect(reader, to: process)
+            return settle(process)
+        }
+    }
+}

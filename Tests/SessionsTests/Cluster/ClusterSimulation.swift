@@ -147,7 +147,7 @@ final class ClusterSimulation {
     private func act() {
         step += 1
         let process = processes[number(0..<processes.count)]
-        switch number(0..<84) {
+        switch number(0..<88) {
         case 0..<9: post(at: process)
         case 9..<14: read(at: process)
         case 14..<24: run(process)
@@ -171,6 +171,7 @@ final class ClusterSimulation {
         case 76: remind(at: process)
         case 77: post(someLetters: links.count)
         case 78..<84: forward(at: process)
+        case 84..<88: overtake()
         default: if number(0..<4) == 0 { kill(process) }
         }
     }
