@@ -35,12 +35,13 @@ extension ClientMachine {
         if stream.shape.start != .present {
             for session in stream.live { links[session]?.reader.beginAgain() }
         }
-        stream.begin(
-            fresh: stream.live.filter { links[$0]?.reader.seen == nil }, within: limits)
-        streams[id] = stream
-        let target = stream.target { session in
-            links[session]?.reader.seen.map(VectorEntry.position) ?? .nothing
+        var entries: [SessionName: VectorEntry] = [:]
+        for session in stream.live {
+            entries[session] = links[session]?.reader.seen.map(VectorEntry.position) ?? .nothing
         }
+        stream.begin(entries, within: limits)
+        streams[id] = stream
+        let target = stream.target { entries[$0] ?? .nothing }
         return .stream(stream.redirect ?? target)
     }
 
@@ -95,6 +96,9 @@ extension ClientMachine {
         guard let incoming else { return }
         attempts.extend(id, to: now.uptime + limits.silence)
         for (session, block) in incoming.blocks {
+            if block.name == "reset", isOvertaken(session, on: stream) {
+                return breakOff(id, "the stream is overtaken", at: now)
+            }
             let fault =
                 incoming.isOfLog
                 ? feedLog(block, stream, id) : feed(block, to: session, from: stream, at: now)
@@ -110,6 +114,16 @@ extension ClientMachine {
         if incoming.isProven, streams[stream]?.isProven(at: now.uptime, within: limits) == true {
             attempts.succeed(.stream(stream))
         }
+    }
+
+    /// Whether another stream has brought events of the session since this connection was asked for
+    /// (C1). A `reset` with which it begins is about a gap before them: nothing is missing, and the next try
+    /// resumes behind them.
+    private func isOvertaken(_ session: SessionName, on stream: StreamID) -> Bool {
+        guard let entry = streams[stream]?.awaitedEntry(of: session),
+            let seen = links[session]?.reader.seen
+        else { return false }
+        return entry != .position(seen)
     }
 
     /// The server ends the stream for a reason.

@@ -30,8 +30,10 @@ struct StreamConnection: Sendable {
     var isWanted = true
     /// Sessions of which the server has said that nothing more comes.
     private(set) var over: Set<SessionName> = []
-    /// Sessions of which nothing was seen when the connection was opened, and has come.
-    private var fresh: Set<SessionName> = []
+    /// The entries of the sessions of which nothing has come on this connection.
+    private var awaited: [SessionName: VectorEntry] = [:]
+    /// Whether something of each session has come: where they began makes no difference any more.
+    private(set) var hasBegun = false
     private(set) var phase = Phase.closed
     private(set) var openedAt = Duration.zero
     private(set) var lastByteAt = Duration.zero
@@ -113,10 +115,10 @@ struct StreamConnection: Sendable {
         return path + "?" + items.joined(separator: "&")
     }
 
-    /// - Parameter fresh: the sessions of which nothing is seen.
-    mutating func begin(fresh: [SessionName], within limits: ClientLimits) {
+    /// - Parameter entries: how each live session is resumed.
+    mutating func begin(_ entries: [SessionName: VectorEntry], within limits: ClientLimits) {
         phase = .opening
-        self.fresh = Set(fresh)
+        awaited = entries
         decoder = Self.makeDecoder(limits)
         firstRetry = nil
         hasBlock = false
@@ -155,8 +157,17 @@ struct StreamConnection: Sendable {
     /// Nil if no events of the session can come.
     mutating func beginEvent(of session: SessionName) -> Context? {
         guard isLive(session) else { return nil }
-        let isFirst = !fresh.isEmpty && fresh.remove(session) != nil
+        var isFirst = false
+        if !awaited.isEmpty {
+            isFirst = awaited.removeValue(forKey: session) == .nothing
+            if awaited.isEmpty { hasBegun = true }
+        }
         return Context(demand: demand, openedAt: openedAt, isFirst: isFirst)
+    }
+
+    /// The entry of a session of which nothing has come on this connection.
+    func awaitedEntry(of session: SessionName) -> VectorEntry? {
+        isLive(session) && !isOfLog ? awaited[session] : nil
     }
 
     mutating func close() { phase = .closed }

@@ -27,7 +27,8 @@ struct StreamPlan: Equatable {
         for kind in Self.kinds(of: wishes) {
             let members = wishes.filter { Kind($0) == kind }
             let streams = existing.filter {
-                $0.shape.start == kind.start && $0.demand.states == kind.states
+                ($0.hasBegun ? .present : $0.shape.start) == kind.start
+                    && $0.demand.states == kind.states
             }
             groups += Self.groups(members, streams, most, targetBytes)
         }

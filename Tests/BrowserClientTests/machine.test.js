@@ -290,6 +290,69 @@ test("C1: sessions share a stream, which is replaced before the old one ends", (
   assert.deepEqual(client.receive("streamOpened", second.id, head)[0], ["closeStream", first.id]);
 });
 
+/** Two streams that resume one session behind 4: an earlier one, which is open, and one that is to replace it. */
+function overlapping() {
+  const client = new Client();
+  const demand = { states: true, pulses: false, activities: false };
+  const follow = (session) => client.receive("follow", session, { demand, predicts: false, start: "present" });
+  follow("room");
+  const [first] = streams(client.wait(50));
+  client.receive("streamOpened", first.id, head);
+  client.bytes("event: snapshot\nid: aaaaaaaa.4\ndata: 1\n\n");
+  client.receive("streamEnded", first.id, "it was cut");
+  const [earlier] = streams(client.wait(250));
+  client.receive("streamOpened", earlier.id, head);
+  follow("hall");
+  const [later] = streams(client.wait(50));
+  const bytes = (stream, text) => client.receive("streamBytes", stream.id, new TextEncoder().encode(text));
+  return { client, earlier, later, bytes };
+}
+
+const resets = (client) => client.outputs.filter(([kind, , one]) => kind === "deliver" && one[0] === "reset").length;
+const reset = 'data: {"reason":"trimmed"}\n\n';
+
+test("C1: a stream that resumes behind what another one has brought reports no gap, and resumes again", () => {
+  const { client, earlier, later, bytes } = overlapping();
+  bytes(earlier, `event: reset\n${reset}event: snapshot\nid: aaaaaaaa.102\ndata: 2\n\n`);
+  bytes(earlier, "event: state\nid: aaaaaaaa.103\ndata: 3\n\n");
+  client.receive("streamOpened", later.id, head);
+  const outputs = bytes(later, `event: room/reset\n${reset}event: room/snapshot\nid: room/aaaaaaaa.105\ndata: 5\n\n`);
+  assert.equal(resets(client), 1, "the gap before 102");
+  assert.deepEqual(kinds(outputs).filter((one) => one.endsWith("Stream")), ["closeStream"]);
+  const [again] = streams(client.wait(250));
+  assert.match(again.target, /&after=aaaaaaaa\.103,-$/);
+  client.receive("streamOpened", again.id, head);
+  // Of this one it is true.
+  bytes(again, `event: room/reset\n${reset}event: room/snapshot\nid: room/aaaaaaaa.205\ndata: 6\n\n`);
+  assert.equal(resets(client), 2);
+  bytes(again, `event: room/reset\n${reset}`);
+  assert.equal(resets(client), 3, "in the middle of a stream");
+});
+
+test("C1: a reset is reported if nothing has come meanwhile, or its snapshot has not", () => {
+  for (const hasReset of [false, true]) {
+    const { client, earlier, later, bytes } = overlapping();
+    if (hasReset) bytes(earlier, `event: reset\n${reset}`);
+    client.receive("streamOpened", later.id, head);
+    bytes(later, `event: room/reset\n${reset}event: room/snapshot\nid: room/aaaaaaaa.105\ndata: 5\n\n`);
+    assert.equal(resets(client), hasReset ? 2 : 1);
+    assert.equal(client.state, 5);
+  }
+});
+
+test("C1: a stream from the beginning stays when the page wakes", () => {
+  for (const start of ["start", "now"]) {
+    const client = new Client();
+    client.follow({ start });
+    const [first] = streams(client.outputs);
+    client.receive("streamOpened", first.id, head);
+    client.bytes("id: aaaaaaaa.0\n\n");
+    client.receive("wake");
+    client.wait(50);
+    assert.equal(streams(client.outputs).length, 1);
+  }
+});
+
 test("C2: a server that accepts fewer sessions on a stream gets more streams", () => {
   const demand = { states: true, pulses: false, activities: false };
   const count = (stream) => stream.target.split("session=").length - 1;

@@ -51,6 +51,70 @@ struct ConnectionTests {
         #expect(client.event(old, "state", "aaaaaaaa.7", "7").news.isEmpty)
     }
 
+    /// Two streams that resume `room` behind 4: an earlier one, and one that is to replace it.
+    private func overlapping() throws -> (Client, earlier: AttemptID, later: AttemptID) {
+        var client = try Client()
+        let cut = try client.open(room)
+        _ = client.event(cut, "snapshot", "aaaaaaaa.4", "4")
+        _ = client.receive(.streamEnded(cut, failure: "it was cut"))
+        let earlier = try #require(client.wait(.seconds(1)).streams.first?.id)
+        _ = client.head(earlier)
+        _ = client.receive(.follow(other, states))
+        let later = try #require(client.wait(.milliseconds(50)).streams.first?.id)
+        return (client, earlier, later)
+    }
+
+    @Test func `C1: a stream that resumes behind what another has brought reports no gap`()
+        throws
+    {
+        var (client, earlier, later) = try overlapping()
+        let first = client.bytes(
+            earlier,
+            reset("reset") + block("snapshot", "aaaaaaaa.102", "2")
+                + block("state", "aaaaaaaa.103", "3"))
+        #expect(first.news == ["reset trimmed", "snapshot@102=2", "state@103=3"])
+        _ = client.head(later)
+        let snapshot = block("room/snapshot", "room/aaaaaaaa.105", "5")
+        let outputs = client.bytes(later, reset("room/reset") + snapshot)
+        #expect(outputs.news.isEmpty)
+        #expect(outputs.closed == [later])
+        let again = try #require(client.wait(.milliseconds(250)).streams.first)
+        #expect(again.request.target.hasSuffix("&after=aaaaaaaa.103,-"))
+        _ = client.head(again.id)
+        // Of this one it is true, at its beginning as later.
+        let told = client.bytes(again.id, reset("room/reset") + snapshot + reset("room/reset"))
+        #expect(told.news == ["reset trimmed", "snapshot@105=5", "reset trimmed"])
+    }
+
+    @Test(arguments: [false, true])
+    func `C1: a reset is reported if nothing has come meanwhile, or its snapshot has not`(
+        hasReset: Bool
+    ) throws {
+        var (client, earlier, later) = try overlapping()
+        if hasReset { _ = client.bytes(earlier, reset("reset")) }
+        _ = client.head(later)
+        let snapshot = block("room/snapshot", "room/aaaaaaaa.105", "5")
+        let told = client.bytes(later, reset("room/reset") + snapshot)
+        #expect(told.news == ["reset trimmed", "snapshot@105=5"])
+    }
+
+    @Test(arguments: [Following.Start.start, .now])
+    func `C1: a stream from the beginning stays when the program wakes`(
+        start: Following.Start
+    ) throws {
+        var client = try Client()
+        var following = states
+        following.start = start
+        let stream = try client.open(room, following: following)
+        _ = client.bytes(stream, "id: aaaaaaaa.0\n\n")
+        _ = client.receive(.wake)
+        #expect(client.wait(.milliseconds(50)).streams.isEmpty)
+    }
+
+    private func reset(_ name: String) -> String {
+        "event: \(name)\ndata: {\"reason\":\"trimmed\"}\n\n"
+    }
+
     @Test(arguments: ["token", "garbage", "cut"])
     func `C1: an old stream that breaks is not opened again`(fault: String) throws {
         var client = try Client(asksForCredentials: true)

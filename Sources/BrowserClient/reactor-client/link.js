@@ -109,7 +109,7 @@ export class SessionLink {
    * Reads a block of the session's stream.
    *
    * @param {Block} block @param {Stream} stream
-   * @returns the fault of a block that no server writes.
+   * @returns why its stream is of no use as it is.
    */
   feed(block, stream) {
     const { machine: { uptime, touched }, reader, id } = this;
@@ -119,9 +119,10 @@ export class SessionLink {
     if (!this.wantsEvents || !stream.live.has(id)) return undefined;
     const { confirmed: before, seen } = reader;
     const isWhole = name === "snapshot";
-    if (stream.beginEvents(id) && !isWhole && name !== "reset" && position && reader.skips(position)) {
-      this.deliver("reset", "trimmed");
-    }
+    const entry = stream.beginEvents(id);
+    // C1: the gap is before events that another stream has brought meanwhile. The next try resumes behind them.
+    if (name === "reset" && entry && seen && seen !== entry) return "the stream is overtaken";
+    if (entry === "-" && !isWhole && position && reader.skips(position)) this.deliver("reset", "trimmed");
     // Behind that: the block itself may follow the events that are lost.
     const isFirst = !reader.current;
     const delivery = reader.receive(block, stream.demand);

@@ -4,7 +4,7 @@ import { Attempt, isPassing, problemOf, retryAfter } from "./attempts.js";
 import { EventStreamDecoder, position, vector } from "./following.js";
 
 /** @import { ClientMachine } from "./machine.js" */
-/** @import { Block, Demand, Problem, Request, Response, Start, Wish } from "./types.d.ts" */
+/** @import { Block, Demand, Position, Problem, Request, Response, Start, Wish } from "./types.d.ts" */
 
 /** Whether a response is an event stream. @param {Response} response */
 export const isStream = ({ status, field }) =>
@@ -34,8 +34,10 @@ export class Stream extends Attempt {
   /** @type {string | undefined} */
   #redirect;
   #redirects = 0;
-  /** Sessions of which nothing was seen when the connection was opened, and nothing has come. @type {Set<string>} */
-  #fresh = new Set();
+  /** The entries of the sessions of which nothing has come on this connection. @type {Map<string, Position | "-">} */
+  #awaited = new Map();
+  /** Something of each session has come: where they began makes no difference any more. @type {boolean | undefined} */
+  hasBegun;
   #decoder;
   /** A larger `retry:` later means that the server drains. @type {number | undefined} */
   #firstRetry;
@@ -67,11 +69,16 @@ export class Stream extends Attempt {
   /** The request of the next connection, which resumes each session by what is seen of it. @returns {Request} @override */
   request() {
     const { machine, sessions, live, start } = this;
-    const readers = sessions.map((one) => live.has(one) ? machine.link(one).reader : undefined);
-    if (start !== "present") { for (const reader of readers) reader?.beginAgain(); }
-    const entries = readers.map((reader) => reader ? reader.seen ?? "-" : "x");
+    const isNew = start !== "present";
+    this.#awaited.clear();
+    const entries = sessions.map((one) => {
+      if (!live.has(one)) return "x";
+      const { reader } = machine.link(one);
+      if (isNew) reader.beginAgain();
+      this.#awaited.set(one, reader.seen ?? "-");
+      return reader.seen ?? "-";
+    });
     this.until = machine.uptime + machine.limits.opening;
-    this.#fresh = new Set(sessions.filter((_, index) => entries[index] === "-"));
     this.#decoder = new EventStreamDecoder(machine.limits.eventBytes);
     this.#firstRetry = undefined;
     this.#hasBlock = false;
@@ -80,7 +87,7 @@ export class Stream extends Attempt {
       ? `/v1/events?${sessions.map((one) => `session=${one}&`).join("")}ids=own&`
       : `/v1/sessions/${sessions}/events?`;
     target += demandText(this.demand);
-    if (this.#fresh.size && start !== "present") target += `&from=${start}`;
+    if (isNew && entries.includes("-")) target += `&from=${start}`;
     if (entries.some((one) => one !== "-")) target += `&after=${vector(entries)}`;
     return { method: "GET", target: this.#redirect ?? target, fields: { Accept: "text/event-stream" } };
   }
@@ -124,7 +131,7 @@ export class Stream extends Attempt {
       }
       const [session, block] = this.#block(event);
       const fault = machine.links.get(session)?.feed(block, this);
-      if (fault !== undefined) return this.#breakOff(fault);
+      if (fault) return this.#breakOff(fault);
     }
     if (this.#isProven) this.succeed();
   }
@@ -140,9 +147,12 @@ export class Stream extends Attempt {
     return [session, { name: rest, data, position: owner === session ? position(place) : undefined, cause }];
   }
 
-  /** Whether this is the first event of the session on a connection that begins with it. @param {string} session */
+  /** The session's entry, for its first event on a connection. @param {string} session */
   beginEvents(session) {
-    return this.#fresh.delete(session);
+    const entry = this.#awaited.get(session);
+    this.#awaited.delete(session);
+    this.hasBegun ||= !this.#awaited.size;
+    return entry;
   }
 
   /** C4: a silent one is replaced. */
@@ -254,7 +264,8 @@ export function plan(wishes, existing, most, targetBytes) {
     list.length <= most && list.reduce((sum, one) => sum + one.session.length + 50, 0) <= targetBytes;
   /** @type {{ sessions: string[], demand: Demand, start: Start, same: Stream | undefined }[]} */
   const groups = [];
-  const kindOf = /** @param {{ demand: Demand, start: Start }} one */ (one) => `${one.demand.states} ${one.start}`;
+  const kindOf = /** @param {{ demand: Demand, start: Start, hasBegun?: boolean | undefined }} one */ (one) =>
+    `${one.demand.states} ${one.hasBegun ? "present" : one.start}`;
   for (const kind of new Set(wishes.map(kindOf))) {
     const members = wishes.filter((one) => kindOf(one) === kind);
     const streams = existing.filter((one) => kindOf(one) === kind);
