@@ -62,6 +62,8 @@ extension ClientLife {
     /// Sessions that others have continued find that out with their next commit.
     func findOutAboutOthers() {
         guard hasOthers else { return }
+        // One that is being loaded may have been read before others have continued it.
+        server.settleAll()
         for session in server.table.sessions.all where session.isRunning {
             session.takeSnapshot()
         }
