@@ -1,3 +1,4 @@
+internal import Cluster
 internal import JSONCoding
 internal import Storage
 
@@ -23,6 +24,10 @@ final class CatchUp {
     private var passed = HistoryPosition(0)
     /// The state at `reached`; only where states are read.
     private var fold: (any StateFold)?
+    /// A node whose records have the form that `fold` can apply.
+    private var knownWriter: Node?
+    /// The node that has written the entries that were read last, if it is known.
+    private var writer: Node?
     /// The client has no event id yet: it could not continue if the connection ended now.
     private var needsID: Bool
     /// The client requests all kept events and has got none: the first event may be any one. The
@@ -112,6 +117,7 @@ final class CatchUp {
     }
 
     private func join() {
+        keepState()
         end()
         let position = Position(session.generation, reached)
         let offset = subscriber.stream.offset(after: reached)
@@ -145,6 +151,7 @@ final class CatchUp {
     private func wait() {
         // Without an id the client begins anew.
         guard !needsID else { return abandon() }
+        keepState()
         end()
         persistence.following?.hasWaiting = true
         subscriber.fallBehind(after: reached)
@@ -177,9 +184,10 @@ final class CatchUp {
         let received = persistence.received.entries(
             after: start, through: last, limitBytes: Self.sliceBytes)
         if let received {
+            let writer = persistence.received.writer
             // As late as an answer of the journal.
             return session.table.background.append { [self] in
-                share(.success(received), at: place, isShared)
+                share(.success(received), by: writer, at: place, isShared)
             }
         }
         session.askHistory { archive, answer in
@@ -191,16 +199,18 @@ final class CatchUp {
     }
 
     /// Shows what was read to all readers that wait for it.
+    ///
+    /// - Parameter writer: the node that has written it; nil: it is not known.
     private func share(
-        _ result: Result<[HistoryEntry], JournalFailure>, at place: CatchUpCache.Key,
-        _ isShared: Bool
+        _ result: Result<[HistoryEntry], JournalFailure>, by writer: Node? = nil,
+        at place: CatchUpCache.Key, _ isShared: Bool
     ) {
         guard isShared else {
             return session.table.background.append { [self] in
                 if let shown = shown(of: result) { show(shown) }
             }
         }
-        guard !selection.readsStates else { return showStates(result, at: place) }
+        guard !selection.readsStates else { return showStates(result, by: writer, at: place) }
         // The first reader that still exists frames the slice for all.
         for reader in persistence.slices.removeWaiting(for: place) {
             guard let slice = persistence.slices[place] ?? reader.frame(result) else { continue }
@@ -215,13 +225,15 @@ final class CatchUp {
 
     /// The first reader that still exists frames a slice of states for all that wait for it.
     private func showStates(
-        _ result: Result<[HistoryEntry], JournalFailure>, at place: CatchUpCache.Key
+        _ result: Result<[HistoryEntry], JournalFailure>, by writer: Node?,
+        at place: CatchUpCache.Key
     ) {
         let readers = persistence.slices.removeWaiting(for: place)
         session.table.background.append {
             let present = readers.filter { !$0.isOver }
             guard let first = present.first else { return }
             first.others += present.dropFirst()
+            first.writer = writer
             if let shown = first.shown(of: result) { first.show(shown) }
         }
     }
@@ -309,9 +321,29 @@ final class CatchUp {
     private func show(_ entries: [HistoryEntry]) {
         guard fold == nil else { return check(entries) }
         let first = entries[0]
-        rebuildState(first.kind == .mutation ? first.version - 1 : first.version) {
-            $0.check(entries, isFresh: true)
+        let version = first.kind == .mutation ? first.version - 1 : first.version
+        if takeState(at: version) { return check(entries) }
+        rebuildState(version) { $0.check(entries, isFresh: true) }
+    }
+
+    /// Continues with the state that the stream has kept, if it is the one at this version.
+    private func takeState(at version: UInt64) -> Bool {
+        guard let kept = subscriber.stream.followed, kept.fold.version == version else {
+            return false
         }
+        subscriber.stream.followed = nil
+        (fold, knownWriter) = (kept.fold, kept.writer)
+        beginPart(kept.fold)
+        return true
+    }
+
+    /// Leaves the state to the stream, for the next records.
+    private func keepState() {
+        let stream = subscriber.stream
+        guard session.isFollowed, let fold, stream.followed?.fold.version ?? 0 <= fold.version
+        else { return }
+        stream.keep(fold, by: knownWriter, of: session)
+        self.fold = nil
     }
 
     /// Shows the entries if the program that has written the first has also written the last. Among
@@ -324,7 +356,8 @@ final class CatchUp {
     private func check(_ entries: [HistoryEntry], isFresh: Bool = false) {
         guard session.table.hasOwners, let fold,
             let last = entries.last(where: { $0.kind == .mutation }),
-            !isFresh || last.version > fold.version + 1
+            !isFresh || last.version > fold.version + 1,
+            writer == nil || writer != knownWriter
         else { return frameAndSend(entries) }
         isReading = true
         ArchivedStates(session: session).stateVersion(behind: last.version - 1) { [self] result in
@@ -336,6 +369,7 @@ final class CatchUp {
 
     private func frameAndSend(_ entries: [HistoryEntry]) {
         guard let framed = frame(entries) else { return }
+        if entries.contains(where: { $0.kind == .mutation }) { knownWriter = writer ?? knownWriter }
         let slice = CatchUpCache.Slice(framed: framed, reached: reached)
         passOn(slice)
         send(framed)
@@ -394,14 +428,18 @@ final class CatchUp {
             guard let rebuilt = rebuilt?.fold else {
                 return isAtStart ? startAgain() : fallBehind()
             }
-            fold = rebuilt
-            if case .part = selection.states {
-                var state: [UInt8] = []
-                session.append(rebuilt, to: &state)
-                framer.showsPart(of: state)
-            }
+            (fold, knownWriter) = (rebuilt, nil)
+            beginPart(rebuilt)
             act(self)
         }
+    }
+
+    /// The reader has the part of this state that it is shown.
+    private func beginPart(_ fold: any StateFold) {
+        guard case .part = selection.states else { return }
+        var state: [UInt8] = []
+        session.append(fold, to: &state)
+        framer.showsPart(of: state)
     }
 
     private func startAgain() {

@@ -1,3 +1,4 @@
+internal import Cluster
 package import Storage
 
 /// Consecutive records of a session that its owner has committed, on the way to nodes that follow the session.
@@ -78,13 +79,19 @@ struct ReceivedRecords {
     private var entries: [HistoryEntry] = []
     private var bytes = 0
 
+    /// The node that has written them; nil: it is not known.
+    private(set) var writer: Node?
+
     /// Beyond this, the older ones are dropped: the journal has them.
     private static let limitBytes = 4 * CommittedRecords.limitBytes
 
-    mutating func append(_ more: [HistoryEntry], after position: HistoryPosition, bytes: Int) {
-        if entries.last?.position != position || self.bytes + bytes > Self.limitBytes {
+    mutating func append(
+        _ more: [HistoryEntry], after position: HistoryPosition, by node: Node, bytes: Int
+    ) {
+        let isNext = entries.last?.position == position && writer == node
+        if !isNext || self.bytes + bytes > Self.limitBytes {
             removeAll()
-            after = position
+            (after, writer) = (position, node)
         }
         entries += more
         self.bytes += bytes
@@ -149,41 +156,50 @@ extension Step {
 extension Session {
     /// Shows records of the owner that come next behind those that this node knows.
     ///
-    /// Design: a subscriber that has all earlier events gets them as at the owner: they are framed once for its stream.
-    /// The others, and those that are shown states, get them by the code that reads the journal.
+    /// Design: a subscriber that has all earlier events gets them as at the owner: they are framed once for its stream,
+    /// with the states that they make if the one before them is kept (``FollowedState``). The others get them by the
+    /// code that reads the journal.
     ///
     /// - Returns: the bytes that the session keeps of them; nil if they are not the next ones, or if nothing is shown
     ///   of the session now.
-    func show(_ records: CommittedRecords) -> Int? {
+    func show(_ records: CommittedRecords, from owner: Node) -> Int? {
         guard let persistence, isFollowed, isAsleep, !isVoid, !isOver,
             let entries = records.entries(
                 of: key, registration.name, behind: history.committed)
         else { return nil }
         var bytes = 0
         if streams.showStates {
-            persistence.received.append(entries, after: records.after, bytes: records.text.count)
+            persistence.received.append(
+                entries, after: records.after, by: owner, bytes: records.text.count)
             bytes += records.text.count
         }
         let end = HistoryEnd(records.end, version: records.version)
-        for stream in streams.all where !stream.selection.readsStates {
-            bytes += frame(entries, through: end, for: stream)
-        }
+        for stream in streams.all { bytes += frame(entries, by: owner, through: end, for: stream) }
         // Those that are not framed until there fall behind.
         advance(to: end)
-        for stream in streams.all where !stream.selection.readsStates {
+        for stream in streams.all {
             table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
         }
         return bytes
     }
 
     private func frame(
-        _ entries: [HistoryEntry], through end: HistoryEnd, for stream: SharedStream
+        _ entries: [HistoryEntry], by writer: Node, through end: HistoryEnd,
+        for stream: SharedStream
     ) -> Int {
         let isLog = stream.selection.log
-        guard stream.framedThrough == history.committedPosition(notes: isLog) else { return 0 }
-        return stream.frame(
-            entries, through: isLog ? end.position : HistoryPosition(end.number), of: self,
-            scratch: &table.buffers.scratch)
+        guard stream.framedThrough == history.committedPosition(notes: isLog),
+            !stream.selection.readsStates
+                || stream.followed?.continues(history.committed.version, by: writer) ?? false
+        else { return 0 }
+        do {
+            return try stream.frame(
+                entries, through: isLog ? end.position : HistoryPosition(end.number), of: self,
+                scratch: &table.buffers.scratch)
+        } catch {
+            // The reader that reads the journal instead reports it.
+            return 0
+        }
     }
 
     /// Drops the records that have come, and their events.

@@ -4,6 +4,8 @@ package struct FollowCounts: Sendable, Equatable {
     package var sessions = 0
     /// Those of which the owner says when there are new records.
     package var hinted = 0
+    /// The bytes of their states that are kept for streams.
+    package var stateBytes = 0
     /// Questions to the journal which of them have changed.
     package var questions: UInt64 = 0
     /// Messages of owners with records that were shown without a question.
@@ -14,6 +16,7 @@ package struct FollowCounts: Sendable, Equatable {
     package mutating func add(_ other: FollowCounts) {
         sessions += other.sessions
         hinted += other.hinted
+        stateBytes += other.stateBytes
         questions += other.questions
         received += other.received
         unconfirmed += other.unconfirmed

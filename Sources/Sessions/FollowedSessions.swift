@@ -281,6 +281,9 @@ final class FollowedSessions {
     func ask(in table: SessionTable) {
         let now = table.uptime
         held.removeAll()
+        if table.subscribers.stateBytes > table.subscribers.stateLimit / 2 {
+            for session in byID.values { session.dropUnusedStates() }
+        }
         continueEarly(early.removeAll(), in: table)
         for session in Array(byID.values) { look(at: session, now, in: table) }
         for session in Array(ending.values) { session.advanceWaiting() }
@@ -412,10 +415,12 @@ final class FollowedSessions {
     }
 
     /// The owner has committed these records.
-    func receive(_ id: SessionID, _ records: CommittedRecords, in table: SessionTable) {
+    func receive(
+        _ id: SessionID, _ records: CommittedRecords, from owner: Node, in table: SessionTable
+    ) {
         if held.isFull { held.removeAll() }
         guard let session = byID[id], let persistence = session.persistence,
-            persistence.following?.awaited == nil, let bytes = session.show(records)
+            persistence.following?.awaited == nil, let bytes = session.show(records, from: owner)
         else { return hint(id, at: records.committedEnd, in: table) }
         persistence.following?.hints.come()
         received += 1

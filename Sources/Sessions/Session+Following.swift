@@ -32,6 +32,7 @@ extension Session {
     /// This node decides on the session from now on. The subscribers stay.
     func endFollowing() {
         guard isFollowed else { return }
+        for stream in streams.all { stream.followed = nil }
         persistence?.following = nil
         table.followed?.remove(self)
     }
@@ -115,12 +116,12 @@ extension Session {
 
     /// Whether subscribers of the stream may be on other loops.
     ///
-    /// Those that are shown states read each record of a followed session in the journal, on this loop. So do all
-    /// others behind each gap in the records that the owner sends.
+    /// Of a followed session they would come back behind each gap in the records that the owner sends, and while the
+    /// state that they are shown is not kept.
     func maySpread(_ stream: SharedStream) -> Bool {
         isRunning
-            || isFollowed && !isVoid && !isOver && !stream.selection.readsStates
-                && stream.isSteady
+            || isFollowed && !isVoid && !isOver && stream.isSteady
+                && (!stream.selection.readsStates || stream.followed != nil)
     }
 
     /// The session has another generation: the subscribers wait until that is loaded.

@@ -96,6 +96,7 @@ extension SessionTable {
             counts.owned = awakeCount
             counts.reads = reads?.counts ?? ReadCounts()
             counts.followed = followed?.counts ?? FollowCounts()
+            counts.followed.stateBytes = subscribers.stateBytes
         }
         return counts
     }

@@ -63,8 +63,8 @@ extension SessionTable {
     }
 
     /// A session's owner has committed these records. They are a hint to a node that is not where they begin.
-    package func receive(_ id: SessionID, _ records: CommittedRecords) {
-        followed?.receive(id, records, in: self)
+    package func receive(_ id: SessionID, _ records: CommittedRecords, from owner: Node) {
+        followed?.receive(id, records, from: owner, in: self)
     }
 
     /// The owners send no hints of these sessions: the link has ended, or the node does not own the session.

@@ -109,6 +109,7 @@ extension Session {
         let rest = streams.removing(stream)
         guard rest.all.count < streams.all.count else { return }
         streams = rest
+        stream.followed = nil
         // While subscribers are being added to a followed session, others of them may have left.
         let isOpening = persistence?.following?.isOpening ?? false
         if isAsleep, streams.isEmpty, !isOpening { table.forget(self) }

@@ -45,6 +45,9 @@ final class SharedStream {
     private static let steadyCount = 16
     /// The tally of the loop.
     let tally: SubscriberTally
+    /// Of a followed session, for a stream of states: the state at `framedThrough`, or an earlier one; nil: it is not
+    /// kept. The framer is at the same state.
+    var followed: FollowedState?
     /// The offset and the position of the `end` event; nil while the session lives.
     private(set) var ending: (offset: Int, position: Position)?
 
@@ -161,18 +164,29 @@ final class SharedStream {
     ///
     /// - Parameter end: the position of the last of them that this stream may show.
     /// - Returns: the bytes that were added.
-    /// - Precondition: the stream shows no states.
+    /// - Throws: if the state behind a record cannot be made. Nothing is added then.
+    /// - Precondition: a stream that shows states has the one before these records.
     func frame(
         _ entries: [HistoryEntry], through end: HistoryPosition, of session: Session,
         scratch: inout [UInt8]
-    ) -> Int {
+    ) throws(RecoveryFault) -> Int {
         scratch.removeAll(keepingCapacity: true)
         let begin = bytes.end
-        for entry in entries where selection.log || entry.part == 0 {
-            framer.append(entry, of: session, to: &scratch) { position, end in
-                marks.append(Mark(position: position, end: begin + end))
+        let count = marks.count
+        do {
+            for entry in entries where selection.log || entry.part == 0 {
+                let state = try followed?.state(behind: entry, of: session)
+                let shown = state.flatMap { framer.change(to: $0[...]) }
+                framer.append(entry, state: shown, of: session, to: &scratch) { position, end in
+                    marks.append(Mark(position: position, end: begin + end))
+                }
             }
+        } catch {
+            followed = nil
+            marks.removeLast(marks.count - count)
+            throw error
         }
+        if followed?.exceedsLimit ?? false { followed = nil }
         bytes.append(scratch)
         framedThrough = end
         framedSinceGap = framedSinceGap.map { min($0 + 1, Self.steadyCount) }
@@ -326,6 +340,7 @@ final class SharedStream {
             subscriber.strand()
         }
         removeAll()
+        followed = nil
     }
 
     /// The first event that ends after `offset`; `marks.count` if there is none.

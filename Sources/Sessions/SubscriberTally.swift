@@ -6,6 +6,10 @@ final class SubscriberTally {
     private var all: [Subscriber] = []
     /// Streams that could not continue at their position.
     private(set) var resets: [ResetReason: UInt64] = [:]
+    /// The bytes of JSON of the states that streams of followed sessions keep (``FollowedState``).
+    var stateBytes = 0
+    /// The most of them: a further state is not kept.
+    var stateLimit = 16 << 20
 
     var count: Int { all.count }
 

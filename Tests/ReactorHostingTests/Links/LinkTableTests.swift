@@ -133,7 +133,7 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
     func partActionArrived(_ action: LinkPartAction, from origin: GuestOrigin) {}
     func ownedEnd(of session: SessionID) -> CommittedEnd? { nil }
     func hinted(_ session: SessionID, at end: CommittedEnd) {}
-    func received(_ records: CommittedRecords, of session: SessionID) {}
+    func received(_ records: CommittedRecords, of session: SessionID, from owner: Node) {}
     func hintsEnded(of sessions: [SessionID]) {}
 
     // MARK: LoopHandler

@@ -98,6 +98,7 @@ extension ClusterSimulation {
         tally.hinted += links.hinted
         tally.received += received
         tally.spread += spread
+        tally.states += states
         tally.published += published.whole
         tally.partlyPublished += published.partly
         tally.calls.formUnion(cluster.journal.calls)

@@ -23,6 +23,8 @@ extension ClusterSimulation {
         var received = 0
         /// Looks at followed sessions with readers on another loop.
         var spread = 0
+        /// Looks at followed sessions whose state is kept.
+        var states = 0
         /// Values of a topic that all nodes have got, and others.
         var published = 0
         var partlyPublished = 0

@@ -70,6 +70,7 @@ final class ClusterSimulation {
     private(set) var followQuestions = 0
     private(set) var received = 0
     private(set) var spread = 0
+    private(set) var states = 0
     /// Of events that only a crowd meets.
     var crowd = CrowdCounts()
     var topics = TopicLife()
@@ -292,6 +293,7 @@ final class ClusterSimulation {
         for id in sessions.compactMap(SessionID.init) {
             guard let session = process.rig.table.asleep(id), session.isFollowed else { continue }
             if session.streams.all.contains(where: { !$0.branches.isEmpty }) { spread += 1 }
+            if session.streams.all.contains(where: { $0.followed != nil }) { states += 1 }
         }
         if number(0..<2) == 0 { settle(process) }
     }

@@ -80,6 +80,7 @@ struct ClusterSimulationTests {
         #expect(met.hinted > 200)
         #expect(met.received > 10)
         #expect(met.spread > 20)
+        #expect(met.states > 50)
         #expect(met.published > 20)
         #expect(met.partlyPublished > 20)
         #expect(met.partsApplied > 200)

@@ -31,15 +31,35 @@ struct FollowedBranchTests: FollowedStreams {
         }
     }
 
-    // Each record would send them back, since they read it in the journal.
-    @Test func `readers of states stay until their node owns the session`() throws {
-        let crowd = try spread([.allStates, .everything])
+    // Each record would send them back, if they read it in the journal.
+    @Test func `readers of states stay until the state is kept, or their node owns the session`()
+        throws
+    {
+        let crowd = try spread([.allStates, .everything, .part("/name")])
         try post(crowd)
         #expect(crowd.second.moves == 0)
+        for _ in 0..<2 { try post(crowd) }
+        #expect(crowd.second.table.branches.count == 3)
+        #expect(crowd.second.moves == 3)
+        crowd.rigs.look(at: 1)
+        try post(crowd)
+        #expect(crowd.second.returns == 0)
         crowd.rigs.expire(0)
         let own = try crowd.rigs.wake("s", at: 1)
         _ = try crowd.rigs.post(Post.set(1), to: own, at: 1)
-        #expect(crowd.second.table.branches.count == 2)
+        #expect(crowd.second.table.branches.count == 3)
+        #expect(crowd.second.returns == 0)
+        check(crowd.rigs[1], crowd.readers, against: try crowd.truth)
+    }
+
+    @Test func `readers of states come back when there is no room for the state`() throws {
+        let crowd = try spread([.allStates, .part("/name")])
+        for _ in 0..<3 { try post(crowd) }
+        try #require(crowd.second.moves == 2)
+        crowd.rigs[1].table.subscribers.stateLimit = 0
+        for _ in 0..<3 { try post(crowd) }
+        #expect(crowd.second.returns == 2)
+        #expect(crowd.second.table.branches.count == 0)
         check(crowd.rigs[1], crowd.readers, against: try crowd.truth)
     }
 

@@ -91,7 +91,7 @@ struct OutdatedLoadTests: FollowedStreams {
         let records = CommittedRecords(
             session.generation.text, after: HistoryPosition(0), end: HistoryPosition(1), version: 1,
             text: Array("1 0 1 1 1 1 2 0\n{}\n".utf8))
-        rigs[1].table.receive(session.id, records)
+        rigs[1].table.receive(session.id, records, from: rigs.nodes[0].node)
         rigs.run()
         #expect(rigs[1].table.asleep(session.id)?.history.committed.number == 1)
         rigs.nodes[1].setImmediate(false)

@@ -235,7 +235,8 @@ struct ReceivedRecordTests: FollowedStreams {
             session.id,
             try records(
                 session, after: HistoryPosition(0),
-                rigs.cluster.journal.kept.filter { $0.number == 1 }))
+                rigs.cluster.journal.kept.filter { $0.number == 1 }),
+            from: rigs.nodes[0].node)
         _ = try rigs[0].act(Post.set(2), on: session)
         rigs.run()
         while links.count > 0 { links.deliver(0) }
@@ -295,10 +296,10 @@ struct ReceivedRecordTests: FollowedStreams {
         // While the generation is void, and behind it.
         rigs[1].drainInbox()
         let received = rigs[1].table.counts.followed.received
-        rigs[1].table.receive(session.id, late)
+        rigs[1].table.receive(session.id, late, from: rigs.nodes[0].node)
         #expect(rigs[1].table.asleep(session.id)?.history.committed.number == 0)
         rigs.settle()
-        rigs[1].table.receive(session.id, late)
+        rigs[1].table.receive(session.id, late, from: rigs.nodes[0].node)
         rigs.settle()
         #expect(rigs[1].table.counts.followed.received == received)
         deliver(links, rigs)
@@ -319,17 +320,17 @@ struct ReceivedRecordTests: FollowedStreams {
             rigs.cluster.journal.kept.filter { $0.number == 1 })
         rigs.expire(0)
         let own = try rigs.wake("s", at: 1)
-        rigs[1].table.receive(session.id, late)
+        rigs[1].table.receive(session.id, late, from: rigs.nodes[0].node)
         deliver(links, rigs)
         _ = try rigs.post(Post.set(2), to: own, at: 1)
         #expect(names(rigs[1], token) == ["snapshot", "a", "a"])
         _ = rigs[1].end(own)
         rigs.settle()
-        rigs[1].table.receive(session.id, late)
+        rigs[1].table.receive(session.id, late, from: rigs.nodes[0].node)
         rigs.settle()
         _ = try rigs[1].create("s", .ledger())
         rigs.settle()
-        rigs[1].table.receive(session.id, late)
+        rigs[1].table.receive(session.id, late, from: rigs.nodes[0].node)
         rigs.settle()
         #expect(try rigs[1].session("s").position.number == 0)
     }
@@ -351,7 +352,7 @@ struct ReceivedRecordTests: FollowedStreams {
         #expect(good.entries(of: session.key, "ledger", behind: HistoryEnd()) == entries)
         var wrong = good
         wrong.text.removeLast()
-        rigs[1].table.receive(session.id, wrong)
+        rigs[1].table.receive(session.id, wrong, from: rigs.nodes[0].node)
         rigs.settle()
         #expect(count(.follow, rigs) == 1)
         #expect(rigs[1].lines(token).dropFirst() == ["a 1 1", "a 2 2"])

@@ -88,7 +88,7 @@ final class ScriptedLinks {
                 send(.hint(session, end), to: node)
             case .unfollow(let session): followers[session]?.remove(node)
             case .hint(let session, let end): table.hint(session, at: end)
-            case .records(let session, let records): table.receive(session, records)
+            case .records(let session, let records): table.receive(session, records, from: node)
             case .end(let session): table.hintsEnded(of: [session])
             case .topic(let letter): links.topics?(letter, node, self.node)
             case .part(let letter): links.parts?(letter, node, self.node)

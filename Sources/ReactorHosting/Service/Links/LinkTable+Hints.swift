@@ -39,8 +39,8 @@ extension ServerLoop {
 
     func hinted(_ session: SessionID, at end: CommittedEnd) { sessions.hint(session, at: end) }
 
-    func received(_ records: CommittedRecords, of session: SessionID) {
-        sessions.receive(session, records)
+    func received(_ records: CommittedRecords, of session: SessionID, from owner: Node) {
+        sessions.receive(session, records, from: owner)
     }
 
     func hintsEnded(of ids: [SessionID]) { sessions.hintsEnded(of: ids) }

@@ -27,7 +27,7 @@ protocol LinkTableDelegate: AnyObject {
     /// The owner of a session that is followed says that this is its newest position.
     func hinted(_ session: SessionID, at end: CommittedEnd)
     /// The same, with the records up to it.
-    func received(_ records: CommittedRecords, of session: SessionID)
+    func received(_ records: CommittedRecords, of session: SessionID, from owner: Node)
     /// There are no more hints of these sessions.
     func hintsEnded(of sessions: [SessionID])
 }

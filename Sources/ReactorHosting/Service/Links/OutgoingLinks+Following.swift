@@ -55,7 +55,7 @@ extension OutgoingLinks {
     func received(_ stream: UInt32, _ records: LinkRecords, on link: OutgoingConnection) {
         guard let session = link.followed[stream] else { return }
         way.hints.received += 1
-        delegate?.received(CommittedRecords(records), of: session)
+        delegate?.received(CommittedRecords(records), of: session, from: link.far.node)
     }
 
     /// The other node sends no hints of the session.

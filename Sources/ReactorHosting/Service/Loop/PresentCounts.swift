@@ -76,6 +76,10 @@ struct PresentCounts: Sendable {
             "hinted_sessions",
             "Followed sessions of which the owner says when there are new records.",
             sessions.followed.hinted)
+        text.gauge(
+            "followed_state_bytes",
+            "Bytes of the states of followed sessions that are kept for their streams.",
+            sessions.followed.stateBytes)
         text.gauge("links", "Links to other nodes and from them.", links)
         text.gauges(
             "effects_running", "Running steps of effects, by reactor.", "reactor",

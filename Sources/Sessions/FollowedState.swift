@@ -1,0 +1,76 @@
+internal import Cluster
+internal import Storage
+
+/// The state of a followed session behind the records that a stream of states has shown: the next ones are shown by it,
+/// without a read of the journal.
+///
+/// Bounds: one for each stream of states, and 16 MiB of JSON for all of a loop. Without it the state before the next
+/// record is rebuilt from the journal (``CatchUp``).
+final class FollowedState {
+    let fold: any StateFold
+    /// The node whose records have the form that ``fold`` can apply; nil: it is not known of any.
+    ///
+    /// A node is one run of one program, so what is known of it stays true.
+    let writer: Node?
+    /// Whether it was used since ``FollowedSessions`` last looked.
+    var isUsed = true
+    private let tally: SubscriberTally
+    private var bytes: Int
+
+    /// - Parameter bytes: the length of the state as JSON.
+    /// - Returns: nil if there is no room.
+    init?(_ fold: any StateFold, by writer: Node?, bytes: Int, _ tally: SubscriberTally) {
+        guard tally.stateBytes + bytes <= tally.stateLimit else { return nil }
+        (self.fold, self.writer, self.tally, self.bytes) = (fold, writer, tally, bytes)
+        tally.stateBytes += bytes
+    }
+
+    /// Whether there is no room any more: the state has grown.
+    var exceedsLimit: Bool { tally.stateBytes > tally.stateLimit }
+
+    deinit { tally.stateBytes -= bytes }
+
+    /// Whether the next records behind this version can be shown, if this node has written them.
+    func continues(_ version: UInt64, by node: Node) -> Bool {
+        fold.version == version && writer == node
+    }
+
+    /// Applies a record.
+    ///
+    /// - Returns: the state to show; nil if the record makes none.
+    func state(
+        behind entry: HistoryEntry, of session: Session
+    ) throws(RecoveryFault) -> [UInt8]? {
+        guard entry.kind == .mutation else { return nil }
+        try fold.applyNext(entry)
+        var state: [UInt8] = []
+        session.append(fold, to: &state)
+        tally.stateBytes += state.count - bytes
+        (bytes, isUsed) = (state.count, true)
+        return state
+    }
+}
+
+extension Session {
+    /// Makes room for states of other sessions: drops those that were not used since the last call.
+    func dropUnusedStates() {
+        for stream in streams.all {
+            guard let state = stream.followed else { continue }
+            if !state.isUsed { stream.followed = nil }
+            state.isUsed = false
+        }
+    }
+}
+
+extension SharedStream {
+    /// Keeps the state behind the records that a reader of a followed session has read in the journal.
+    ///
+    /// - Parameter writer: as ``FollowedState/writer``.
+    func keep(_ fold: any StateFold, by writer: Node?, of session: Session) {
+        followed = nil
+        var state: [UInt8] = []
+        session.append(fold, to: &state)
+        followed = FollowedState(fold, by: writer, bytes: state.count, tally)
+        showsPart(of: state)
+    }
+}
