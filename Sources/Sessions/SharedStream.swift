@@ -10,14 +10,6 @@ internal import Wire
 final class SharedStream {
     let selection: Selection
 
-    /// The end of an event. The part is the index, from 1, among all events of the record, selected
-    /// or not, so that it is the same on every stream. On the action log the part counts the notes
-    /// before the record, and is 0 for the record.
-    struct Mark: Sendable {
-        var position: HistoryPosition
-        var end: Int
-    }
-
     private var bytes = ChunkedBytes()
     /// Invariant: ascending by position; each event begins at the end of the event before it.
     private var marks: Deque<Mark> = []
@@ -91,17 +83,8 @@ final class SharedStream {
     ///
     /// - Precondition: the position is covered.
     func offset(after position: HistoryPosition) -> Int {
-        var low = 0
-        var high = marks.count
-        while low < high {
-            let middle = (low + high) / 2
-            if marks[middle].position <= position {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        return low == 0 ? bytes.start : marks[low - 1].end
+        let next = marks.index(behind: position)
+        return next == 0 ? bytes.start : marks[next - 1].end
     }
 
     /// Passes the bytes from `offset` to the end, piece by piece, until `act` returns false.
@@ -266,7 +249,7 @@ final class SharedStream {
     /// Invariant: it gets the rest of an event that was partly written, so that whole events follow.
     private func leaveBehind(_ subscriber: Subscriber, before offset: Int) {
         guard case .live(let cursor) = subscriber.state, cursor < offset else { return }
-        let next = markIndex(endingAfter: cursor)
+        let next = marks.index(endingBehind: cursor)
         let start = next == 0 ? bytes.start : marks[next - 1].end
         guard next < marks.count, start < cursor else {
             return subscriber.fallBehind(after: position(before: next))
@@ -341,17 +324,6 @@ final class SharedStream {
         }
         removeAll()
         followed = nil
-    }
-
-    /// The first event that ends after `offset`; `marks.count` if there is none.
-    private func markIndex(endingAfter offset: Int) -> Int {
-        var low = 0
-        var high = marks.count
-        while low < high {
-            let middle = (low + high) / 2
-            if marks[middle].end <= offset { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 
     /// The `snapshot` block at `number`, made once per number.
@@ -460,7 +432,7 @@ final class SharedStream {
             run.bytes.append(copying: span)
             return true
         }
-        for mark in marks[markIndex(endingAfter: sent.offset)...] {
+        for mark in marks[marks.index(endingBehind: sent.offset)...] {
             run.marks.append(Mark(position: mark.position, end: mark.end - sent.offset))
         }
         return run
