@@ -78,6 +78,6 @@ extension Session {
             behind: history.committed.position)
     }
 
-    /// Whether there are readers on other loops.
-    var hasBranches: Bool { streams.all.contains { !$0.branches.isEmpty } }
+    /// Whether readers on other loops get its events.
+    var hasBranches: Bool { streams.all.contains { $0.branches.contains(where: \.isOpen) } }
 }

@@ -112,11 +112,10 @@ extension Session {
         }
         var moved: [Subscriber] = []
         for stream in earlier.streams.all {
-            stream.closeBranches()
-            // Its readers on other loops come back later, and make one then.
-            guard !stream.subscribers.isEmpty else { continue }
+            guard !stream.isUnused else { continue }
             if stream.selection.log { keepNotes() }
             let (next, _) = StreamOpener(session: self).presentStream(stream.selection)
+            next.takeBranches(of: stream, for: self)
             for subscriber in stream.subscribers {
                 subscriber.move(to: next, of: self)
                 moved.append(subscriber)

@@ -95,25 +95,6 @@ extension Session {
         }
     }
 
-    /// Continues a reader that comes back from another loop as one that is behind here: it reads the journal,
-    /// and gets the last events also if the session has ended elsewhere meanwhile.
-    ///
-    /// - Returns: false if the session is not followed, or has another generation.
-    func follow(_ reader: ReturningReader, as token: UInt64) -> Bool {
-        guard isFollowed, !isVoid, reader.position.generation == generation,
-            // Behind records that the journal does not have, it needs a `reset`.
-            reader.position.inHistory <= committedPosition(for: reader.selection),
-            let stream = streams.of(reader.selection)
-        else { return false }
-        let subscriber = Subscriber(id: token, session: self, stream: stream, at: stream.end)
-        subscriber.fallBehind(after: reader.position.inHistory)
-        stream.add(subscriber)
-        let opening = StreamOpening(isChunked: subscriber.isChunked)
-        table.output.reply(content(.subscribed(subscriber, opening)), to: token)
-        subscriber.advance()
-        return true
-    }
-
     /// Whether subscribers of the stream may be on other loops.
     ///
     /// Of a followed session they would come back behind each gap in the records that the owner sends, and while the

@@ -116,7 +116,7 @@ extension Session {
     /// reconnect with the id of their last event.
     func abandonReaders() {
         for stream in streams.all {
-            stream.closeBranches(isAbandoned: true)
+            stream.closeBranches(.abandoned)
             stream.abandonAll()
         }
         streams = SessionStreams()

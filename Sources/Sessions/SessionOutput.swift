@@ -17,7 +17,7 @@ package protocol SessionOutput: AnyObject {
     func move(_ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening) -> ReaderMove
 
     /// Moves the connection of a subscriber, which has left, to the loop of its session, where
-    /// ``SessionTable/continueStream(_:as:orElse:)`` continues it.
+    /// ``SessionTable/continueStream(_:as:_:)`` continues it.
     ///
     /// - Returns: false if it cannot be moved; the connection is then finished.
     func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool

@@ -54,6 +54,13 @@ struct SessionStreams {
     init() {}
 }
 
+extension Selection {
+    /// The position after which a stream has to have everything for a reader at `position`.
+    func start(after position: HistoryPosition) -> HistoryPosition {
+        log ? position : position.recordBefore
+    }
+}
+
 // Design: events are framed for each stream when they are committed, and trimmed with the history.
 extension Session {
     @usableFromInline
@@ -103,6 +110,12 @@ extension Session {
     func extend(_ stream: SharedStream, backTo position: HistoryPosition) -> Bool {
         stream.extend(
             backTo: position, of: self, limit: streams.limitBytes(table.limits.retention))
+    }
+
+    /// Extends a stream back to the position of a reader, if memory has everything after it.
+    func extend(_ stream: SharedStream, forReader position: HistoryPosition) {
+        guard isReadable, position >= keptPosition(for: stream.selection) else { return }
+        _ = extend(stream, backTo: stream.selection.start(after: position))
     }
 
     func removeStream(_ stream: SharedStream) {

@@ -317,7 +317,7 @@ final class SharedStream {
     /// and wait for the session's next generation.
     func strand() {
         deliverPending()
-        closeBranches()
+        closeBranches(.void)
         for subscriber in subscribers {
             leaveBehind(subscriber, before: .max)
             subscriber.strand()
@@ -418,9 +418,23 @@ final class SharedStream {
     func remove(_ branch: StreamBranch) { branches.removeAll { $0 === branch } }
 
     /// The readers on other loops get nothing more there, and come back.
-    func closeBranches(isAbandoned: Bool = false) {
+    ///
+    /// - Parameter closing: why they do not continue then; also of those that have not come back from branches that were
+    ///   closed before.
+    func closeBranches(_ closing: StreamBranch.Closing? = nil) {
         passOn()
-        branches.first?.table.close(self, through: framedThrough, isAbandoned: isAbandoned)
+        if let closing { for branch in branches { branch.close(closing) } }
+        branches.first?.table.close(
+            self, through: framedThrough, isAbandoned: closing == .abandoned)
+    }
+
+    /// The readers that have not come back get a `reset` of this stream.
+    ///
+    /// - Parameter earlier: that of another generation, whose branches are closed.
+    func takeBranches(of earlier: SharedStream, for session: Session) {
+        for branch in earlier.branches { branch.move(to: self, of: session) }
+        branches += earlier.branches
+        earlier.branches = []
     }
 
     /// The bytes that the branches have not got; they count as sent.

@@ -11,35 +11,16 @@ package struct BranchKey: Hashable, Sendable {
 /// The branch that a reader moves to. It begins there with the first one.
 package struct BranchOpening: Sendable {
     package let key: BranchKey
-    let session: SessionID
-    let generation: Generation
-    let traits: ReaderTraits
     let selection: Selection
     /// Up to which the reader has everything.
     let position: HistoryPosition
 }
 
-/// The traits of a session on which it depends what a client may see. A reader continues only with a session
-/// that has the same.
-struct ReaderTraits: Hashable, Sendable {
-    let reactor: String
-    let owner: String?
-
-    init(_ session: Session) {
-        reactor = session.registration.name
-        owner = session.owner
-    }
-}
-
-/// A reader on its way back to the loop of its session.
+/// A reader on its way from a branch back to the loop of its session.
 package struct ReturningReader: Sendable {
-    /// That loop.
-    package let loop: Int
-    let session: SessionID
-    let traits: ReaderTraits
-    let selection: Selection
+    package let key: BranchKey
     /// Up to which it has everything.
-    let position: Position
+    let position: HistoryPosition
 }
 
 /// The result of moving a reader's connection.
@@ -83,13 +64,23 @@ final class StreamBranch {
     let number: UInt64
     /// The loop of the readers.
     let loop: Int
-    let stream: SharedStream
-    weak var session: Session?
+    /// The stream to which its readers come back, and its session.
+    private(set) var stream: SharedStream
+    private(set) weak var session: Session?
     unowned let table: StreamBranches
     /// Those that were moved, without those of which the other loop has reported that they have left.
     var readers = 0
     /// Whether it gets events. A closed one is kept until its last reader has left.
     var isOpen = true
+    /// Why its readers do not continue at their positions when they come back; nil: they do.
+    private(set) var closing: Closing?
+
+    enum Closing {
+        /// The history that they were shown is void. They get a `reset`.
+        case void
+        /// They are disconnected.
+        case abandoned
+    }
 
     init(
         _ number: UInt64, on loop: Int, of stream: SharedStream, _ session: Session,
@@ -97,6 +88,14 @@ final class StreamBranch {
     ) {
         (self.number, self.loop, self.stream, self.session) = (number, loop, stream, session)
         self.table = table
+    }
+
+    /// - Precondition: it is closed, or will be at once.
+    func close(_ closing: Closing) { self.closing = closing }
+
+    /// Its readers come back to the stream of another generation.
+    func move(to stream: SharedStream, of session: Session) {
+        (self.stream, self.session) = (stream, session)
     }
 }
 
@@ -116,8 +115,6 @@ final class BranchStream {
     func left() { table.removed(from: self) }
 
     func returning(after position: HistoryPosition) -> ReturningReader {
-        ReturningReader(
-            loop: opening.key.loop, session: opening.session, traits: opening.traits,
-            selection: opening.selection, position: Position(opening.generation, position))
+        ReturningReader(key: opening.key, position: position)
     }
 }

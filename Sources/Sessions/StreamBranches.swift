@@ -6,7 +6,7 @@ internal import Storage
 /// of a stream's readers are moved to other loops, with their connections. Such a loop gets the framed
 /// bytes once a round, and writes them to its readers. A reader moves only while it has got everything, so it
 /// continues with the next byte. If it misses some, or the stream has a gap, it goes back to the loop of the
-/// session and resumes there after its position, by the code that serves a reconnecting client.
+/// session and continues there like a subscriber that has stayed and is behind.
 ///
 /// Bounds: ``unreceivedLimit`` bytes on the way to a loop; ``keptLimit`` bytes of a branch; ``movesAtOnce``
 /// readers of a stream a round.
@@ -47,7 +47,7 @@ package final class StreamBranches {
     private var received: [Int: Int] = [:]
 
     /// The readers that have come back to sessions of this loop.
-    fileprivate(set) var returned: UInt64 = 0
+    private(set) var returned: UInt64 = 0
 
     /// Without a call no reader is moved.
     ///
@@ -218,8 +218,7 @@ package final class StreamBranches {
             ?? begin(stream, of: session, on: loop)
         defer { if branch.readers == 0 { remove(branch) } }
         let opening = BranchOpening(
-            key: BranchKey(loop: home.loop, number: branch.number), session: session.id,
-            generation: session.generation, traits: ReaderTraits(session),
+            key: BranchKey(loop: home.loop, number: branch.number),
             selection: stream.selection, position: stream.framedThrough)
         switch output.move(subscriber, to: loop, opening) {
         case .moved: branch.readers += 1
@@ -238,6 +237,35 @@ package final class StreamBranches {
         byNumber[last] = branch
         stream.add(branch)
         return branch
+    }
+
+    /// Makes a reader that has come back one of its stream's subscribers.
+    ///
+    /// Why the branch is still known: the other loop reports later that the reader has left.
+    ///
+    /// - Returns: nil if its connection is to be closed.
+    fileprivate func takeBack(
+        _ reader: ReturningReader, as token: UInt64, in table: SessionTable
+    ) -> Subscriber? {
+        returned += 1
+        guard let branch = byNumber[reader.key.number] else { return nil }
+        let stream = branch.stream
+        guard let session = branch.session, stream.ending == nil || session.isFollowed else {
+            return nil
+        }
+        let state: Subscriber.State
+        switch branch.closing {
+        case .abandoned?: return nil
+        case .void?: state = session.isVoid ? .stranded : .displaced
+        case nil:
+            session.extend(stream, forReader: reader.position)
+            state = .behind(after: reader.position)
+        }
+        let subscriber = Subscriber(
+            id: token, session: session, stream: stream, state, output: table.output)
+        stream.add(subscriber)
+        examine(stream, of: session)
+        return subscriber
     }
 
     // MARK: The loop of the readers
@@ -298,23 +326,15 @@ package final class StreamBranches {
 }
 
 extension SessionTable {
-    /// Continues the stream of a reader that comes back from another loop. The reply to the token follows as
-    /// that to a subscription.
+    /// Continues the stream of a reader that has come back from another loop.
     ///
-    /// - Parameter abandon: called, perhaps later, if there is no such session: the client connects again.
+    /// - Parameter begin: called once, with the subscriber, which then writes; nil: the connection is to be closed, and
+    ///   the client connects again.
     package func continueStream(
-        _ reader: ReturningReader, as token: UInt64, orElse abandon: @escaping () -> Void
+        _ reader: ReturningReader, as token: UInt64, _ begin: (Subscriber?) -> Void
     ) {
-        branches.returned += 1
-        if let session = asleep(reader.session), session.follow(reader, as: token) { return }
-        findForStream(reader.session) { found in
-            guard case .session(let session) = found, ReaderTraits(session) == reader.traits else {
-                return abandon()
-            }
-            var request = SubscriptionRequest(
-                token: token, selection: reader.selection, start: .after(reader.position.text))
-            request.isContinued = true
-            session.subscribe(request)
-        }
+        let subscriber = branches.takeBack(reader, as: token, in: self)
+        begin(subscriber)
+        subscriber?.advance()
     }
 }

@@ -30,7 +30,7 @@ struct StreamOpener {
     /// - Precondition: record `number` is committed, and `snapshot` is of that record. If `snapshot` is
     ///   nil, the record is the newest committed one.
     func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: [UInt8]?) {
-        if !request.isContinued, let refusal = refusal(of: request.selection) {
+        if let refusal = refusal(of: request.selection) {
             return session.table.output.reply(session.content(refusal), to: request.token)
         }
         var opening = StreamOpening(isChunked: request.selection.isChunked)
@@ -183,7 +183,7 @@ struct StreamOpener {
     /// The stream of this selection, created if there is none, covering everything after `position`; nil
     /// if it would exceed its limit.
     private func stream(_ selection: Selection, covering position: Position) -> SharedStream? {
-        let start = selection.log ? position.inHistory : position.inHistory.recordBefore
+        let start = selection.start(after: position.inHistory)
         if let stream = session.streams.of(selection) {
             // The new subscriber already has the records that are committed and not framed yet.
             session.frame(stream)

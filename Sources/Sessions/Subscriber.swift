@@ -79,6 +79,20 @@ package final class Subscriber {
         state = .live(stream.end)
     }
 
+    /// A subscriber that comes back from another loop to that of its session. ``advance()`` continues it.
+    ///
+    init(
+        id: UInt64, session: Session, stream: SharedStream, _ state: State,
+        output: any SessionOutput
+    ) {
+        self.id = id
+        self.session = session
+        self.output = output
+        self.stream = stream
+        self.state = state
+        branch = nil
+    }
+
     /// Whether the reader has got all bytes of the stream.
     var hasAll: Bool { if case .live(stream.end) = state { true } else { false } }
 
@@ -293,18 +307,44 @@ package final class Subscriber {
     /// - Returns: whether to continue writing.
     private func resync(after position: HistoryPosition?) -> Bool {
         if let branch, let position, stream.ending == nil {
-            // The loop of the session reads the journal.
-            leave()
-            if !output.sendBack(self, branch.returning(after: position)) { output.finish(self) }
+            goBack(from: branch, after: position)
             return false
         }
+        if let position, rejoin(after: position) { return true }
         guard let position, let session, session.persistence != nil,
             stream.ending == nil || session.isFollowed
         else { return reset(.trimmed) }
+        guard !session.isAsleep || session.isFollowed else {
+            wake(session)
+            return false
+        }
         // The position may have the part of a record's last event. The record has no more events for
         // this stream, so none is skipped.
         catchUp(after: position, of: session)
         return true
+    }
+
+    /// The loop of the session has the next events, reads them in the journal, or sends the `reset`.
+    private func goBack(from branch: BranchStream, after position: HistoryPosition) {
+        leave()
+        if !output.sendBack(self, branch.returning(after: position)) { output.finish(self) }
+    }
+
+    /// Continues at an offset in the stream, if that has everything after the position.
+    private func rejoin(after position: HistoryPosition) -> Bool {
+        guard stream.selection.start(after: position) >= stream.coveredAfter else { return false }
+        let offset = stream.offset(after: position)
+        state = stream.ending == nil ? .live(offset) : .draining(offset)
+        return true
+    }
+
+    /// Continues when the session, which is asleep, has been loaded.
+    private func wake(_ session: Session) {
+        session.table.wake(session.id) { [self] found in
+            if case .ended = state { return }
+            guard case .session(let present) = found, present === session else { return abandon() }
+            advance()
+        }
     }
 
     /// Sends a `reset`, and continues at the present.
@@ -324,7 +364,7 @@ package final class Subscriber {
             if session.isFollowed {
                 session.table.followed?.loadState(of: session)
             } else {
-                abandon()
+                wake(session)
             }
             return false
         }

@@ -31,8 +31,6 @@ package struct SubscriptionRequest {
     package var start: Start
     /// For the action log: the number of notes after the newest record at the time of the request.
     var notes: UInt32 = 0
-    /// Whether it is a stream that has begun, so that the limits have admitted it.
-    var isContinued = false
     /// Whether the journal has said, since the request, that no other node has continued the session.
     var isConfirmed = false
 

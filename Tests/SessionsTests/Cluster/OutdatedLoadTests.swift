@@ -138,6 +138,41 @@ struct OutdatedLoadTests: FollowedStreams {
         #expect(rigs[1].lines(first).suffix(3) == ["a 1 1", "a 2 2", "a 3 3"])
     }
 
+    // It continued behind records that are in no journal, without those that have their positions.
+    @Test(arguments: [false, true])
+    func `a subscriber whose connection accepts nothing meanwhile gets a reset`(
+        isClaimed: Bool
+    ) throws {
+        let (rigs, links, session, first) = try deceived(branchesFrom: 0)
+        try #require(try #require(rigs[1].second).table.branches.count == 1)
+        rigs[1].output.holdBack(":\n", of: first)
+        if isClaimed {
+            rigs.expire(0)
+            rigs[1].table.wake(session.id) { _ in }
+        } else {
+            // It keeps the stream.
+            rigs[1].output.setCapacity(0, of: try rigs.request("s", at: 1))
+        }
+        settle(rigs, atMost: 60)
+        rigs.nodes[1].setImmediate(true)
+        rigs.settle()
+        deliver(links, rigs)
+        let (owner, index) = isClaimed ? (try rigs.wake("s", at: 1), 1) : (session, 0)
+        for number in 1...3 {
+            _ = try rigs.post(Post.set(number), to: owner, at: index)
+            deliver(links, rigs)
+        }
+        #expect(names(rigs[1], first) == ["snapshot"])
+        rigs[1].output.setCapacity(nil, of: first)
+        rigs.settle()
+        for _ in 0..<4 { rigs.look(at: 1) }
+        #expect(names(rigs[1], first) == ["snapshot", "reset", "snapshot"])
+        _ = try rigs.post(Post.set(4), to: owner, at: index)
+        deliver(links, rigs)
+        #expect(rigs[1].lines(first).last == "a 4 4")
+        #expect(rigs[1].output.isStreaming(first))
+    }
+
     // It was claimed again as fast as the journal answered, and every request for it waited.
     @Test func `a claim takes what the journal has`() throws {
         let (rigs, links, session, token) = try deceived()

@@ -24,10 +24,6 @@ final class RecordingOutput: SessionOutput {
     weak var second: SecondLoop?
     /// Readers on their way between loops.
     private var moving: Set<UInt64> = []
-    /// Those of them that go back, until their streams continue.
-    private var goingBack: Set<UInt64> = []
-    /// Their number.
-    var returningCount: Int { goingBack.count }
 
     // MARK: SessionOutput
 
@@ -49,17 +45,11 @@ final class RecordingOutput: SessionOutput {
             }
             return
         }
-        goingBack.remove(token)
         guard !gone.contains(token) else {
             if case .subscribed(let subscriber, _) = content.kind { subscriber.cancel() }
             return
         }
-        if moving.remove(token) == nil {
-            answers.append(Answer(token: token, content: content))
-        } else if case .subscribed = content.kind {
-        } else {
-            finished.append(token)
-        }
+        answers.append(Answer(token: token, content: content))
         guard case .subscribed(let subscriber, let opening) = content.kind else { return }
         subscribers[token] = subscriber
         var start: [UInt8] = []
@@ -91,7 +81,6 @@ final class RecordingOutput: SessionOutput {
         guard let second else { return false }
         second.sendBack(subscriber.id, reader)
         leave(subscriber)
-        goingBack.insert(subscriber.id)
         return true
     }
 
@@ -101,15 +90,12 @@ final class RecordingOutput: SessionOutput {
     }
 
     /// A reader has moved to another loop.
-    func arrived(_ token: UInt64, _ subscriber: Subscriber) {
-        guard moving.remove(token) != nil else { return subscriber.cancel() }
+    ///
+    /// - Parameter subscriber: nil: it does not continue there.
+    func arrived(_ token: UInt64, _ subscriber: Subscriber?) {
+        guard moving.remove(token) != nil else { return subscriber?.cancel() ?? () }
+        if subscriber == nil { finished.append(token) }
         subscribers[token] = subscriber
-    }
-
-    /// The session of a reader that came back is no longer there.
-    func dropped(_ token: UInt64) {
-        goingBack.remove(token)
-        if moving.remove(token) != nil { finished.append(token) }
     }
 
     func timeHasPassed() {}
@@ -148,7 +134,7 @@ final class RecordingOutput: SessionOutput {
     /// The process ends: every connection breaks, without any clean-up.
     func breakAll() {
         subscribers = [:]
-        (moving, goingBack) = ([], [])
+        moving = []
         second?.close()
     }
 

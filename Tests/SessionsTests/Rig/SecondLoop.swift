@@ -84,7 +84,7 @@ final class SecondLoop {
         case .moved(let token, let opening):
             output.arrived(token, table.branches.adopt(opening, as: token, in: table))
         case .returning(let token, let reader):
-            table.continueStream(reader, as: token) { [output] in output.dropped(token) }
+            table.continueStream(reader, as: token) { output.arrived(token, $0) }
         }
     }
 

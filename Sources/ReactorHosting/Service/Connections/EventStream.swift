@@ -9,8 +9,8 @@ final class EventStream {
     fileprivate enum Source {
         case session(Subscriber)
         case sessions(JointConnection)
-        /// The stream has come from another loop, and its subscription is being opened. The time of the
-        /// peer's last progress before that.
+        /// The stream has come from another loop, and its subscriber is not known yet. The time of the peer's last
+        /// progress before that.
         case opening(since: LoopInstant)
         /// The source has ended.
         case none
@@ -148,30 +148,6 @@ final class EventStream {
         source = .session(subscriber)
         connection.lastProgress = since
     }
-
-    /// The same for one whose subscription was opened anew.
-    func proceed(with reply: Reply.Kind) {
-        guard case .subscribed(let subscriber, let opening) = reply else { return finish() }
-        proceed(with: subscriber)
-        write(opening, of: subscriber)
-        // Until now the deadline was that of a peer which accepts nothing.
-        connection.rearm()
-    }
-
-    private func write(_ opening: StreamOpening, of subscriber: Subscriber) {
-        var bytes: [UInt8] = []
-        opening.append(retryMilliseconds: nil, to: &bytes)
-        let accepted = bytes.isEmpty ? 0 : connection.writeEvents(bytes.span)
-        guard accepted == bytes.count else {
-            return subscriber.hold((bytes + opening.snapshot)[accepted...])
-        }
-        guard !opening.snapshot.isEmpty else { return }
-        let written = connection.writeEvents(opening.snapshot.span)
-        subscriber.hold(opening.snapshot[written...])
-    }
-
-    /// Whether it has come from another loop, and its subscription is being opened.
-    var isOpening: Bool { if case .opening = source { true } else { false } }
 
     func count(_ bytes: Int) { traits.sentBytes += bytes }
 

@@ -7,9 +7,6 @@ internal import Wire
 extension HTTPConnection {
     /// Responds with the content of a session's reply.
     func respond(with content: Reply.Content) {
-        if case .streaming(let stream) = state, stream.isOpening {
-            return stream.proceed(with: content.kind)
-        }
         switch content.kind {
         case .subscribed(let subscriber, let opening):
             EventStream.begin(subscriber, opening, on: self)

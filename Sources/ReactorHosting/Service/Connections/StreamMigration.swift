@@ -7,7 +7,7 @@ struct MigratingStream: Sendable {
     enum Reader: Sendable {
         /// One of many readers, which continues with the next event.
         case branch(BranchOpening)
-        /// Back to the loop of the session, where it resumes after its position.
+        /// Back to the loop of the session, where it continues after its position.
         case returning(ReturningReader)
     }
 
@@ -54,8 +54,6 @@ enum StreamMigration {
         loop.service.drain.arrived(loop.index)
         connection.identity = migrating.identity
         connection.peerIsFinished = migrating.peerIsFinished
-        // The time to open the stream is counted as one in which the peer accepts nothing.
-        connection.lastProgress = loop.now
         let stream = EventStream(migrating.stream, since: migrating.lastProgress, on: connection)
         connection.state = .streaming(stream)
         switch migrating.reader {
@@ -63,11 +61,9 @@ enum StreamMigration {
             stream.proceed(
                 with: loop.sessions.branches.adopt(opening, as: id.token, in: loop.sessions))
         case .returning(let reader):
-            loop.sessions.continueStream(reader, as: id.token) {
-                guard connection.id == id, let stream = connection.stream, stream.isOpening else {
-                    return
-                }
-                stream.finish()
+            loop.sessions.continueStream(reader, as: id.token) { subscriber in
+                guard let subscriber else { return stream.finish() }
+                stream.proceed(with: subscriber)
             }
         }
         guard connection.id == id, case .streaming = connection.state else { return }

@@ -36,7 +36,7 @@ extension ServerLoop: SessionOutput {
 
     func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool {
         guard let connection = connection(ConnectionID(subscriber.id)) else { return false }
-        let move = StreamMigration.begin(connection, .returning(reader), to: reader.loop)
+        let move = StreamMigration.begin(connection, .returning(reader), to: reader.key.loop)
         return move != .refused
     }
 
