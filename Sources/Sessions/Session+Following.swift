@@ -89,7 +89,7 @@ extension Session {
         for stream in streams.all {
             // None of them stops in the middle of an event.
             stream.dropAll()
-            stream.closeBranches()
+            stream.closeBranches(isKept ? nil : .trimmed)
             stream.appendEnd(position, scratch: &table.buffers.scratch)
             for subscriber in stream.subscribers { subscriber.endElsewhere(isKept: isKept) }
         }

@@ -78,6 +78,8 @@ final class StreamBranch {
     enum Closing {
         /// The history that they were shown is void. They get a `reset`.
         case void
+        /// The journal has the next events no longer. They get a `reset` before the `end`.
+        case trimmed
         /// They are disconnected.
         case abandoned
     }

@@ -249,22 +249,21 @@ package final class StreamBranches {
     ) -> Subscriber? {
         returned += 1
         guard let branch = byNumber[reader.key.number] else { return nil }
-        let stream = branch.stream
-        guard let session = branch.session, stream.ending == nil || session.isFollowed else {
-            return nil
-        }
+        let (stream, session) = (branch.stream, branch.session)
+        guard session != nil || stream.ending != nil else { return nil }
         let state: Subscriber.State
         switch branch.closing {
         case .abandoned?: return nil
-        case .void?: state = session.isVoid ? .stranded : .displaced
+        case .void?: state = session?.isVoid ?? false ? .stranded : .displaced
+        case .trimmed?: state = .behind(after: nil)
         case nil:
-            session.extend(stream, forReader: reader.position)
+            session?.extend(stream, forReader: reader.position)
             state = .behind(after: reader.position)
         }
         let subscriber = Subscriber(
             id: token, session: session, stream: stream, state, output: table.output)
         stream.add(subscriber)
-        examine(stream, of: session)
+        if let session { examine(stream, of: session) }
         return subscriber
     }
 

@@ -81,8 +81,9 @@ package final class Subscriber {
 
     /// A subscriber that comes back from another loop to that of its session. ``advance()`` continues it.
     ///
+    /// - Parameter session: nil: it has ended.
     init(
-        id: UInt64, session: Session, stream: SharedStream, _ state: State,
+        id: UInt64, session: Session?, stream: SharedStream, _ state: State,
         output: any SessionOutput
     ) {
         self.id = id
@@ -306,7 +307,7 @@ package final class Subscriber {
     ///
     /// - Returns: whether to continue writing.
     private func resync(after position: HistoryPosition?) -> Bool {
-        if let branch, let position, stream.ending == nil {
+        if let branch, let position {
             goBack(from: branch, after: position)
             return false
         }

@@ -148,6 +148,26 @@ struct FollowedBranchTests: FollowedStreams {
         #expect(crowd.second.table.subscriberCount == 0)
     }
 
+    // Those on the other loop got the end alone.
+    @Test func `an end whose last events are gone is no silent one on any loop`() throws {
+        let crowd = try spread()
+        try post(crowd)
+        _ = try crowd.rigs.post(Post.both(1, 1), to: crowd.session, at: 0)
+        crowd.links.loseAll()
+        _ = crowd.rigs[0].end(crowd.session)
+        crowd.rigs.settle()
+        crowd.links.loseAll()
+        crowd.rigs.cluster.forgetEnded()
+        for _ in 0..<4 { crowd.rigs.look(at: 1) }
+        for (selection, token) in crowd.readers {
+            let events = crowd.rigs[1].transcript(token).events
+            #expect(events.suffix(2).map(\.name) == ["reset", "end"], "\(selection)")
+            #expect(!crowd.rigs[1].output.isStreaming(token))
+        }
+        #expect(crowd.rigs[1].table.count == 0)
+        #expect(crowd.second.table.subscriberCount == 0)
+    }
+
     @Test func `after a loss of history all of them are reset`() throws {
         let crowd = try spread()
         _ = try crowd.rigs.post(Post.both(1, 1), to: crowd.session, at: 0)

@@ -1,0 +1,185 @@
+import Storage
+import Testing
+
+@testable import Sessions
+
+@Suite(
+    "ADR-0059 — a reader that comes back continues as if it had stayed", .timeLimit(.minutes(15)))
+struct ReturningReaderTests {
+    private struct Crowd {
+        let rig: Rig
+        let session: Session
+        let readers: [UInt64]
+        /// One of those on the other loop.
+        let slow: UInt64
+        let second: SecondLoop
+    }
+
+    private func crowd(
+        isArchived: Bool = true, slow: Bool = false, subscribers: Int = 32_768,
+        retention: Retention = Retention()
+    ) throws -> Crowd {
+        let rig = Rig(
+            slow: slow, keepsRecords: isArchived, answers: isArchived,
+            registrations: [try .ledger()], retention: retention, subscribers: subscribers,
+            branchesFrom: 1)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        let readers = (0..<6).map { _ in rig.subscribe(session) }
+        rig.settleAll()
+        let second = try #require(rig.second)
+        let away = readers.first { reader in
+            let stream = rig.output.subscribers[reader]?.stream
+            return !session.streams.all.contains { $0 === stream }
+        }
+        return Crowd(
+            rig: rig, session: session, readers: readers, slow: try #require(away), second: second)
+    }
+
+    /// The slow reader stops in the middle of an event, and the other loop drops the next ones.
+    private func stall(_ crowd: Crowd) throws {
+        crowd.rig.output.setCapacity(9, of: crowd.slow)
+        for number in 1...40 {
+            try crowd.rig.act(Post.fill(9_000 + number), on: crowd.session)
+            try crowd.rig.act(Post.set(number), on: crowd.session)
+            crowd.rig.settleAll()
+        }
+        try #require(crowd.second.returns == 0)
+    }
+
+    /// The slow reader is on its way back, and has not arrived.
+    private func sendBack(_ crowd: Crowd) throws {
+        crowd.rig.output.setCapacity(nil, of: crowd.slow)
+        try #require(crowd.second.returns == 1)
+    }
+
+    private func check(_ crowd: Crowd, of reader: UInt64) throws {
+        let other = try #require(crowd.readers.first { $0 != crowd.slow })
+        let (own, all) = (crowd.rig.transcript(reader).events, crowd.rig.transcript(other).events)
+        #expect(own.map(\.name) == all.map(\.name))
+        // The data are long.
+        let isSame = own == all
+        #expect(isSame)
+    }
+
+    // MARK: The end
+
+    // Its connection ended without an `end`, or the reader got a `reset` instead of its events.
+    @Test(arguments: [true, false], [true, false])
+    func `it gets its last events and the end of a session that was deleted meanwhile`(
+        isOnItsWay: Bool, isArchived: Bool
+    ) throws {
+        let crowd = try crowd(isArchived: isArchived)
+        try stall(crowd)
+        if isOnItsWay { try sendBack(crowd) }
+        _ = crowd.rig.end(crowd.session)
+        crowd.rig.endRound()
+        crowd.rig.settleAll()
+        if !isOnItsWay { try sendBack(crowd) }
+        crowd.rig.settleAll()
+        let events = crowd.rig.transcript(crowd.slow).events
+        #expect(events.last?.name == "end" && events.last?.data == #"{"reason":"deleted"}"#)
+        try check(crowd, of: crowd.slow)
+        #expect(!crowd.rig.output.isStreaming(crowd.slow))
+        #expect(crowd.rig.table.subscriberCount == 0)
+        #expect(crowd.second.table.subscriberCount == 0)
+        #expect(crowd.rig.table.count == 0)
+    }
+
+    // Without the branch's stream there would be nothing to end.
+    @Test func `it gets the end although the session was created anew`() throws {
+        let crowd = try crowd()
+        try stall(crowd)
+        _ = crowd.rig.end(crowd.session)
+        crowd.rig.endRound()
+        crowd.rig.settleAll()
+        let next = try crowd.rig.create("s", .ledger())
+        crowd.rig.settleAll()
+        try sendBack(crowd)
+        crowd.rig.settleAll()
+        try check(crowd, of: crowd.slow)
+        #expect(crowd.rig.transcript(crowd.slow).events.last?.name == "end")
+        #expect(next.streams.isEmpty)
+    }
+
+    @Test func `events that are gone with the session are replaced by a reset before the end`()
+        throws
+    {
+        let crowd = try crowd(retention: Retention(records: 4, bytes: 2_000))
+        try stall(crowd)
+        _ = crowd.rig.end(crowd.session)
+        crowd.rig.endRound()
+        crowd.rig.settleAll()
+        try sendBack(crowd)
+        crowd.rig.settleAll()
+        let events = crowd.rig.transcript(crowd.slow).events
+        #expect(events.suffix(2).map(\.name) == ["reset", "end"])
+        #expect(events.suffix(2).first?.data == #"{"reason":"trimmed"}"#)
+        #expect(!crowd.rig.output.isStreaming(crowd.slow))
+    }
+
+    /// Its branch was closed by a gap before the session ended, so that no end was sent there.
+    @Test func `it gets the end behind a gap`() throws {
+        let crowd = try crowd(slow: true)
+        crowd.rig.output.setCapacity(3, of: crowd.slow)
+        // The journal writes a record, and the session hears of it when it is loaded again.
+        for number in 1...2 {
+            try crowd.rig.post(Post.set(number), to: crowd.rig.session("s"))
+            crowd.rig.endRound()
+            if number == 1 { crowd.rig.settleAll() }
+        }
+        crowd.rig.journal.endNext(.outcomeUnknown, isWritten: true)
+        crowd.rig.drainInbox()
+        crowd.rig.settleAll()
+        _ = try crowd.rig.wake("s")
+        crowd.rig.settleAll()
+        try #require(crowd.second.returns == 2)
+        _ = try crowd.rig.end(crowd.rig.session("s"))
+        crowd.rig.endRound()
+        crowd.rig.settleAll()
+        crowd.rig.output.setCapacity(nil, of: crowd.slow)
+        crowd.rig.settleAll()
+        #expect(
+            crowd.rig.transcript(crowd.slow).events.map(\.name) == [
+                "snapshot", "a", "reset", "end",
+            ])
+        #expect(!crowd.rig.output.isStreaming(crowd.slow))
+        #expect(crowd.rig.table.count == 0)
+    }
+
+    // MARK: A session that sleeps
+
+    @Test func `a session that is asleep is loaded for it`() throws {
+        let crowd = try crowd()
+        try stall(crowd)
+        for _ in 0..<12 {
+            crowd.rig.table.tick()
+            crowd.rig.settleAll()
+        }
+        try #require(crowd.rig.table.awakeCount == 0)
+        try sendBack(crowd)
+        crowd.rig.settleAll()
+        #expect(crowd.rig.table.awakeCount == 1)
+        try check(crowd, of: crowd.slow)
+        #expect(crowd.rig.output.isStreaming(crowd.slow))
+        try crowd.rig.act(Post.set(99), on: crowd.rig.session("s"))
+        crowd.rig.settleAll()
+        try check(crowd, of: crowd.slow)
+    }
+
+    @Test func `its connection ends if the session cannot be loaded`() throws {
+        let crowd = try crowd()
+        try stall(crowd)
+        for _ in 0..<12 {
+            crowd.rig.table.tick()
+            crowd.rig.settleAll()
+        }
+        let key = try #require(crowd.rig.journal.all.first?.key)
+        crowd.rig.journal.spoil(key, try #require(Damage.allCases.first))
+        try sendBack(crowd)
+        crowd.rig.settleAll()
+        #expect(!crowd.rig.output.isStreaming(crowd.slow))
+        #expect(crowd.second.table.subscriberCount == 0)
+        #expect(crowd.rig.table.count == 0)
+    }
+}
