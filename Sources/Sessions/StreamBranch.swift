@@ -16,7 +16,8 @@ package struct BranchOpening: Sendable {
     let position: HistoryPosition
 }
 
-/// A reader on its way from a branch back to the loop of its session.
+/// A reader on its way from a branch back to the loop of its session. Until it arrives there, it is one of the
+/// branch's readers.
 package struct ReturningReader: Sendable {
     package let key: BranchKey
     /// Up to which it has everything.
@@ -53,7 +54,7 @@ package enum BranchMessage: Sendable {
     /// The branch gets nothing more. Its readers go back, or are disconnected.
     case close(UInt64, through: HistoryPosition, isAbandoned: Bool)
     // To the loop of the session.
-    /// Readers of a branch have left.
+    /// Readers of a branch have left, and do not come back.
     case left(UInt64, readers: Int)
     /// Bytes of events have arrived.
     case received(bytes: Int)
@@ -68,7 +69,8 @@ final class StreamBranch {
     private(set) var stream: SharedStream
     private(set) weak var session: Session?
     unowned let table: StreamBranches
-    /// Those that were moved, without those of which the other loop has reported that they have left.
+    /// Those that were moved, without those that have come back, and those of which the other loop has reported that
+    /// they have left.
     var readers = 0
     /// Whether it gets events. A closed one is kept until its last reader has left.
     var isOpen = true
@@ -114,7 +116,10 @@ final class BranchStream {
     }
 
     /// One of its readers has left.
-    func left() { table.removed(from: self) }
+    func left() { table.left(self) }
+
+    /// One of its readers is on its way back.
+    func wentBack() { table.removed(from: self) }
 
     func returning(after position: HistoryPosition) -> ReturningReader {
         ReturningReader(key: opening.key, position: position)

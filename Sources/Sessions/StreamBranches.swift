@@ -239,9 +239,10 @@ package final class StreamBranches {
         return branch
     }
 
-    /// Makes a reader that has come back one of its stream's subscribers.
+    /// Makes a reader that has come back one of its stream's subscribers. It is counted once at any time.
     ///
-    /// Why the branch is still known: the other loop reports later that the reader has left.
+    /// Why the branch is still known: no other reader has been counted in its place, and it is kept until its last one
+    /// has come back or left.
     ///
     /// - Returns: nil if its connection is to be closed.
     fileprivate func takeBack(
@@ -249,6 +250,7 @@ package final class StreamBranches {
     ) -> Subscriber? {
         returned += 1
         guard let branch = byNumber[reader.key.number] else { return nil }
+        defer { remove(1, of: branch.number) }
         let (stream, session) = (branch.stream, branch.session)
         guard session != nil || stream.ending != nil else { return nil }
         let state: Subscriber.State
@@ -283,8 +285,13 @@ package final class StreamBranches {
     }
 
     /// A reader of the branch has left.
-    func removed(from branch: BranchStream) {
+    func left(_ branch: BranchStream) {
         departed[branch.opening.key, default: 0] += 1
+        removed(from: branch)
+    }
+
+    /// The branch has a reader less.
+    func removed(from branch: BranchStream) {
         guard branch.stream.isUnused, joined[branch.opening.key] === branch else { return }
         joined[branch.opening.key] = nil
     }

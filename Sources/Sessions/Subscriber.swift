@@ -327,8 +327,15 @@ package final class Subscriber {
 
     /// The loop of the session has the next events, reads them in the journal, or sends the `reset`.
     private func goBack(from branch: BranchStream, after position: HistoryPosition) {
-        leave()
-        if !output.sendBack(self, branch.returning(after: position)) { output.finish(self) }
+        state = .ended
+        isPending = false
+        stream.remove(self)
+        if output.sendBack(self, branch.returning(after: position)) {
+            branch.wentBack()
+        } else {
+            branch.left()
+            output.finish(self)
+        }
     }
 
     /// Continues at an offset in the stream, if that has everything after the position.

@@ -147,6 +147,59 @@ struct ReturningReaderTests {
         #expect(crowd.rig.table.count == 0)
     }
 
+    // MARK: The count
+
+    // It was counted on both loops until the other one had reported that it has left.
+    @Test func `it is counted once, before and after it has arrived`() throws {
+        let crowd = try crowd(subscribers: 7)
+        try stall(crowd)
+        #expect(crowd.session.streams.subscriberCount == 6)
+        try sendBack(crowd)
+        #expect(crowd.session.streams.subscriberCount == 6)
+        crowd.second.deliverFirst(to: crowd.rig.table)
+        #expect(crowd.session.streams.subscriberCount == 6)
+        #expect(crowd.rig.line(crowd.rig.subscribe(crowd.session)).hasPrefix("subscribed"))
+        crowd.rig.settleAll()
+        #expect(crowd.session.streams.subscriberCount == 7)
+        #expect(
+            crowd.rig.line(crowd.rig.subscribe(crowd.session)).hasPrefix("tooManySubscribers 7"))
+        for reader in crowd.readers { crowd.rig.output.disconnect(reader) }
+        crowd.rig.settleAll()
+        #expect(crowd.session.streams.subscriberCount == 1)
+    }
+
+    @Test func `one that leaves on its way is counted until it has arrived`() throws {
+        let crowd = try crowd()
+        try stall(crowd)
+        try sendBack(crowd)
+        for reader in crowd.readers { crowd.rig.output.disconnect(reader) }
+        #expect(crowd.session.streams.subscriberCount == 3, "those of the other loop")
+        crowd.rig.settleAll()
+        #expect(crowd.session.streams.isEmpty)
+        #expect(crowd.second.table.branches.count == 0)
+        #expect(crowd.rig.table.subscriberCount == 0)
+    }
+
+    // They were none of the next generation's until they had arrived: the limit admitted others in their place.
+    @Test func `it is counted while it comes back to another generation`() throws {
+        let crowd = try crowd()
+        try crowd.rig.act(Post.set(1), on: crowd.session)
+        crowd.rig.settleAll()
+        crowd.rig.output.holdBack(":\n", of: crowd.slow)
+        crowd.rig.journal.loseHistory(1)
+        crowd.rig.drainInbox()
+        crowd.rig.settleAll()
+        let next = try crowd.rig.session("s")
+        try #require(next.generation != crowd.session.generation)
+        #expect(next.streams.subscriberCount == 6)
+        crowd.rig.output.setCapacity(nil, of: crowd.slow)
+        #expect(next.streams.subscriberCount == 6)
+        crowd.rig.settleAll()
+        #expect(next.streams.subscriberCount == 6)
+        let events = crowd.rig.transcript(crowd.slow).events
+        #expect(events.map(\.name) == ["snapshot", "a", "reset", "snapshot"])
+    }
+
     // MARK: A session that sleeps
 
     @Test func `a session that is asleep is loaded for it`() throws {

@@ -78,6 +78,11 @@ final class SecondLoop {
         return true
     }
 
+    /// Delivers the first of what is on its way to the loop of the sessions.
+    func deliverFirst(to home: SessionTable) {
+        if !toSessions.isEmpty { receive(toSessions.removeFirst(), at: home, from: 1) }
+    }
+
     private func receive(_ parcel: Parcel, at table: SessionTable, from loop: Int) {
         switch parcel {
         case .messages(let messages): table.branches.receive(messages, from: loop, in: table)
