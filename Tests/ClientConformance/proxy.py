@@ -25,7 +25,7 @@ class Rule:
         self.path, self.side, self.at, self.how, self.method = path, side, at, how, method
         self.then, self.answer, self.times = then, answer, times
         self.hit = threading.Event()
-        self.key = self.length = None
+        self.key = self.length = self.pipe = None
 
     @property
     def has_cut(self):
@@ -143,14 +143,22 @@ class Proxy(Watched):
                 self.pipes.discard(pipe)
                 self.changing.notify_all()
 
-    def claim(self, method, path):
+    def claim(self, method, path, pipe):
         """The rule of a request, which is used up."""
         with self.changing:
             for rule in self.rules:
                 if rule.matches(method, path):
                     rule.times -= 1
+                    rule.pipe = pipe
                     return rule
         return None
+
+    def give_back(self, rule, pipe):
+        """The server's connection was over before the rule's moment, which comes with the next request."""
+        with self.changing:
+            if rule.pipe is pipe and not rule.hit.is_set():
+                rule.pipe = None
+                rule.times += 1
 
     # --- what was seen
 
@@ -217,8 +225,14 @@ class Pipe:
                         self.budget = self.proxy.stream_bytes(len(self.proxy.streams))
                     self.proxy.streams.append(target)
                 self.proxy.changing.notify_all()
-            if not self.perform(self.proxy.claim(method, path), request, fields):
-                return
+            rule = self.proxy.claim(method, path, self)
+            try:
+                if not self.perform(rule, request, fields):
+                    return
+            except OSError:
+                if rule:
+                    self.proxy.give_back(rule, self)
+                raise
 
     def perform(self, rule, request, fields):
         """Passes a request on; False if nothing more is passed."""
@@ -254,9 +268,10 @@ class Pipe:
             rule.then()
         if rule.how == "hold":
             self.is_held = True
-        else:
-            self.end(rule.how)
+        # Before the end: the client may have been answered on another connection when that returns.
         rule.hit.set()
+        if rule.how != "hold":
+            self.end(rule.how)
         self.proxy.changed()
 
     def back(self):
@@ -278,6 +293,9 @@ class Pipe:
                 self.pass_on(self.client, data)
         except OSError:
             pass
+        rule = self.rule
+        if rule and rule.side == "answer" and rule.at and (rule.length is None or self.count < rule.length):
+            self.proxy.give_back(rule, self)
         if not self.is_held:
             self.end("end")
 
