@@ -28,6 +28,7 @@ class Adapter(Watched):
         self.next_id = 0
         self.lines = collections.deque(maxlen=12)
         self.replies = {}
+        self.event_count = 0
         self.submitted = {}  # The tickets of commands, by their numbers.
         self.story = collections.defaultdict(list)  # Of each session.
         self.shown = collections.defaultdict(list)
@@ -71,6 +72,7 @@ class Adapter(Watched):
             if ticket is not None and "failure" in members:
                 self.outcomes[ticket].append({"outcome": "failed", "failure": members["failure"]})
             return
+        self.event_count += 1
         event = members.get("event")
         if event in STORY:
             self.story[members["session"]].append(members)
@@ -172,6 +174,15 @@ class Adapter(Watched):
             raise Fault(f"{fault}\n  {len(left)} are not {outcome}: " + ", ".join(
                 f"{one} {[it['outcome'] for it in self.outcomes[one]]}" for one in left[:5])) from None
         return [self.outcomes[ticket][-1] for ticket in tickets]
+
+    def wait_to_read(self, what, session, holds):
+        """Reads until the answer is as awaited: again after each event, for an answer may be older than an event
+        that has come before it was looked at."""
+        while True:
+            seen = self.event_count
+            if holds(self.look(session)):
+                return
+            self.wait_until(what, lambda: self.event_count > seen)
 
     def failure(self, ticket):
         """The failure with which a ticket ends."""

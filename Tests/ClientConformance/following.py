@@ -131,7 +131,7 @@ def saved_state(bench):
         server.alert("room", f"{round} here")
         server.alert("room", f"{round} last")
         client.wait_to_see("room", f"{round} last")
-        client.wait_until("a live state", lambda: client.look("room")["confirmed"]["actions"] == round)
+        client.wait_to_read("a live state", "room", lambda found: found["confirmed"]["actions"] == round)
         if round % 2:
             # A state that is read beside a silent stream is ahead of the events.
             for pipe in list(proxy.pipes):
@@ -139,8 +139,8 @@ def saved_state(bench):
                     pipe.silence()
             server.alert("room", f"{round} unheard")
             client.submit("room", alert(f"{round} silent"), "silent")
-            client.wait_until("a state that is read", lambda: client.look("room")["confirmed"].get(
-                "alertMessage") == f"{round} silent")
+            client.wait_to_read("a state that is read", "room",
+                                lambda found: found["confirmed"].get("alertMessage") == f"{round} silent")
         client.call("leave", session="room")
         client.call("close")
         heard += client.heard("room")
@@ -164,8 +164,8 @@ def position_behind_answers(bench):
         if pipe.is_stream:
             pipe.silence()
     client.submit("room", alert("unheard"), "unheard")
-    client.wait_until("a state that is read", lambda: client.look("room")["confirmed"].get("alertMessage")
-                      == "unheard")
+    client.wait_to_read("a state that is read", "room",
+                        lambda found: found["confirmed"].get("alertMessage") == "unheard")
     saved = client.look("room")["position"]
     client.kill()
     heard = client.heard("room")

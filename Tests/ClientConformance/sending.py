@@ -280,7 +280,7 @@ def own_actions_shown_once(bench):
     # A state can be read before the stream has brought what leads to it.
     client.wait_until("the last value", lambda: f"{total}" in [
         value["text"] for value in client.heard("room", "newest")])
-    client.wait_until("the confirmed state", lambda: client.look("room")["confirmed"]["count"] == total)
+    client.wait_to_read("the confirmed state", "room", lambda found: found["confirmed"]["count"] == total)
     client.wait_until("the shown state", lambda: client.shown["room"][-1]["count"] == total)
     counts = [state["count"] for state in list(client.shown["room"])]
     expect(counts == sorted(counts), f"a shown count went back: {counts}")
