@@ -221,9 +221,13 @@ class Adapter(Watched):
 
     # --- the end
 
-    def kill(self):
+    def strike(self):
+        """Kills it, and does not wait: commands that are written from now on are lost."""
         self.is_killed = True
         self.process.send_signal(signal.SIGKILL)
+
+    def kill(self):
+        self.strike()
         self.process.wait()
         self.reader.join()
 
@@ -238,7 +242,10 @@ class Adapter(Watched):
             self.is_killed = True
             self.process.kill()
             self.process.wait()
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except OSError:
+            pass  # A command was written that nobody reads any more.
 
 
 def place(position):

@@ -211,7 +211,7 @@ def client_killed(bench):
             elif way == 2:  # It is applied, and the answer is not read.
                 rule = proxy.rule(path, "answer", bench.random.randrange(1, 150), how="hold")
             else:  # It is applied, and the connection ends with the program.
-                rule = proxy.rule(path, "answer", 0, then=client.process.kill)
+                rule = proxy.rule(path, "answer", 0, then=client.strike)
             new = submit(3)
             client.wait_for(new, "queued") if way < 3 else None
             proxy.wait("the request", rule.hit.is_set)
