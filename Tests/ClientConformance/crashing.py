@@ -168,9 +168,9 @@ def offline_queue(bench):
     client = bench.client(proxy, "outbox")
     client.kill()
     client = bench.client(proxy, "outbox")
-    proxy.accept()
     rules = [proxy.rule(f"/v1/sessions/{session}/actions", "answer", 40 * index, times=1)
              for index, session in enumerate(SESSIONS)]
+    proxy.accept()
     client.wake()
     proxy.wait("a first answer", lambda: any(rule.hit.is_set() for rule in rules))
     client.kill()
@@ -298,8 +298,9 @@ def closed(bench):
     for ticket in tickets:
         client.submit("room", alert(ticket), ticket)
     client.wait_for(tickets, "queued")
-    proxy.accept()
+    # Before the client can try again by itself.
     rule = proxy.rule("/v1/sessions/room/actions", "answer", 10, how="hold")
+    proxy.accept()
     client.wake()
     proxy.wait("the request", rule.hit.is_set)
     client.call("close")
