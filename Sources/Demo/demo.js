@@ -79,7 +79,8 @@ class Column {
       field.value = "";
     });
     this.#find(".text").addEventListener("input", () => {
-      if (!this.#network.isOn || Date.now() - this.#lastTyped < 2_000) return;
+      // Nobody wants to know later: an action that is submitted without a network is sent when there is one.
+      if (!this.#network.isOn || this.#chat.status.kind !== "live" || Date.now() - this.#lastTyped < 2_000) return;
       this.#lastTyped = Date.now();
       this.#submit(this.#chat, { type: "typing", author: this.#name });
     });
