@@ -5,6 +5,7 @@ Lines go to the page and come from it; nothing else is done here. The profile of
 of the command `open`, so that what is in IndexedDB survives this process. Needs playwright.
 """
 import asyncio
+import fcntl
 import json
 import os
 import pathlib
@@ -36,16 +37,25 @@ async def fulfill(route):
     return await route.fulfill(body=text, content_type="text/javascript")
 
 
-# Ends the browser at once when this process is gone, however it ended.
+# Ends the browser at once when this process is gone, however it ended. It has the lock of the profile until then:
+# the next program would get this browser, and this one would end that of the next.
 WATCHDOG = """
-import os, pathlib, signal, sys
+import os, pathlib, signal, sys, time
+def browsers():
+    for one in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if ("--user-data-dir=" + sys.argv[1]).encode() in one.read_bytes().split(b"\\0"):
+                yield int(one.parent.name)
+        except OSError:
+            pass
 sys.stdin.read()
-for one in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-    try:
-        if ("--user-data-dir=" + sys.argv[1]).encode() in one.read_bytes().split(b"\\0"):
-            os.kill(int(one.parent.name), signal.SIGKILL)
-    except OSError:
-        pass
+while found := list(browsers()):
+    for one in found:
+        try:
+            os.kill(one, signal.SIGKILL)
+        except OSError:
+            pass
+    time.sleep(0.01)
 """
 
 
@@ -59,11 +69,17 @@ async def main():
     command = json.loads(first)
     outbox = command.get("outbox")
     profile = f"{outbox}-profile" if outbox else tempfile.mkdtemp(prefix="conformance-profile-")
-    watchdog = subprocess.Popen([sys.executable, "-c", WATCHDOG, profile], stdin=subprocess.PIPE)
+    os.makedirs(profile, exist_ok=True)
+    lock = os.open(f"{profile}/adapter.lock", os.O_CREAT | os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    watchdog = subprocess.Popen([sys.executable, "-c", WATCHDOG, profile], stdin=subprocess.PIPE, pass_fds=[lock])
+    os.close(lock)
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(
             profile, executable_path=next(path for path in CHROMIUM if os.access(path, os.X_OK)),
             args=["--no-sandbox", "--no-proxy-server"])
+        # The runner has the limit.
+        context.set_default_timeout(0)
         page = await context.new_page()
         page.on("pageerror", lambda error: write(json.dumps({"event": "fault", "detail": str(error)})))
         closing = {"id": None, "reply": loop.create_future()}
@@ -92,6 +108,8 @@ async def main():
                 # Another program may open the profile when it has the reply.
                 reply = await closing["reply"]
                 await context.close()
+                watchdog.stdin.close()
+                watchdog.wait()
                 write(reply)
                 break
             line = await reader.readline()
