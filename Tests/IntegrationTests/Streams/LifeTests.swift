@@ -43,8 +43,7 @@ struct LifeTests {
             let session = try await server.client().session("alerts")
             let first = try await session.follow("pulses")
             try await session.alert("before")
-            let rest = try await first.rest()
-            #expect(rest.map(\.data) == [#""before""#])
+            var seen = try await first.rest()
             #expect(await first.endedCleanly)
             guard case .retry(let milliseconds)? = await first.allItems.last else {
                 Issue.record("no retry at the end")
@@ -52,10 +51,17 @@ struct LifeTests {
             }
             #expect((1_500...2_500).contains(milliseconds))
             try await session.alert("between")
-            let again = try await session.open(
-                "pulses", [("Last-Event-ID", await first.lastID)])
-            try await session.alert("after")
-            #expect(try await again.rest().map(\.data) == [#""between""#, #""after""#])
+            var (lastID, isPosted) = (await first.lastID, false)
+            // On a busy machine a connection is old before the next message is posted.
+            while seen.count < 3 {
+                let again = try await session.open("pulses", [("Last-Event-ID", lastID)])
+                if !isPosted { try await session.alert("after") }
+                isPosted = true
+                let events = try await again.rest()
+                lastID = events.last?.id ?? lastID
+                seen += events
+            }
+            #expect(seen.map(\.data) == [#""before""#, #""between""#, #""after""#])
         }
     }
 
