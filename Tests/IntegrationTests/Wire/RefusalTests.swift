@@ -196,11 +196,16 @@ struct RefusalTests {
 
     @Test func `an idle connection is closed without a response`() async throws {
         try await withServer(.server, "--idle-timeout", "300ms") { server in
-            let connection = try RawConnection(port: server.port)
-            await connection.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
-            let (answers, ending) = await connection.answersToTheEnd()
-            #expect(answers.map(\.head.status) == [200])
-            #expect(ending == .finished)
+            while true {
+                let connection = try RawConnection(port: server.port)
+                await connection.send("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+                let (answers, ending) = await connection.answersToTheEnd()
+                // On a busy machine it is idle before its request has left.
+                if answers.isEmpty { continue }
+                #expect(answers.map(\.head.status) == [200])
+                #expect(ending == .finished)
+                break
+            }
         }
     }
 
