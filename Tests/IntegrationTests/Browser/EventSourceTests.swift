@@ -37,6 +37,13 @@ struct EventSourceTests {
     @Test func `a client gets every pulse once over all reconnections, and stops at the end`()
         async throws
     {
+        // One that is away when the session ends has the status alone.
+        while try await !readsToTheEnd() { try Task.checkCancellation() }
+    }
+
+    /// Returns whether the end has come as an event.
+    private func readsToTheEnd() async throws -> Bool {
+        var hasEnded = false
         let program = try #require(Browser.program)
         try await withServer(
             .server, "--allow-origin", "*", "--connection-age", "700ms", "--retry", "50ms"
@@ -69,10 +76,12 @@ struct EventSourceTests {
             // It resumed with Last-Event-ID: no second snapshot, and never a reset.
             #expect(kinds.count(where: { $0 == "snapshot" }) == 1)
             #expect(!kinds.contains("reset"))
-            #expect(kinds.count(where: { $0 == "end" }) == 1)
+            #expect(kinds.count(where: { $0 == "end" }) <= 1)
             #expect(kinds.last == "error")
+            hasEnded = kinds.contains("end")
             try await browser.quit()
         }
+        return hasEnded
     }
 
     @Test func `a client that was away too long gets a reset`() async throws {
@@ -84,17 +93,27 @@ struct EventSourceTests {
             let session = try await server.client().session("alerts")
             let host = try PageHost(page: page("\(server.address)\(session.path)/pulses"))
             let browser = try Browser(program, opening: "http://127.0.0.1:\(host.port)/")
-            // The connection has ended; the browser reconnects after three seconds or more, and
-            // meanwhile more happens than is kept.
-            try await host.log.wait { $0.output.contains(#""kind":"error","readyState":0"#) }
             let alerts = (1...50).map { #"{"type":"alert","message":"\#($0)"}"# }
-            try await session.post("[\(alerts.joined(separator: ","))]")
-            try await host.log.wait { $0.output.contains(#""kind":"reset""#) }
+            var ends = 0
+            // Each connection ends; the browser reconnects after three seconds or more, and meanwhile
+            // more happens than is kept. A machine that needs longer for that tries again.
+            while true {
+                let (end, seen) = (#""kind":"error","readyState":0"#, ends)
+                try await host.log.wait {
+                    ends = $0.output.split(separator: "\n").count(where: { $0.contains(end) })
+                    return ends > seen || $0.output.contains(#""kind":"reset""#)
+                }
+                if try kinds(host).contains("reset") { break }
+                try await session.post("[\(alerts.joined(separator: ","))]")
+            }
             try await host.log.wait {
                 $0.output.contains(#""kind":"snapshot","data":"{\"alertMessage\":\"50\"}""#)
             }
+            // Of what it was away for nothing comes as an event: whole batches came while it was there.
             let kinds = try kinds(host)
-            #expect(!kinds.contains("alertMessage"))
+            let reset = try #require(kinds.firstIndex(of: "reset"))
+            #expect(kinds[..<reset].count(where: { $0 == "alertMessage" }) % 50 == 0)
+            #expect(kinds[(reset + 1)...].first == "snapshot")
             try await browser.quit()
         }
     }
