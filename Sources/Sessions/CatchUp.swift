@@ -340,7 +340,8 @@ final class CatchUp {
     /// Leaves the state to the stream, for the next records.
     private func keepState() {
         let stream = subscriber.stream
-        guard session.isFollowed, let fold, stream.followed?.fold.version ?? 0 <= fold.version
+        guard session.isFollowed, let fold,
+            stream.followed.map({ $0.fold.version < fold.version }) ?? true
         else { return }
         stream.keep(fold, by: knownWriter, of: session)
         self.fold = nil
