@@ -207,6 +207,7 @@ final class CatchUp {
     ) {
         guard isShared else {
             return session.table.background.append { [self] in
+                self.writer = writer
                 if let shown = shown(of: result) { show(shown) }
             }
         }
@@ -319,11 +320,19 @@ final class CatchUp {
     // MARK: Showing
 
     private func show(_ entries: [HistoryEntry]) {
-        guard fold == nil else { return check(entries) }
-        let first = entries[0]
-        let version = first.kind == .mutation ? first.version - 1 : first.version
-        if takeState(at: version) { return check(entries) }
-        rebuildState(version) { $0.check(entries, isFresh: true) }
+        // The state does not depend on the other entries, and other readers may need the one that is kept.
+        guard fold == nil, entries.contains(where: { $0.kind == .mutation }) else {
+            return check(entries)
+        }
+        if takeState(at: version(before: entries)) {
+            check(entries)
+        } else {
+            rebuildState(before: entries)
+        }
+    }
+
+    private func version(before entries: [HistoryEntry]) -> UInt64 {
+        entries[0].kind == .mutation ? entries[0].version - 1 : entries[0].version
     }
 
     /// Continues with the state that the stream has kept, if it is the one at this version.
@@ -341,7 +350,7 @@ final class CatchUp {
     private func keepState() {
         let stream = subscriber.stream
         guard session.isFollowed, let fold,
-            stream.followed.map({ $0.fold.version < fold.version }) ?? true
+            stream.followed?.isPoorer(than: fold, by: knownWriter) ?? true
         else { return }
         stream.keep(fold, by: knownWriter, of: session)
         self.fold = nil
@@ -364,7 +373,9 @@ final class CatchUp {
         ArchivedStates(session: session).stateVersion(behind: last.version - 1) { [self] result in
             guard let found = receive(result) else { return }
             guard let found else { return fallBehind() }
-            if found == fold.stateVersion { frameAndSend(entries) } else { loseTrack() }
+            if found == fold.stateVersion { return frameAndSend(entries) }
+            // The journal has the state in the other form, if all entries have it.
+            if isFresh { loseTrack() } else { rebuildState(before: entries) }
         }
     }
 
@@ -384,7 +395,9 @@ final class CatchUp {
     private func send(_ framed: [UInt8]) {
         subscriber.readSucceeded()
         if !framed.isEmpty { needsID = false }
-        if subscriber.send(framed) { proceed() }
+        guard !subscriber.send(framed) else { return proceed() }
+        // The connection may accept nothing for long, and others need the state.
+        if !isOver, needed >= subscriber.stream.coveredAfter { keepState() }
     }
 
     /// Nil if the entries cannot be shown; the connection ends then.
@@ -422,16 +435,17 @@ final class CatchUp {
 
     // MARK: The state before the first record
 
-    private func rebuildState(_ version: UInt64, then act: @escaping (CatchUp) -> Void) {
+    private func rebuildState(before entries: [HistoryEntry]) {
         isReading = true
-        ArchivedStates(session: session).rebuild(version) { [self] result in
+        ArchivedStates(session: session).rebuild(version(before: entries)) { [self] result in
             guard let rebuilt = receive(result) else { return }
             guard let rebuilt = rebuilt?.fold else {
                 return isAtStart ? startAgain() : fallBehind()
             }
+            // Otherwise the framer has what was shown by the state of the other form.
+            if fold == nil { beginPart(rebuilt) }
             (fold, knownWriter) = (rebuilt, nil)
-            beginPart(rebuilt)
-            act(self)
+            check(entries, isFresh: true)
         }
     }
 

@@ -189,7 +189,7 @@ extension Session {
     ) -> Int {
         let isLog = stream.selection.log
         guard stream.framedThrough == history.committedPosition(notes: isLog),
-            !stream.selection.readsStates
+            !stream.selection.readsStates || !entries.contains(where: { $0.kind == .mutation })
                 || stream.followed?.continues(history.committed.version, by: writer) ?? false
         else { return 0 }
         do {
@@ -197,7 +197,7 @@ extension Session {
                 entries, through: isLog ? end.position : HistoryPosition(end.number), of: self,
                 scratch: &table.buffers.scratch)
         } catch {
-            // The reader that reads the journal instead reports it.
+            // A reader that reads the journal instead reports it.
             return 0
         }
     }

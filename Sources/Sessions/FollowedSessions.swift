@@ -286,7 +286,10 @@ final class FollowedSessions {
         }
         continueEarly(early.removeAll(), in: table)
         for session in Array(byID.values) { look(at: session, now, in: table) }
-        for session in Array(ending.values) { session.advanceWaiting() }
+        for session in Array(ending.values) {
+            session.dropUnusedStates()
+            session.advanceWaiting()
+        }
         let pause = ownership.followPause
         ask(
             about: byID.values.filter { $0.persistence?.following?.isDue(at: now, pause) ?? true },

@@ -35,6 +35,12 @@ final class FollowedState {
         fold.version == version && writer == node
     }
 
+    /// Whether this state is to give way to that of a reader: an earlier one does, and one of which no writer is known.
+    func isPoorer(than other: any StateFold, by node: Node?) -> Bool {
+        guard fold.version == other.version else { return fold.version < other.version }
+        return writer == nil && node != nil
+    }
+
     /// Applies a record.
     ///
     /// - Returns: the state to show; nil if the record makes none.

@@ -148,7 +148,7 @@ final class SharedStream {
     /// - Parameter end: the position of the last of them that this stream may show.
     /// - Returns: the bytes that were added.
     /// - Throws: if the state behind a record cannot be made. Nothing is added then.
-    /// - Precondition: a stream that shows states has the one before these records.
+    /// - Precondition: a stream that shows states has the one before these records, if any is a mutation.
     func frame(
         _ entries: [HistoryEntry], through end: HistoryPosition, of session: Session,
         scratch: inout [UInt8]
