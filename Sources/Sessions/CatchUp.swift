@@ -43,6 +43,8 @@ final class CatchUp {
 
     /// Precedent: a socket's send buffer holds a few hundred KB; more bytes would wait in memory.
     private static let sliceBytes = 65_536
+    /// Events of a slice that are framed at once. The last of them may exceed it.
+    private static let framedBytes = 1 << 20
     /// The state before the first record may be trimmed while the record is read: both are read again
     /// then. A state that cannot be rebuilt looks the same, so the number of attempts is limited; the
     /// last failure ends in a reset.
@@ -404,7 +406,11 @@ final class CatchUp {
     private func frame(_ entries: [HistoryEntry]) -> [UInt8]? {
         var framed: [UInt8] = []
         do {
-            for entry in entries { try frame(entry, to: &framed) }
+            for entry in entries {
+                try frame(entry, to: &framed)
+                // The journal has the others. A few bytes of records make as many states.
+                if framed.count > Self.framedBytes { break }
+            }
             return framed
         } catch {
             session.report(.unreadable("\(error.place): \(error.reason)"))

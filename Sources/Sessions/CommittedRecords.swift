@@ -192,6 +192,7 @@ extension Session {
             !stream.selection.readsStates || !entries.contains(where: { $0.kind == .mutation })
                 || stream.followed?.continues(history.committed.version, by: writer) ?? false
         else { return 0 }
+        defer { table.buffers.shrinkScratch() }
         do {
             return try stream.frame(
                 entries, through: isLog ? end.position : HistoryPosition(end.number), of: self,

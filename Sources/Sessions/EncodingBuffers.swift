@@ -9,6 +9,8 @@ final class EncodingBuffers {
     var scratch: [UInt8] = []
     var space = JSONEncodingSpace()
 
+    private static let keptBytes = 65_536
+
     /// Removes the scratch memory from here, empty. The caller returns it to
     /// ``releaseScratch(_:)``; a call in between gets new memory.
     func takeScratch() -> [UInt8] {
@@ -18,8 +20,13 @@ final class EncodingBuffers {
         return taken
     }
 
+    /// Gives up a buffer that grew under peak load.
+    func shrinkScratch() {
+        if scratch.capacity > Self.keptBytes { scratch = [] }
+    }
+
     func releaseScratch(_ taken: consuming [UInt8]) {
         // A buffer that grew under peak load is not kept.
-        if taken.capacity <= 65_536 { scratch = taken }
+        if taken.capacity <= Self.keptBytes { scratch = taken }
     }
 }

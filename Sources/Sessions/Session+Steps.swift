@@ -40,6 +40,7 @@ extension Session {
     /// Adds an event to the record that was begun last.
     func record(_ source: EventSource, _ data: [UInt8]) {
         history.append(source, data)
+        if source == .state { stateBytesAhead += data.count }
         guard keepsRecords, source != .state, source != .content else { return }
         assert(records.isWriting(for: self), "it would go into another session's record")
         records.encoder.write(name(of: source), data)

@@ -72,6 +72,9 @@ package final class Session {
     var arrival = Arrival()
     var traces = ActionTraces()
     var meters = SizeMeters()
+    /// The bytes of states that were encoded since the last events were published. Beyond a limit they are made when
+    /// they are framed.
+    var stateBytesAhead = 0
     /// The client that has created the session; nil if it was not authenticated.
     package private(set) var owner: String?
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every

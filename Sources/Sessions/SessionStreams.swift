@@ -9,7 +9,7 @@ internal import Storage
 struct SessionStreams {
     private(set) var all: [SharedStream] = []
     /// Invariant: whether any of the streams shows states. If so, the state after each mutation is
-    /// encoded at once.
+    /// encoded at once, up to a limit.
     private(set) var showStates = false
 
     /// Up to this number of streams, each may keep as many bytes as a single one.
@@ -64,7 +64,7 @@ extension Selection {
 // Design: events are framed for each stream when they are committed, and trimmed with the history.
 extension Session {
     @usableFromInline
-    var wantsStates: Bool { streams.showStates }
+    var wantsStates: Bool { streams.showStates && stateBytesAhead <= SharedStream.surplusBytes }
 
     /// Opens a stream. The answer has the subscriber and the opening bytes.
     package func subscribe(_ request: SubscriptionRequest) {
@@ -79,6 +79,7 @@ extension Session {
     /// Frames committed events for every stream, writes them to subscribers that accept bytes, in this
     /// pass or in one of the next, and drops history beyond the limits.
     func publish() {
+        stateBytesAhead = 0
         for stream in streams.all {
             frame(stream)
             table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
@@ -101,7 +102,15 @@ extension Session {
     func frame(_ stream: SharedStream) {
         let end = committedPosition(for: stream.selection)
         guard stream.framedThrough < end else { return }
-        stream.frame(through: end, of: self, scratch: &table.buffers.scratch)
+        let limit = streams.limitBytes(table.limits.retention)
+        stream.frame(through: end, of: self, scratch: &table.buffers.scratch, limit: limit)
+        while stream.framedThrough < end {
+            // Subscribers that have not got the oldest events fall behind.
+            table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
+            stream.trim(keptAfter: stream.coveredAfter, limit: limit)
+            stream.frame(through: end, of: self, scratch: &table.buffers.scratch, limit: limit)
+        }
+        table.buffers.shrinkScratch()
     }
 
     /// Extends a stream back to `position`.

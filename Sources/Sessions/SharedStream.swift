@@ -110,13 +110,21 @@ final class SharedStream {
     /// Sets the state that the readers have before the next record.
     func showsPart(of state: [UInt8]) { framer.showsPart(of: state) }
 
-    /// Frames the events that were committed up to `position`.
+    /// The bytes that a stream may have beyond those that it may keep, until subscribers have got them or are behind: a
+    /// few small actions make as many states.
+    static let surplusBytes = 4 << 20
+
+    /// Frames the events that were committed up to `position`, or some of them: until the stream has more than `limit`
+    /// bytes.
     ///
     /// - Precondition: `position` is after `framedThrough`.
-    func frame(through position: HistoryPosition, of session: Session, scratch: inout [UInt8]) {
+    func frame(
+        through position: HistoryPosition, of session: Session, scratch: inout [UInt8], limit: Int
+    ) {
         guard !selection.log else { return frameNext(position, session, &scratch) }
         for number in (framedThrough.number + 1)...position.number {
             frameNext(HistoryPosition(number), session, &scratch)
+            if bytes.count - limit > Self.surplusBytes { return }
         }
     }
 
@@ -143,7 +151,8 @@ final class SharedStream {
         session.table.branches.examine(self, of: session)
     }
 
-    /// Frames records and notes that another node has committed, and that come next.
+    /// Frames records and notes that another node has committed, and that come next; not all of them if they make too
+    /// many bytes.
     ///
     /// - Parameter end: the position of the last of them that this stream may show.
     /// - Returns: the bytes that were added.
@@ -156,8 +165,13 @@ final class SharedStream {
         scratch.removeAll(keepingCapacity: true)
         let begin = bytes.end
         let count = marks.count
+        var end = end
         do {
             for entry in entries where selection.log || entry.part == 0 {
+                if scratch.count > Self.surplusBytes {
+                    end = HistoryPosition(entry.number - 1)
+                    break
+                }
                 let state = try followed?.state(behind: entry, of: session)
                 let shown = state.flatMap { framer.change(to: $0[...]) }
                 framer.append(entry, state: shown, of: session, to: &scratch) { position, end in

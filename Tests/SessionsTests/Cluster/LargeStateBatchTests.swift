@@ -1,0 +1,57 @@
+import Storage
+import Testing
+
+@testable import Sessions
+
+@Suite("A batch of small actions on a large state", .timeLimit(.minutes(15)))
+struct LargeStateBatchTests: FollowedStreams {
+    /// Makes states of 8 MB together, in one request.
+    private static let batch = Post.all(
+        Array(repeating: Post.touch, count: 80).joined(separator: ","))
+    private static let large = Post.name(String(repeating: "x", count: 100_000))
+
+    private static var selections: [Selection] {
+        get throws { [.allStates, .everything, try .part("/touched"), .allPulses] }
+    }
+
+    @Test func `its states are made when they are framed, beyond a few of them`() throws {
+        let (rigs, links, session) = try linked(sendingRecords: true)
+        let readers = try Self.selections.map { ($0, rigs[0].subscribe(session, $0)) }
+        _ = try rigs.post(Self.large, to: session, at: 0)
+        rigs.nodes[0].setImmediate(false)
+        _ = try rigs[0].act(Self.batch, on: session)
+        #expect(session.stateBytesAhead <= SharedStream.surplusBytes + 110_000)
+        #expect(session.stateBytesAhead > SharedStream.surplusBytes)
+        rigs.nodes[0].setImmediate(true)
+        rigs.settle()
+        #expect(session.stateBytesAhead == 0)
+        check(rigs[0], readers, against: try Truth(rigs.cluster.journal.all, of: session))
+        #expect(rigs[0].table.buffers.scratch.capacity <= 65_536)
+        deliver(links, rigs)
+    }
+
+    @Test(arguments: [nil, 50_000] as [Int?])
+    func `its states come to each reader, here and at a node that follows`(capacity: Int?) throws {
+        let (rigs, links, session) = try linked(sendingRecords: true)
+        let here = try Self.selections.map { ($0, rigs[0].subscribe(session, $0)) }
+        let there = try Self.selections.map { ($0, try rigs.stream("s", at: 1, $0)) }
+        deliver(links, rigs)
+        // The second state is framed with the kept one.
+        for body in [Self.large, Post.touch] {
+            _ = try rigs.post(body, to: session, at: 0)
+            deliver(links, rigs)
+        }
+        for (rig, readers) in [(rigs[0], here), (rigs[1], there)] {
+            for (_, token) in readers { rig.output.setCapacity(capacity, of: token) }
+        }
+        _ = try rigs.post(Self.batch, to: session, at: 0)
+        deliver(links, rigs)
+        rigs.look(at: 1)
+        for (rig, readers) in [(rigs[0], here), (rigs[1], there)] {
+            for (_, token) in readers { rig.output.setCapacity(nil, of: token) }
+            rigs.settle()
+            check(rig, readers, against: try Truth(rigs.cluster.journal.all, of: session))
+        }
+        #expect(rigs[1].table.buffers.scratch.capacity <= 65_536)
+    }
+}
