@@ -34,13 +34,20 @@ import Testing
             let transport = try localTransport()
             let get = TransportRequest("GET", server.address)
             let key = TransportField("Idempotency-Key", "k")
-            for fields in [[], [key]] {
-                #expect(await transport.response(of: get).text == "hi")
-                let post = TransportRequest("POST", server.address, fields: fields, body: [1])
-                #expect(await transport.response(of: post).failure != nil)
+            // libcurl repeats one with a key, which shows that the others were in danger: not each time, since the end
+            // of the connection may come in two ways.
+            var isRepeated = false
+            for _ in 0..<100 where !isRepeated {
+                for fields in [[], [key]] {
+                    let known = requests.all.count
+                    #expect(await transport.response(of: get).text == "hi")
+                    let post = TransportRequest("POST", server.address, fields: fields, body: [1])
+                    #expect(await transport.response(of: post).failure != nil)
+                    let posts = requests.all.dropFirst(known).count { $0 == "POST" }
+                    if fields.isEmpty { #expect(posts == 1) } else { isRepeated = posts == 2 }
+                }
             }
-            // libcurl repeats the second one, which shows that the first one was in danger.
-            #expect(requests.all == ["GET", "POST", "GET", "POST", "POST"])
+            #expect(isRepeated)
         }
 
         @Test func `a request leaves as it is, with no field that nobody has named`() async throws {
