@@ -6,40 +6,13 @@ import Testing
 
 @Suite("ADR-0052 — a node that follows a session keeps its state", .timeLimit(.minutes(15)))
 struct FollowedStateTests: FollowedStreams {
-    private static var states: [Selection] {
-        get throws { [.allStates, .everything, try .part("/name")] }
-    }
-
-    /// Readers of states at the last node, which have had an event.
-    private func follow(
-        _ count: Int = 2
-    ) throws -> (ClusterRig, ScriptedLinks, Session, readers: [(Selection, UInt64)]) {
-        let (rigs, links, session) = try linked(count, sendingRecords: true)
-        let readers = try Self.states.map { ($0, try rigs.stream("s", at: count - 1, $0)) }
-        deliver(links, rigs)
-        try post(Post.name("first"), session, rigs, links)
-        return (rigs, links, session, readers)
-    }
-
-    private func post(
-        _ body: String, _ session: Session, at index: Int = 0, _ rigs: ClusterRig,
-        _ links: ScriptedLinks
-    ) throws {
-        _ = try rigs.post(body, to: session, at: index)
-        deliver(links, rigs)
-    }
-
-    private func reads(_ rigs: ClusterRig, at index: Int = 1) -> Int {
-        rigs.nodes[index].counts[.read] ?? 0
-    }
-
     private func bytes(_ rigs: ClusterRig, at index: Int = 1) -> Int {
         rigs[index].table.subscribers.stateBytes
     }
 
     // Each event was a read of the newest snapshot, and of all records behind it.
     @Test func `states come without a read, framed once`() throws {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         let there = readers.map { rigs[0].subscribe(session, $0.0) }
         let known = readers.map { rigs[1].lines($0.1).count }
         let reads = reads(rigs)
@@ -59,7 +32,7 @@ struct FollowedStateTests: FollowedStreams {
     }
 
     @Test func `behind a gap the state continues without being rebuilt`() throws {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         _ = try rigs.post(Post.name("lost"), to: session, at: 0)
         links.loseAll()
         let reads = reads(rigs)
@@ -73,7 +46,7 @@ struct FollowedStateTests: FollowedStreams {
 
     // Its program may be another one.
     @Test func `records of another owner are compared with the journal once`() throws {
-        let (rigs, links, session, readers) = try follow(3)
+        let (rigs, links, session, readers) = try followStates(3)
         rigs.expire(0)
         let next = try rigs.wake("s", at: 1)
         for _ in 0..<4 { rigs.look(at: 2) }
@@ -116,7 +89,7 @@ struct FollowedStateTests: FollowedStreams {
     // MARK: When it leaves
 
     @Test func `it leaves when this node owns the session`() throws {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         #expect(bytes(rigs) > 0)
         rigs.expire(0)
         let own = try rigs.wake("s", at: 1)
@@ -126,7 +99,7 @@ struct FollowedStateTests: FollowedStreams {
     }
 
     @Test func `it leaves with its readers, and with its generation`() throws {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         let all = bytes(rigs)
         rigs[1].output.disconnect(readers[0].1)
         rigs.settle()
@@ -141,7 +114,7 @@ struct FollowedStateTests: FollowedStreams {
     }
 
     @Test func `states beyond the bound of the loop are not kept, and make room`() throws {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         let limit = 2_500
         rigs[1].table.subscribers.stateLimit = limit
         let large = String(repeating: "x", count: 1_000)
@@ -159,7 +132,7 @@ struct FollowedStateTests: FollowedStreams {
 
     // They may come from any program that has the secret of the cluster.
     @Test func `a record that makes no state ends its readers alone`() throws {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         let other = try rigs.stream("s", at: 1, .allActivities)
         deliver(links, rigs)
         let end = rigs[1].table.asleep(session.id)?.history.committed

@@ -35,6 +35,35 @@ extension FollowedStreams {
         }
     }
 
+    static var states: [Selection] {
+        get throws { [.allStates, .everything, try .part("/name")] }
+    }
+
+    /// Readers of states at the last node, which have had an event: their streams have the state.
+    func followStates(
+        _ count: Int = 2
+    ) throws -> (ClusterRig, ScriptedLinks, Session, readers: [(Selection, UInt64)]) {
+        let (rigs, links, session) = try linked(count, sendingRecords: true)
+        let readers = try Self.states.map { ($0, try rigs.stream("s", at: count - 1, $0)) }
+        deliver(links, rigs)
+        try post(Post.name("first"), session, rigs, links)
+        return (rigs, links, session, readers)
+    }
+
+    /// Posts at a node, and delivers what it sends to the others.
+    func post(
+        _ body: String, _ session: Session, at index: Int = 0, _ rigs: ClusterRig,
+        _ links: ScriptedLinks
+    ) throws {
+        _ = try rigs.post(body, to: session, at: index)
+        deliver(links, rigs)
+    }
+
+    /// The reads of the journal by a node.
+    func reads(_ rigs: ClusterRig, at index: Int = 1) -> Int {
+        rigs.nodes[index].counts[.read] ?? 0
+    }
+
     static func selections() throws -> [Selection] {
         [.allPulses, .allActivities, .allStates, .everything, .log, try .part("/name")]
     }

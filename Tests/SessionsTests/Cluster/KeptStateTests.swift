@@ -6,29 +6,6 @@ import Testing
 
 @Suite("ADR-0052 — readers of a stream share its state", .timeLimit(.minutes(15)))
 struct KeptStateTests: FollowedStreams {
-    private static var states: [Selection] {
-        get throws { [.allStates, .everything, try .part("/name")] }
-    }
-
-    /// Readers of states at the second node, whose streams have the state.
-    private func follow() throws -> (ClusterRig, ScriptedLinks, Session, [(Selection, UInt64)]) {
-        let (rigs, links, session) = try linked(sendingRecords: true)
-        let readers = try Self.states.map { ($0, try rigs.stream("s", at: 1, $0)) }
-        deliver(links, rigs)
-        try post(Post.name("first"), session, rigs, links)
-        return (rigs, links, session, readers)
-    }
-
-    private func post(
-        _ body: String, _ session: Session, at index: Int = 0, _ rigs: ClusterRig,
-        _ links: ScriptedLinks
-    ) throws {
-        _ = try rigs.post(body, to: session, at: index)
-        deliver(links, rigs)
-    }
-
-    private func reads(_ rigs: ClusterRig) -> Int { rigs.nodes[1].counts[.read] ?? 0 }
-
     private func lastID(_ rigs: ClusterRig, _ token: UInt64) -> String {
         rigs[1].transcript(token).lastEventID
     }
@@ -46,7 +23,7 @@ struct KeptStateTests: FollowedStreams {
 
     // Its state took the place of that of the others, and was of no known writer: all of them read the journal.
     @Test func `a reader that resumes leaves the others their state`() throws {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         let ids = readers.map { lastID(rigs, $0.1) }
         for body in Self.bodies { try post(body, session, rigs, links) }
         rigs.look(at: 1)
@@ -69,7 +46,7 @@ struct KeptStateTests: FollowedStreams {
     // It took the state of the others with it, which it does not need.
     @Test func `a slow reader of an event without a mutation leaves the others their state`() throws
     {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         let id = lastID(rigs, readers[1].1)
         try post(Post.say("x"), session, rigs, links)
         rigs.look(at: 1)
@@ -160,7 +137,7 @@ struct KeptStateTests: FollowedStreams {
     }
 
     @Test func `behind a gap a part that has not changed is not shown again`() throws {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         _ = try rigs.post(Post.touch, to: session, at: 0)
         links.loseAll()
         for body in [Post.touch, Post.name("first"), Post.name("next")] {
@@ -195,7 +172,7 @@ struct KeptStateTests: FollowedStreams {
 
     // Subscribers that accept no bytes kept it for as long as their connections.
     @Test func `the state of a session that has ended leaves`() throws {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         for (_, token) in readers { rigs[1].output.setCapacity(0, of: token) }
         _ = rigs[0].end(session)
         rigs.settle()
@@ -210,7 +187,7 @@ struct KeptStateTests: FollowedStreams {
     }
 
     @Test func `it is counted as long as it is, however it grows and leaves`() throws {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         let tally = rigs[1].table.subscribers
         func kept() -> Int {
             let session = rigs[1].table.asleep(session.id)
@@ -237,7 +214,7 @@ struct KeptStateTests: FollowedStreams {
     // They may come from any program that has the secret of the cluster.
     @Test(arguments: ["7", #"{"type":"unknown"}"#])
     func `a state is not continued behind a record that makes none`(content: String) throws {
-        let (rigs, links, session, readers) = try follow()
+        let (rigs, links, session, readers) = try followStates()
         let present = try #require(rigs[1].table.asleep(session.id)?.history.committed)
         let good = #"{"type":"touch"}"#
         var text = ""
