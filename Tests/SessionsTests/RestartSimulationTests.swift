@@ -7,7 +7,7 @@ import Testing
     "Contract §4 — acknowledged actions survive any end of the process, once and in order",
     .timeLimit(.minutes(15)))
 struct RestartSimulationTests {
-    @Test(arguments: 0..<400 as Range<UInt64>)
+    @Test(arguments: Seeds.range(400))
     func `a random life with crashes, sleep and a failing disk keeps every promise`(
         seed: UInt64
     ) throws {

@@ -7,7 +7,7 @@ import Testing
     "Contract §3, §4 — acknowledged actions are there once and in order",
     .timeLimit(.minutes(15)))
 struct SimulationTests {
-    @Test(arguments: 0..<300 as Range<UInt64>)
+    @Test(arguments: Seeds.range(300))
     func `a random life keeps every promise`(seed: UInt64) throws {
         var life = try Simulation(seed: seed)
         for _ in 0..<120 { try life.step() }

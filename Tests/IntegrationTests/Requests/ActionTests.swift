@@ -8,7 +8,7 @@ struct ActionTests {
             "\(session.path)/actions", #"{"type":"alert","message":"Hello"}"#)
         #expect(response.status == 200)
         #expect(response["Content-Type"] == "application/json")
-        #expect(response["Durability"] == ServerProcess.durability)
+        #expect(response["Durability"] == ServerVariant.current.durability)
         #expect(
             try response.json == [
                 "version": 1, "position": .string("\(session.generation).1"),

@@ -10,7 +10,7 @@ struct RuntimeTests {
         #expect(before.status == 200)
         #expect(before["Content-Type"] == "application/json")
         #expect(before["Cache-Control"] == "no-cache")
-        #expect(before["Durability"] == ServerProcess.durability)
+        #expect(before["Durability"] == ServerVariant.current.durability)
         #expect(
             try before.json == [
                 "awake": true, "subscribers": 2, "effects": [], "sources": [], "stubbed": false,

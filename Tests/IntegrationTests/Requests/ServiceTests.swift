@@ -8,8 +8,8 @@ struct ServiceTests {
         #expect(try await client.get("/livez").status == 200)
         let ready = try await client.get("/readyz")
         #expect(ready.status == 200)
-        #expect(ready["Durability"] == ServerProcess.durability)
-        #expect(try ready.json["journal"] == .string(ServerProcess.durability))
+        #expect(ready["Durability"] == ServerVariant.current.durability)
+        #expect(try ready.json["journal"] == .string(ServerVariant.current.durability))
     }
 
     @Test func `the served specification equals the repository's`() async throws {

@@ -111,14 +111,14 @@ final class ServerProcess: Sendable {
         _ program: Program, _ options: [String], environment: [String: String],
         prelude: String? = nil
     ) throws -> (pid: pid_t, log: ProcessLog) {
-        // Settings in the environment of the tests are ignored except poller and loops, with which
-        // CI runs the suite twice. Two loops at least: connections have to move.
-        let kept = ["REACTOR_POLLER", "REACTOR_LOOPS"]
+        // Settings in the environment of the tests are ignored.
         var variables = ProcessInfo.processInfo.environment.filter {
-            !$0.key.hasPrefix("REACTOR_") || kept.contains($0.key)
+            !$0.key.hasPrefix("REACTOR_")
         }
-        variables["REACTOR_LOOPS"] = variables["REACTOR_LOOPS"] ?? "2"
-        variables["REACTOR_JOURNAL"] = journal()
+        let variant = ServerVariant.current
+        variables["REACTOR_POLLER"] = variant.poller
+        variables["REACTOR_LOOPS"] = String(variant.loops)
+        variables["REACTOR_JOURNAL"] = variant.journal()
         variables["REACTOR_ALLOW_HOST"] = hosts.joined(separator: ",")
         variables.merge(environment) { $1 }
         let log = ProcessLog()
@@ -134,17 +134,6 @@ final class ServerProcess: Sendable {
 
     /// The names in `Host` of requests that tests write by hand.
     static let hosts = ["a", "h", "x", "example.org"]
-
-    /// The journal of servers whose test does not choose one: CI runs the suite with both.
-    static let usesFile = ProcessInfo.processInfo.environment["REACTOR_TEST_JOURNAL"] == "file"
-
-    /// The durability that such a server reports.
-    static var durability: String { usesFile ? "file" : "memory" }
-
-    private static func journal() -> String {
-        guard usesFile else { return "memory" }
-        return "file:\(TemporaryFolder.shared.path)/\(UUID().uuidString).sqlite"
-    }
 }
 
 /// The server did not start.

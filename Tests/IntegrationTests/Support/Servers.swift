@@ -1,22 +1,29 @@
 import Testing
 
-/// The two servers with nearly default settings that most tests share; each test has its own sessions.
+/// The servers with nearly default settings that most tests share, of each program one of each
+/// variant; each test has its own sessions.
 ///
 /// They live as long as the test process; then ``Watchdog`` kills them.
 actor Servers {
     static let shared = Servers()
 
-    private var starting: [ServerProcess.Program: Task<ServerProcess, any Error>] = [:]
+    private struct Kind: Hashable {
+        let program: ServerProcess.Program
+        let variant = ServerVariant.current
+    }
+
+    private var starting: [Kind: Task<ServerProcess, any Error>] = [:]
 
     func process(_ program: ServerProcess.Program) async throws -> ServerProcess {
+        let kind = Kind(program: program)
         let task =
-            starting[program]
+            starting[kind]
             ?? Task {
                 // A test that sends a request in pieces may be held up by all others.
                 try await ServerProcess.start(
                     program, ["--log-level", "debug", "--request-timeout", "10m"])
             }
-        starting[program] = task
+        starting[kind] = task
         return try await task.value
     }
 }

@@ -212,7 +212,7 @@ struct ConnectionTests {
         let kept = await connection.answers(2)
         #expect(kept.map { $0.head["Connection"] } == [nil, "keep-alive"])
         #expect(kept.allSatisfy { $0.head["Date"] != nil })
-        #expect(kept.allSatisfy { $0.head["Durability"] == ServerProcess.durability })
+        #expect(kept.allSatisfy { $0.head["Durability"] == ServerVariant.current.durability })
         await connection.send(post("1.1", "traceparent: \(traceparent)\r\n"))
         #expect(await connection.answers(1).first?.head["traceparent"] == traceparent)
         await connection.send(post("1.1", "Connection: close\r\n") + get)

@@ -1,3 +1,4 @@
+import TestRandomness
 import Testing
 
 #if canImport(Glibc)
@@ -8,25 +9,14 @@ import Testing
 
 @Suite("Simulated clients — random events in random order", .timeLimit(.minutes(15)))
 struct ClientSimulationTests {
-    /// How many seeds are tried; `REACTOR_SIMULATION_SEEDS` for a long run,
-    /// `REACTOR_SIMULATION_FIRST` to start at another seed.
-    private static var seeds: Range<UInt64> {
-        let first = number(of: "REACTOR_SIMULATION_FIRST") ?? 0
-        return first..<(first + (number(of: "REACTOR_SIMULATION_SEEDS") ?? 300))
-    }
-
     /// The number of lines that a failed life prints.
     private static var lineCount: Int {
-        number(of: "REACTOR_SIMULATION_LINES").flatMap { Int(exactly: $0) } ?? 60
-    }
-
-    private static func number(of variable: String) -> UInt64? {
-        unsafe getenv(variable).flatMap { unsafe UInt64(String(cString: $0)) }
+        unsafe getenv("REACTOR_SIMULATION_LINES").flatMap { unsafe Int(String(cString: $0)) } ?? 60
     }
 
     /// One test and not one for each seed: there may be a hundred thousand.
     @Test func `clients and servers that die, and a bad network, break no promise`() async throws {
-        for seed in Self.seeds {
+        for seed in Seeds.range(300) {
             try check(seed)
             // The other tests run on the same few threads.
             await Task.yield()
@@ -35,7 +25,7 @@ struct ClientSimulationTests {
 
     /// They overtake the states that the process under test has in memory, so its commits are refused.
     @Test func `other processes that write to the journal break no promise`() async throws {
-        for seed in Self.seeds {
+        for seed in Seeds.range(300) {
             try check(seed, hasOthers: true)
             await Task.yield()
         }

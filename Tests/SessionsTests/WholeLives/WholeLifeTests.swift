@@ -1,27 +1,11 @@
 import ReactorHosting
 import Synchronization
+import TestRandomness
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 @Suite("Whole lives — random events in random order", .timeLimit(.minutes(15)))
 struct WholeLifeTests {
-    /// How many seeds each test tries; `REACTOR_SIMULATION_SEEDS` for a long run,
-    /// `REACTOR_SIMULATION_FIRST` to start at another seed.
-    private static func seeds(_ count: UInt64) -> Range<UInt64> {
-        let first = number(of: "REACTOR_SIMULATION_FIRST") ?? 0
-        return first..<(first + (number(of: "REACTOR_SIMULATION_SEEDS") ?? count))
-    }
-
-    private static func number(of variable: String) -> UInt64? {
-        unsafe getenv(variable).flatMap { unsafe UInt64(String(cString: $0)) }
-    }
-
-    @Test(arguments: seeds(400))
+    @Test(arguments: Seeds.range(400))
     func `a life with a late archive, ordered or not, keeps every promise`(
         seed: UInt64
     ) async throws {
@@ -31,14 +15,14 @@ struct WholeLifeTests {
     }
 
     /// 1555: a read of the journal ended after the process had stopped.
-    @Test(arguments: Array(seeds(200)) + [1_555])
+    @Test(arguments: Array(Seeds.range(200)) + [1_555])
     func `a life in which history is lost keeps every other promise`(seed: UInt64) async throws {
         let life = try WholeLife(seed: seed, scope: WholeLife.Scope(losesHistory: true))
         try await life.live(steps: 200)
         #expect(life.faults == [])
     }
 
-    @Test(arguments: seeds(100))
+    @Test(arguments: Seeds.range(100))
     func `a life with effects in which history is lost keeps every other promise`(
         seed: UInt64
     ) async throws {
@@ -48,14 +32,14 @@ struct WholeLifeTests {
         #expect(life.faults == [])
     }
 
-    @Test(arguments: seeds(150))
+    @Test(arguments: Seeds.range(150))
     func `a life in memory alone keeps every promise`(seed: UInt64) async throws {
         let life = try WholeLife(seed: seed, scope: WholeLife.Scope(hasArchive: false))
         try await life.live(steps: 200)
         #expect(life.faults == [])
     }
 
-    @Test(arguments: seeds(200))
+    @Test(arguments: Seeds.range(200))
     func `a life with effects, Cyclers and topics keeps every promise`(
         seed: UInt64
     ) async throws {
@@ -64,7 +48,7 @@ struct WholeLifeTests {
         #expect(life.faults == [])
     }
 
-    @Test(arguments: seeds(60))
+    @Test(arguments: Seeds.range(60))
     func `a life with effects in memory alone keeps every promise`(seed: UInt64) async throws {
         let scope = WholeLife.Scope(hasTasks: true, hasArchive: false)
         let life = try WholeLife(seed: seed, scope: scope)
