@@ -2,7 +2,7 @@ import Foundation
 import Cyclers
 import Reactors
 
-/// The Cycler seed's counter, and every way of writing a state (cases 107 to 130).
+/// The Cycler seed's counter, and some ways of writing a state (cases 107 to 130).
 final class Cycle: ActionCycler {
     enum Action: TaggedCodable, Sendable {
         case increment
@@ -14,20 +14,13 @@ final class Cycle: ActionCycler {
         case setBatch(a: Int, b: Int)
         /// Writes even an equal value.
         case set(a: Int)
-        case setIfChanged(a: Int)
-        case setName(name: String?)
-        case replace(a: Int, b: Int)
         /// Writes, then throws in the same commit.
         case fail(a: Int)
         /// Commits, then throws outside of a commit.
         case commitThenFail(a: Int)
-        /// Reads what it has written, in the same commit.
-        case double(a: Int)
         /// Waits until it is released, then increments and emits an activity.
         case hold(name: String)
         case release(name: String)
-        /// Waits until it is released, then fails.
-        case holdThenFail(name: String)
         case shout(text: String)
     }
 
@@ -40,7 +33,6 @@ final class Cycle: ActionCycler {
         var count = 0
         var a = 0
         var b = 0
-        var name: String?
         @Pulse var text: String?
     }
 
@@ -55,8 +47,7 @@ final class Cycle: ActionCycler {
         switch action {
         case .increment: dispatch("increment", "adds one") { increment($0) }
         case .wave(let hands): emit(.waved(hands: hands))
-        case .hold(let name): try await hold(name, fails: false)
-        case .holdThenFail(let name): try await hold(name, fails: true)
+        case .hold(let name): await hold(name)
         case .release(let name): gates.removeValue(forKey: name)?.yield()
         default: try write(action)
         }
@@ -72,8 +63,6 @@ final class Cycle: ActionCycler {
     private func write(_ action: Action) throws {
         switch action {
         case .set(let a): commit("set") { $0.update(a, \.a) }
-        case .setIfChanged(let a): commit { $0.updateIfChanged(a, \.a) }
-        case .setName(let name): commit { $0.updateIfChanged(name, \.name) }
         case .setBoth(let a, let b):
             commit { state in
                 state.update(a, \.a)
@@ -86,10 +75,6 @@ final class Cycle: ActionCycler {
                     state.update(b, \.b)
                 }
             }
-        case .replace(let a, let b):
-            var new = State()
-            (new.a, new.b) = (a, b)
-            commit { $0.replace(new) }
         case .shout(let text): commit { $0.update(text, \.text) }
         default: try writeInSteps(action)
         }
@@ -107,26 +92,20 @@ final class Cycle: ActionCycler {
         case .commitThenFail(let a):
             commit { $0.update(a, \.a) }
             throw Fault()
-        case .double(let a):
-            commit { storage in
-                storage.update(a, \.a)
-                storage.update(storage.value.a + state.value.a, \.b)
-            }
         default: break
         }
     }
 
-    private func hold(_ name: String, fails: Bool) async throws {
+    private func hold(_ name: String) async {
         let (gate, opener) = AsyncStream<Void>.makeStream()
         gates[name] = opener
-        try await dispatch("hold", name) { context in
+        await dispatch("hold", name) { context in
             var iterator = gate.makeAsyncIterator()
             if await iterator.next(isolation: #isolation) == nil {
                 // Reports the cancellation of an ended session's action to the test, through
                 // standard error.
                 FileHandle.standardError.write(Data("cancelled \(name)\n".utf8))
             }
-            if fails { throw Fault() }
             increment(context)
             context.emit(.waved(hands: 2))
         }

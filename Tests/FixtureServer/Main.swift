@@ -9,11 +9,7 @@ enum Main {
         await ReactorServer.main(
             hosting: [
                 Hosted("pulses") { Pulses() },
-                Hosted("edge") { Edge() },
-                Hosted("stages") { Stages() },
                 Hosted("passing") { Passing() },
-                Hosted("idle") { Idle() },
-                Hosted("unreduced") { Unreduced() },
                 Hosted("held") { Held() },
                 Hosted("failing") { Failing() },
                 Hosted("trapping") { Trapping() },

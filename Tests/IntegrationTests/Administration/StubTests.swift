@@ -8,25 +8,6 @@ struct StubTests {
         return try response.json
     }
 
-    @Test func `case 102: actions are recorded exactly, and have no effect`() async throws {
-        try await withServer(.server, "--admin", "on") { server in
-            let session = try await server.client().session("job")
-            #expect(
-                try await put(session, #"{"enabled":true}"#) == ["enabled": true, "actions": []])
-            let actions = [
-                #"{"type":"start","steps":1}"#, #"{"type":"start","steps":2}"#,
-                #"{"type":"cancel"}"#,
-            ]
-            for action in actions {
-                #expect(try await session.post(action, query: SessionHandle.settled).version == 0)
-            }
-            let stub = try await session.client.get("\(session.path)/stub").json
-            #expect(stub["enabled"] == true)
-            #expect(try stub["actions"] == .array(actions.map { try JSONValue(text: $0) }))
-            #expect(try await session.state()["phase"] == "idle")
-        }
-    }
-
     @Test func `case 103: an injected state is visible at once, to GET and to streams`()
         async throws
     {

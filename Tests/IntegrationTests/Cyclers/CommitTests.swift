@@ -48,61 +48,6 @@ struct CommitTests {
         #expect(try await session.read()["version"] == 2)
     }
 
-    @Test func `case 109: an equal value is a version and an entry too`() async throws {
-        let session = try await sharedFixtures().session("cycle")
-        for version in 1...2 {
-            let entries = try await logged(session, #"{"type":"set","a":7}"#)
-            #expect(changes(entries) == ["cycler.didChange"])
-            #expect(entries.first { $0["kind"] == "mutation" }?["version"] == .integer(version))
-        }
-    }
-
-    @Test func `case 110: updateIfChanged with another value is one event and one entry`()
-        async throws
-    {
-        let session = try await sharedFixtures().session("cycle")
-        let states = try await session.follow("states")
-        #expect(
-            changes(try await logged(session, #"{"type":"setIfChanged","a":7}"#))
-                == ["cycler.didChange"])
-        #expect(try await JSONValue(text: states.next().data)["a"] == 7)
-        #expect(try await session.read()["version"] == 1)
-    }
-
-    @Test(arguments: [
-        #"{"type":"setIfChanged","a":0}"#, #"{"type":"setName","name":null}"#,
-    ])
-    func `cases 111, 113: updateIfChanged with the same value, even nil, does nothing`(
-        action: String
-    ) async throws {
-        let session = try await sharedFixtures().session("cycle")
-        let states = try await session.follow("states")
-        let entries = try await logged(session, action)
-        #expect(changes(entries) == [])
-        #expect(!entries.contains { $0["kind"] == "mutation" })
-        #expect(try await session.read()["version"] == 0)
-        try await session.post(#"{"type":"set","a":1}"#)
-        #expect(try await JSONValue(text: states.next().data)["a"] == 1)
-    }
-
-    @Test func `case 110: an optional that changes to nil and from nil is an event`() async throws {
-        let session = try await sharedFixtures().session("cycle")
-        for name in [#""ada""#, "null"] {
-            let entries = try await logged(session, #"{"type":"setName","name":\#(name)}"#)
-            #expect(changes(entries) == ["cycler.didChange"])
-        }
-        #expect(try await session.read()["version"] == 2)
-    }
-
-    @Test func `case 115: a replacement is one event and is logged as such`() async throws {
-        let session = try await sharedFixtures().session("cycle")
-        let states = try await session.follow("states")
-        let entries = try await logged(session, #"{"type":"replace","a":4,"b":5}"#)
-        #expect(changes(entries) == ["cycler.didReplace"])
-        #expect(try await JSONValue(text: states.next().data)["b"] == 5)
-        #expect(try await session.read()["version"] == 1)
-    }
-
     @Test func `case 116: a commit that throws is 422 and changes nothing; the next one works`()
         async throws
     {
@@ -119,23 +64,6 @@ struct CommitTests {
         }
         #expect(try await session.post(#"{"type":"set","a":2}"#).version == 2)
         #expect(try await JSONValue(text: states.next().data)["a"] == 2)
-    }
-
-    @Test func `case 118: reading inside a commit sees the working copy`() async throws {
-        let session = try await sharedFixtures().session("cycle")
-        try await session.post(#"{"type":"double","a":21}"#)
-        #expect(try await session.state()["b"] == 42)
-    }
-
-    @Test func `case 119: a reader from now gets nothing at once`() async throws {
-        let session = try await sharedFixtures().session("cycle")
-        try await session.post(#"{"type":"set","a":1}"#)
-        let later = try await session.open("states?from=now")
-        try await session.post(#"{"type":"set","a":2}"#)
-        let first = try await later.next()
-        #expect(first.name == "state")
-        #expect(try JSONValue(text: first.data)["a"] == 2)
-        #expect(try await session.open("states").next().name == "snapshot")
     }
 
     @Test func `a pulse in a Cycler's state is an event each time it is assigned`() async throws {

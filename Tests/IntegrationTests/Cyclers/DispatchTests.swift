@@ -26,20 +26,6 @@ struct DispatchTests {
         #expect(entries.allSatisfy { $0["action"] == 1 })
     }
 
-    @Test func `case 122: a dispatch that waits ends when all its parts have ended`() async throws {
-        let session = try await sharedFixtures().session("cycle")
-        let log = try await session.followLog()
-        #expect(try await session.post(#"{"type":"hold","name":"x"}"#).version == 0)
-        try await session.post(#"{"type":"set","a":1}"#)
-        try await session.post(#"{"type":"release","name":"x"}"#)
-        let hold = try await log.entry("cycler.didDispatch")
-        #expect(hold["action"] == 1)
-        #expect(hold["content"]?["name"] == "hold")
-        #expect(try await log.entry("effect.ended")["action"] == 1)
-        let state = try await session.state()
-        #expect(state["count"] == 1 && state["a"] == 1)
-    }
-
     @Test func `cases 116, 123: a throwing commit is logged, and its dispatch has the error`()
         async throws
     {
@@ -57,34 +43,6 @@ struct DispatchTests {
         for index in 3...5 { #expect(entries[index]["content"]?["error"] == "Fault()") }
     }
 
-    @Test func `case 124: overlapping dispatches are distinguished by their numbers`() async throws
-    {
-        let session = try await sharedFixtures().session("cycle")
-        let log = try await session.followLog()
-        for name in ["one", "two"] {
-            try await session.post(#"{"type":"hold","name":"\#(name)"}"#)
-        }
-        for name in ["two", "one"] {
-            try await session.post(#"{"type":"release","name":"\#(name)"}"#)
-        }
-        var began: [JSONValue: JSONValue] = [:]
-        var ended: [JSONValue: JSONValue] = [:]
-        var commits: [JSONValue: JSONValue] = [:]
-        while ended.count < 2 {
-            let entry = try await log.entries(1)[0]
-            guard let call = entry["content"], let number = call["dispatch"] else { continue }
-            switch entry["kind"] {
-            case "cycler.willDispatch": began[number] = call["description"]
-            case "cycler.didDispatch": ended[number] = call["description"]
-            case "cycler.didMutate": commits[number] = entry["action"]
-            default: break
-            }
-        }
-        #expect(began == [1: "one", 2: "two"])
-        #expect(ended == began)
-        #expect(commits == [1: 1, 2: 2])
-    }
-
     @Test func `wait=settled waits for what a Cycler's action waits for`() async throws {
         let session = try await sharedFixtures().session("cycle")
         let log = try await session.followLog()
@@ -93,19 +51,6 @@ struct DispatchTests {
         while try await log.entries(1)[0]["kind"] != "effect.started" {}
         try await session.post(#"{"type":"release","name":"x"}"#)
         #expect(try await waiting.version == 1)
-    }
-
-    @Test func `case 77: a failure after a wait is one record, and the session lives`()
-        async throws
-    {
-        let session = try await sharedFixtures().session("cycle")
-        let log = try await session.followLog()
-        try await session.post(#"{"type":"holdThenFail","name":"x"}"#)
-        try await session.post(#"{"type":"release","name":"x"}"#)
-        let failure = try await log.entry("effect.failed")
-        #expect(failure["action"] == 1)
-        #expect(failure["content"]?["error"] == "Fault()")
-        #expect(try await session.post(#"{"type":"increment"}"#).version == 1)
     }
 
     @Test func `case 126: the sample counter reports values beyond ten, like the seed's`()

@@ -136,21 +136,6 @@ struct ActionLogTests {
         #expect(entries[2]["version"] == nil)
     }
 
-    @Test func `case 93: a rewritten action is logged as received and as rewritten`() async throws {
-        let session = try await sharedFixtures().session("stages")
-        let log = try await session.followLog()
-        try await session.post(#"{"names":["action"]}"#)
-        let entry = try await log.entries(1)[0]
-        #expect(
-            entry["content"] == [
-                "received": ["names": ["action"]],
-                "transformed": ["names": ["action", "transformedAction"]],
-            ])
-        #expect(
-            try await session.state()["names"]?.array?.prefix(2)
-                == ["action", "transformedAction"])
-    }
-
     @Test(arguments: [("end", "source.ended"), ("fail", "source.failed")])
     func `case 97: a source that ends or fails is logged, and the session lives`(
         action: String, kind: String

@@ -67,12 +67,6 @@ struct OptionTests {
         }
     }
 
-    @Test func `a variable that resembles a setting causes a warning`() async throws {
-        try await withServer(.server, environment: ["REACTOR_PROT": "80"]) { server in
-            #expect(server.log.present.errors.contains("REACTOR_PROT"))
-        }
-    }
-
     @Test func `an address in use is reported, with exit status 1`() async throws {
         try await withServer { server in
             let run = try await ServerProcess.run(.server, ["--port", String(server.port)])

@@ -32,20 +32,6 @@ struct ResumeTests {
                 == [#""missed 1""#, #""missed 2""#, #""missed 3""#, #""live""#])
     }
 
-    @Test func `the header overrides after, and both override from`() async throws {
-        let session = try await sharedServer().session("alerts")
-        for number in 1...4 { try await session.alert("\(number)") }
-        let id = { (number: Int) in "\(session.generation).\(number)" }
-        let header = try await session.open(
-            "pulses?after=\(id(1))&from=now", [("Last-Event-ID", id(3))])
-        #expect(try await header.next().data == #""4""#)
-        let after = try await session.open("pulses?after=\(id(2))&from=now")
-        #expect(try await after.next().data == #""3""#)
-        // An empty header counts as none: EventSource omits it, but some tools send it.
-        let empty = try await session.open("pulses?after=\(id(3))", [("Last-Event-ID", "")])
-        #expect(try await empty.next().data == #""4""#)
-    }
-
     @Test func `case 39: events without a listener are not lost`() async throws {
         let session = try await sharedServer().session("alerts")
         for number in 1...3 { try await session.alert("\(number)") }

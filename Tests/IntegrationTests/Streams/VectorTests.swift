@@ -172,32 +172,6 @@ struct VectorTests {
         }
     }
 
-    @Test func `an entry that cannot be continued resets its session alone`() async throws {
-        try await withServer(.fixtures, "--journal", "memory", "--keep-records", "5") { server in
-            let client = server.client()
-            let sessions = try await client.sessions(4, of: "pulses")
-            for number in 1...20 { for session in sessions { try await session.setPair(number) } }
-            let entries = [
-                sessions[0].position(3), "aaaaaaaa.3", sessions[2].position(40),
-                sessions[3].position(19),
-            ]
-            var reader = VectorReader(sessions.map(\.id), from: entries)
-            let stream = try await reader.open(client)
-            try await reader.read(stream) { $0.entries == sessions.map { $0.position(20) } }
-            let reasons = ["trimmed", "generation", "ahead"]
-            for (events, reason) in zip(reader.events, reasons) {
-                #expect(events.map(\.name) == ["reset", "snapshot"])
-                #expect(events.first?.data == #"{"reason":"\#(reason)"}"#)
-            }
-            #expect(reader.events[3].map(\.name) == ["a", "b", "state"])
-            // A client that is cut off before the snapshot gets both again.
-            let text = String(decoding: await stream.bytes, as: UTF8.self)
-            for block in text.split(separator: "\n\n") where block.contains("/reset\n") {
-                #expect(!block.contains("\nid:"))
-            }
-        }
-    }
-
     // MARK: Ends
 
     @Test func `unknown and deleted sessions end alone; when all are over the answer is 204`()
