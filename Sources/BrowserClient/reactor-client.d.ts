@@ -25,7 +25,8 @@ export interface AnyReactor {
 export interface ClientOptions {
   /**
    * Called before each connection and each request; `refused` is the token that the server has just refused with
-   * a 401. Without a token (`undefined`) the attempt waits and asks again. Default: requests have no token.
+   * a 401. Without a token (`undefined`), or with the refused one, the attempt waits and asks again. Default: requests
+   * have no token.
    */
   token?: (request: { refused?: string }) => string | undefined | Promise<string | undefined>;
   /**
@@ -131,7 +132,7 @@ export class ReactorClient {
    * Sends one request below the server's address, with a token.
    *
    * @returns the JSON of the answer.
-   * @throws ProblemError for a status that is not 2xx; ReactorError `unreachable` without an answer in 30 s.
+   * @throws ProblemError if the service refuses; ReactorError `unreachable` without its answer in 30 s.
    */
   // deno-lint-ignore no-explicit-any
   request(method: string, path: string, body?: unknown): Promise<any>;
@@ -269,18 +270,24 @@ export interface Refusal {
   dismiss(): void;
 }
 
-/** How a session is followed, for people. `until` is a time as `Date.now()` has it. */
+/**
+ * How a session is followed, for people. `until` is a time as `Date.now()` has it.
+ *
+ * `waiting`: something has failed and is tried again, events or an action; nothing is lost. Its `problem` is the
+ * service's, if that has answered: with the status 401, the program needs another token. `failed`: the service refuses
+ * to serve the session. It is tried again after 30 to 60 s, and by `wake()`.
+ */
 export type LinkStatus =
   | { readonly kind: "idle" | "live" }
   | { readonly kind: "connecting"; readonly attempt: number }
-  | { readonly kind: "waiting"; readonly until: number; readonly why: string }
-  | { readonly kind: "paused" | "failed"; readonly problem: Problem }
+  | { readonly kind: "waiting"; readonly until: number; readonly why: string; readonly problem?: Problem }
+  | { readonly kind: "failed"; readonly problem: Problem }
   | { readonly kind: "ended"; readonly reason: "deleted" | "unknown" | "forbidden" | "left" };
 
 /** A refusal in the server's words. */
 export interface Problem {
   readonly status: number;
-  /** Such as `not_an_action`; empty if the answer is not one of the service. */
+  /** Such as `not_an_action`. */
   readonly code: string;
   readonly detail: string;
 }

@@ -315,9 +315,16 @@ test("a log has another token when one is refused, once", async () => {
   assert.equal((await first).value.kind, "mutation");
   assert.deepEqual(asked, [undefined, "old"]);
   await client.close();
-  const other = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, token: () => "never" });
-  const refused = other.session("room", { follow: { states: false, pulses: false, activities: false } });
-  await assert.rejects(refused.log({ live: true }).next(), { status: 401 });
+  // C6: what refuses every token is waited out.
+  const other = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, token });
+  fake.refuse = () => new Response("{}", { status: 401 });
+  const nothing = { follow: { states: false, pulses: false, activities: false } };
+  const next = other.session("room", nothing).log({ live: true }).next();
+  while (asked.length < 4) await new Promise((resolve) => setTimeout(resolve));
+  fake.refuse = () => undefined;
+  while (!fake.isOpen("/log", 2)) await new Promise((resolve) => setTimeout(resolve));
+  fake.send("mutation", "2", { kind: "again" }, "/log");
+  assert.equal((await next).value.kind, "again");
   await other.close();
 });
 

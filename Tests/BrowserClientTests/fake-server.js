@@ -26,7 +26,8 @@ export class Fake {
     if (method !== "GET" || !headers.Accept?.startsWith("text/event-stream")) {
       if (method !== "GET") this.posts.push(body);
       const [status, members] = await this.answer(body, signal);
-      return new Response(JSON.stringify(members), { status });
+      const type = status < 400 ? "application/json" : "application/problem+json";
+      return new Response(JSON.stringify(members), { status, headers: { "content-type": type } });
     }
     const refusal = this.refuse(headers);
     if (refusal) return refusal;
@@ -45,6 +46,11 @@ export class Fake {
     const text = `event: ${name}\nid: aaaaaaaa.${position}\ndata: ${JSON.stringify(data)}\n\n`;
     const stream = this.#streams.filter((one) => one.url.includes(target)).pop();
     stream.controller.enqueue(new TextEncoder().encode(text));
+  }
+
+  /** Whether this number of streams was opened whose target has a text. @param {string} target @param {number} count */
+  isOpen(target, count) {
+    return this.#streams.filter((one) => one.url.includes(target)).length >= count;
   }
 
   /** Cuts the newest stream; resolves when the client has opened the next one. */

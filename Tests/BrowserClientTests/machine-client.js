@@ -3,7 +3,11 @@ import { ClientMachine } from "../../Sources/BrowserClient/reactor-client/machin
 import { Sender } from "../../Sources/BrowserClient/reactor-client/sender.js";
 import { Outbox } from "../../Sources/BrowserClient/reactor-client/outbox.js";
 
-export const response = (status, body = "", fields = {}) => ({ status, body, field: (name) => fields[name] });
+/** A response of the service, unless its fields say otherwise. */
+export const response = (status, body = "", fields = {}) => {
+  const all = { "content-type": status < 400 ? "application/json" : "application/problem+json", ...fields };
+  return { status, body, field: (name) => all[name] };
+};
 
 const streamHead = response(200, "", { "content-type": "text/event-stream" });
 

@@ -20,6 +20,7 @@ const posts = (client) =>
   }));
 const last = (list) => list[list.length - 1];
 const receipt = (number, rest = {}) => JSON.stringify({ position: `aaaaaaaa.${number}`, version: number, ...rest });
+const made = '{"position":"aaaaaaaa.0"}';
 const problem = (code) => JSON.stringify({ code, detail: `${code}!` });
 const head = response(200, "", { "content-type": "text/event-stream" });
 
@@ -181,22 +182,23 @@ test("O8: an action is taken back while it waits, and not after it has left", ()
 
 test("answers that refuse, and those that are a doubt", () => {
   const table = [
-    [400, "", "1 refused "],
+    [400, "malformed_json", "1 refused malformed_json"],
     [403, "forbidden", "1 refused forbidden"],
     [404, "unknown_session", "1 refused unknown_session"],
-    [409, "other", "1 refused other"],
-    [410, "deleted", "1 refused deleted"],
+    [409, "no_parent", "1 refused no_parent"],
+    [410, "session_ended", "1 refused session_ended"],
     [412, "position_changed", "1 refused position_changed"],
     [413, "body_too_large", "1 refused body_too_large"],
     [422, "key_reused", "1 inDoubt"],
-    [301, "", "1 refused "],
-    [307, "", "1 refused "],
+    [301, "", undefined],
+    [307, "", undefined],
+    [409, "other", undefined],
   ];
   for (const [status, code, expected] of table) {
     const client = live();
     client.send(1);
     client.answer(last(posts(client)), status, problem(code), { etag: '"aaaaaaaa.9"' });
-    assert.deepEqual(ends(client), [expected], `${status}`);
+    assert.deepEqual(ends(client), expected === undefined ? [] : [expected], `${status}`);
   }
 });
 
@@ -215,8 +217,8 @@ test("a session that was deleted refuses what waits, and leaves a doubt of what 
   client.receive("requestFailed", last(posts(client)).id, "cut");
   client.send(2);
   client.wait(1_000);
-  client.answer(last(posts(client)), 410, problem("deleted"));
-  assert.deepEqual(ends(client), ["1 inDoubt", "2 refused deleted"]);
+  client.answer(last(posts(client)), 410, problem("session_ended"));
+  assert.deepEqual(ends(client), ["1 inDoubt", "2 refused session_ended"]);
 });
 
 test("a session that is missing is made by the link that makes it", () => {
@@ -228,12 +230,12 @@ test("a session that is missing is made by the link that makes it", () => {
     makes: "counter",
   }));
   assert.deepEqual([put.method, put.target, put.body], ["PUT", "/v1/sessions/room", '{"reactor":"counter"}']);
-  client.answer(put, 201, "{}");
+  client.answer(put, 201, made);
   client.send(1);
   client.answer(last(posts(client)), 404, problem("unknown_session"));
   const again = client.outputs.filter(([kind, , one]) => kind === "request" && one.method === "PUT");
   assert.equal(again.length, 2);
-  client.answer({ id: again[1][1] }, 201, "{}");
+  client.answer({ id: again[1][1] }, 201, made);
   client.wait(1_000);
   assert.equal(posts(client).length, 2);
   assert.equal(posts(client)[0].fields["Idempotency-Key"], posts(client)[1].fields["Idempotency-Key"]);
@@ -426,39 +428,100 @@ test("C4: a silent stream is replaced, at once when the page wakes", () => {
   }
 });
 
-test("C5: what a response that is no stream means", () => {
-  for (
-    const [status, code, expected] of [
-      [204, "", "ended"],
-      [400, "bad", "failed"],
-      [403, "no", "failed"],
-      [
-        404,
-        "unknown_session",
-        "ended",
-      ],
-      [500, "", "waiting"],
-      [503, "", "waiting"],
-    ]
-  ) {
-    const client = new Client();
-    client.follow();
-    client.receive("streamOpened", client.stream.id, response(status, problem(code)));
-    client.receive("streamEnded", client.stream.id, undefined);
-    const statuses = client.outputs.filter(([, , one]) => one?.[0] === "status").map(([, , one]) => one[1].link.kind);
-    assert.equal(last(statuses), expected, `${status}`);
-  }
-});
+const status = (client) =>
+  last(client.outputs.filter(([kind, , one]) => kind === "deliver" && one[0] === "status"))[2][1].link;
+/** The newest status but that of an attempt which has just begun. */
+const waits = (client) =>
+  last(client.outputs.filter(([, , one]) => one?.[0] === "status" && one[1].link.kind !== "connecting"))[2][1].link;
 
-test("C5: a redirection to what is no address is refused", () => {
+test("C5: a redirection to what is no address is waited out", () => {
   for (const location of ["http://[", "//", "http://a:x", ""]) {
     const client = new Client();
     client.follow();
     client.receive("streamOpened", client.stream.id, response(307, "", { location }));
     client.receive("streamEnded", client.stream.id);
-    const [status] = client.outputs.filter(([kind, , one]) => kind === "deliver" && one[0] === "status").slice(-1);
-    assert.equal(status[2][1].link.kind, "failed");
+    assert.equal(status(client).kind, "waiting");
   }
+});
+
+test("C5: foreign answers for an hour, at each step, refuse nothing; then every action is applied once", () => {
+  const page = "<html>not the service</html>";
+  const statuses = [...Array(305).keys()].map((number) => 200 + number);
+  for (const time of [1_000, 3_600_000]) {
+    const client = new Client();
+    client.follow({ makes: "counter" });
+    for (const action of [1, 2, 3]) client.send(action);
+    let count = 0;
+    const answered = new Set();
+    const open = () =>
+      client.outputs.filter(([kind, id]) => /^(request|openStream)$/.test(kind) && !answered.has(id)).map(
+        ([kind, id, one]) => ({ kind, id, ...one }),
+      );
+    /** Answers everything that is asked until a time, as something in between or as the service. */
+    const serve = (until, isForeign) => {
+      let number = 0;
+      while (client.now.uptime < until) {
+        for (const { kind, id, method } of open()) {
+          answered.add(id);
+          const foreign = response(statuses[count++ % statuses.length], page, { "content-type": "text/html" });
+          if (kind === "openStream") {
+            client.receive("streamOpened", id, isForeign ? foreign : head);
+            if (isForeign) client.receive("streamEnded", id);
+            else client.bytes("event: snapshot\nid: aaaaaaaa.0\ndata: 0\n\n");
+          } else if (isForeign) client.receive("answered", id, foreign);
+          else client.answer({ id }, 200, method === "POST" ? receipt(++number) : made);
+        }
+        client.wait(500);
+      }
+    };
+    serve(time, true);
+    assert.deepEqual([ends(client), client.pending], [[], 3]);
+    assert.match(waits(client).why, /^status \d+: this is no answer of the service$/);
+    serve(time + 60_000, false);
+    // The stream and the posts have foreign answers, too.
+    client.receive("streamEnded", client.stream.id, "cut");
+    for (const action of [4, 5]) client.send(action);
+    serve(client.now.uptime + time, true);
+    assert.deepEqual([client.pending, waits(client).kind], [2, "waiting"]);
+    serve(client.now.uptime + 60_000, false);
+    const keys = new Set(posts(client).map((one) => one.fields["Idempotency-Key"]));
+    assert.deepEqual(ends(client).sort(), [1, 2, 3, 4, 5].map((ticket) => `${ticket} applied`));
+    assert.equal(new Set(posts(client).map((one) => one.body)).size, keys.size, "a request has one key");
+    assert.equal(status(client).kind, "live");
+  }
+});
+
+test("C5: what is refused is tried again slowly, and when the client wakes", () => {
+  for (const wakes of [false, true]) {
+    const client = new Client();
+    client.follow();
+    client.receive("streamOpened", client.stream.id, response(403, problem("forbidden")));
+    client.receive("streamEnded", client.stream.id);
+    assert.deepEqual(status(client), {
+      kind: "failed",
+      problem: { status: 403, code: "forbidden", detail: "forbidden!" },
+    });
+    client.wait(29_999);
+    assert.equal(streams(client.outputs).length, 1);
+    if (wakes) client.receive("wake");
+    client.wait(wakes ? 50 : 15_001);
+    client.wait(50);
+    assert.equal(streams(client.outputs).length, 2);
+    client.receive("streamOpened", client.stream.id, head);
+    assert.equal(status(client).kind, "live");
+    const count = client.outputs.length;
+    client.wait(120_000 - 80_001);
+    assert.deepEqual(streams(client.outputs.slice(count)), [], "nothing is tried again");
+  }
+});
+
+test("C5: a session that is refused and left is forgotten", () => {
+  const client = new Client();
+  client.follow({ makes: "counter" });
+  client.answer(requests(client.outputs)[0], 422, problem("unknown_reactor"));
+  client.receive("leave", "room");
+  client.wait(120_000);
+  assert.deepEqual([client.machine.links.size, client.machine.attempts.size], [0, 0]);
 });
 
 test("C5: a stream follows a redirection within its origin, and takes no token elsewhere", () => {
@@ -473,18 +536,44 @@ test("C5: a stream follows a redirection within its origin, and takes no token e
   }
 });
 
-test("C6: a token belongs to the attempt that has asked; after two 401 the action is refused", () => {
+/** Answers the question for a token. */
+const give = (client, token) => {
+  const [, id, refused] = last(client.outputs.filter(([kind]) => kind === "askForToken"));
+  client.receive("token", id, token);
+  return refused;
+};
+
+test("C6: a 401 settles nothing: a token is asked for at once, then before each attempt", () => {
   const client = new Client({ asksForTokens: true });
-  const [, id, refused] = client.send(1).concat(client.outputs).find(([kind]) => kind === "askForToken");
-  assert.equal(refused, undefined);
-  client.receive("token", id, "one");
+  for (const action of [1, 2]) client.send(action);
+  assert.equal(give(client, "one"), undefined);
   assert.equal(last(posts(client)).fields.Authorization, "Bearer one");
-  const outputs = client.answer(last(posts(client)), 401, problem("token_invalid"));
-  const [, again, bad] = outputs.find(([kind]) => kind === "askForToken");
-  assert.equal(bad, "one");
-  client.receive("token", again, "two");
   client.answer(last(posts(client)), 401, problem("token_invalid"));
-  assert.deepEqual(ends(client), ["1 refused token_invalid"]);
+  assert.equal(give(client, "two"), "one");
+  client.answer(last(posts(client)), 401, problem("token_invalid"));
+  assert.deepEqual([posts(client).length, ends(client)], [2, []]);
+  const { kind, problem: found } = status(client);
+  assert.deepEqual([kind, found.code], ["waiting", "token_invalid"]);
+  client.wait(30_000);
+  assert.equal(give(client, "three"), "two");
+  client.answer(last(posts(client)), 200, receipt(1));
+  assert.equal(give(client, "three"), undefined);
+  client.answer(last(posts(client)), 200, receipt(2));
+  assert.deepEqual(posts(client).map((one) => one.body), ["1", "1", "1", "2"]);
+  assert.deepEqual(ends(client), ["1 applied", "2 applied"]);
+});
+
+test("C6: the token that was refused is sent again after a wait only", () => {
+  const client = new Client({ asksForTokens: true });
+  client.send(1);
+  give(client, "one");
+  client.answer(last(posts(client)), 401, "<html>", { "content-type": "text/html" });
+  give(client, "one");
+  assert.equal(posts(client).length, 1);
+  client.receive("wake");
+  assert.equal(give(client, "one"), "one");
+  client.answer(last(posts(client)), 200, receipt(1));
+  assert.deepEqual([posts(client).length, ends(client)], [2, ["1 applied"]]);
 });
 
 test("D8: a hidden page gives its connection back, and resumes behind what it has seen", () => {

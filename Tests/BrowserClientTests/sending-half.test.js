@@ -40,7 +40,7 @@ function follower(following) {
 test("a machine that only follows never asks for the half that sends", () => {
   const client = follower();
   client.receive("follow", "hall", { demand, predicts: false, start: "present", makes: "counter" });
-  client.answer(requests(client, "PUT")[0], 201, "{}");
+  client.answer(requests(client, "PUT")[0], 201, '{"position":"aaaaaaaa.0"}');
   client.bytes("event: state\nid: aaaaaaaa.1\ncause: another\ndata: 7\n\n");
   client.receive("hide");
   client.wait(50);
@@ -145,7 +145,7 @@ test("a session that is left meanwhile is sent to, and made if it is missing", (
     for (const post of requests(client, "POST")) client.answer(post, 404, '{"code":"unknown_session","detail":"no"}');
     client.wait(1_000);
   }
-  client.answer(requests(client, "PUT")[1], 201, "{}");
+  client.answer(requests(client, "PUT")[1], 201, '{"position":"aaaaaaaa.0"}');
   client.wait(1_000);
   const post = requests(client, "POST").pop();
   client.answer(post, 200, JSON.stringify({ position: "aaaaaaaa.1", version: 1 }));

@@ -43,7 +43,11 @@ for (
 ) {
   test(`an answer with ${status} ${opens ? "opens the stream at once" : "is no sign of life"}`, () => {
     const client = broken();
-    const outputs = client.answer(newest(client), status, status < 300 ? receipt(1) : "{}");
+    const outputs = client.answer(
+      newest(client),
+      status,
+      status < 300 ? receipt(1) : `{"code":"${status === 410 ? "session_ended" : ""}"}`,
+    );
     assert.equal(count(outputs, "openStream"), opens);
   });
 }

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { Attempt } from "../../Sources/BrowserClient/reactor-client/attempts.js";
 import { EventStreamDecoder, position, reaches, vector } from "../../Sources/BrowserClient/reactor-client/following.js";
 import { ClientMachine } from "../../Sources/BrowserClient/reactor-client/machine.js";
-import { Client } from "./machine-client.js";
+import { Client, response } from "./machine-client.js";
 
 const read = (name) => JSON.parse(readFileSync(new URL(`../ClientVectors/${name}.json`, import.meta.url), "utf8"));
 
@@ -80,3 +80,39 @@ for (const { name, steps } of read("overlays").transcripts) {
     }
   });
 }
+
+test("C5, C6: what one answer means", () => {
+  const list = (client, wanted) => client.outputs.filter(([kind]) => wanted.includes(kind));
+  for (const { step, status, type, body, outcome } of read("answers").cases) {
+    const client = new Client();
+    client.follow(step === "create" ? { makes: "counter" } : {});
+    const found = response(status, body, { "content-type": type });
+    const refuse = (answer) => {
+      client.receive("streamOpened", client.stream.id, answer);
+      client.receive("streamEnded", client.stream.id);
+    };
+    if (step === "create") client.send(1);
+    if (step === "stream") refuse(found);
+    if (step === "lookup") refuse(response(204, "", { "content-type": "" }));
+    if (step === "post") client.send(1);
+    const count = client.outputs.length;
+    if (step !== "stream") client.receive("answered", list(client, ["request"]).pop()[1], found);
+    const told = client.outputs.filter(([kind, , one]) => kind === "deliver" && ["status", "ended"].includes(one[0]));
+    const link = told.filter(([, , one]) => one[0] === "status").pop()?.[2][1].link.kind;
+    const what = client.outputs.slice(count).filter(([, , one]) => one?.[0] === "outcome").pop()?.[2][2].kind;
+    client.wait(30_000);
+    client.wait(50);
+    const isRepeated = list({ outputs: client.outputs.slice(count) }, ["request", "openStream"]).length > 0;
+    const isRead = list(client, ["request"]).some(([, , one]) => one.method === "GET");
+    const name = `${step} ${status} ${type} ${body.slice(0, 80)}`;
+    if (outcome === "waits" || outcome === "lookup") {
+      assert.deepEqual([told.some(([, , one]) => one[0] === "ended"), client.failed], [false, []], name);
+      assert.ok(isRepeated, name);
+      if (step === "stream") assert.equal(isRead, outcome === "lookup", name);
+    } else if (outcome === "ended") assert.equal(link, "ended", name);
+    else if (outcome === "failed") assert.equal(link, "failed", name);
+    else if (outcome === "made") assert.ok(list(client, ["request"]).some(([, , one]) => one.method === "POST"), name);
+    else assert.equal(what, outcome === "doubt" ? "inDoubt" : outcome, name);
+    if (outcome === "refused" && step === "create") assert.equal(link, "failed", name);
+  }
+});

@@ -2,11 +2,12 @@
 import itertools
 import json
 import socket
+import time
 
 from adapter import Refused
 from bench import case
 from servers import alert
-from support import expect, expect_equal
+from support import LIMIT_SECONDS, expect, expect_equal
 
 SESSIONS = [f"room-{number}" for number in range(24)]
 
@@ -116,33 +117,92 @@ def doubtful_answers(bench):
         expect(len(attempts) == 2 and len(set(attempts)) == 1, f"the attempts of {session}: {attempts}")
 
 
-@case("foreign-answers", "a redirection carries no action to another address, and a used key is a doubt")
+@case("foreign-answers", "a redirection carries no action to another address, and a used key is a doubt", weight=2)
 def foreign_answers(bench):
     server, proxy, client = bench.setting()
     other = bench.keep(socket.create_server(("127.0.0.1", 0)))
     away = f"Location: http://127.0.0.1:{other.getsockname()[1]}/v1/sessions/room/actions"
-    answers = {301: "", 302: "", 303: "", 307: "", 308: "", 403: "forbidden", 405: "method_not_allowed"}
     client.follow("room", **{"from": "start"})
-    for status, code in answers.items():
-        proxy.rule("/v1/sessions/room/actions", "instead", answer=canned(status, code, [away]))
+    for status in (301, 302, 303, 307, 308, 405):
+        proxy.rule("/v1/sessions/room/actions", "instead", answer=canned(status, "", [away]))
         client.submit("room", alert(f"{status}"), f"{status}")
-        failure = client.failure(f"{status}")
-        # A browser does not show a page the status of a redirection: its client says 302.
-        possible = {status, 302} if status < 400 else {status}
-        expect(failure["kind"] == "refused" and failure["status"] in possible, f"{status} is {failure}")
+        client.wait_for([f"{status}"])
+    proxy.rule("/v1/sessions/room/actions", "instead", answer=canned(403, "forbidden"))
+    client.submit("room", alert("403"), "403")
+    failure = client.failure("403")
+    expect((failure["kind"], failure["status"], failure["code"]) == ("refused", 403, "forbidden"),
+           f"403 is {failure}")
     proxy.rule("/v1/sessions/room/actions", "instead", answer=canned(422, "key_reused"))
     client.submit("room", alert("key"), "key")
     failure = client.failure("key")
     expect(failure["kind"] == "in_doubt", f"a reused key is {failure}")
     client.submit("room", alert("last"), "last")
     client.wait_for(["last"])
-    expect_equal(server.alerts("room"), ["last"], "the server's log")
+    expect_equal(server.alerts("room"), ["301", "302", "303", "307", "308", "405", "last"], "the server's log")
     other.setblocking(False)
     try:
         other.accept()
         expect(False, "the client connected to the address of a redirection")
     except BlockingIOError:
         pass
+
+
+def page(status):
+    """An answer of something in between, which knows nothing of the service."""
+    text = b"" if status in (204, 205, 304) else b"<html>not the service</html>"
+    head = f"HTTP/1.1 {status} Page\r\nContent-Type: text/html\r\n"
+    return (head + ("" if status in (204, 304) else f"Content-Length: {len(text)}\r\n") + "\r\n").encode() + text
+
+
+def wake_until(client, what, holds):
+    """Ends every wait again and again."""
+    end = time.monotonic() + LIMIT_SECONDS
+    while True:
+        with client.changing:
+            if client.changing.wait_for(holds, 0.2):
+                return
+        expect(time.monotonic() < end and not client.is_over, lambda: f"in vain: {what}{client.last_words()}")
+        client.wake()
+
+
+@case("foreign-pages", "pages of something in between, at each step, refuse nothing and end nothing", weight=6)
+def foreign_pages(bench):
+    """While a session is made, its events are asked for and its actions are sent; again while it is followed."""
+    server, proxy, client = bench.setting()
+    statuses = [200, 201, 202, 203, 204, 206, 302, 304, 307, 400, 401, 402, 403, 404, 405, 406, 409, 410, 411,
+                412, 413, 415, 417, 418, 421, 422, 423, 426, 428, 429, 451, 500, 501, 502, 503, 504]
+    sessions = {f"room-{status}": status for status in statuses}
+    streams = "/v1/(sessions/[^/]+/)?events"
+    for session, status in sessions.items():
+        path = f"/v1/sessions/{session}"
+        proxy.rule(path, "instead", method="PUT", answer=page(status), times=2)
+        proxy.rule(path + "/actions", "instead", answer=page(status), times=2)
+        proxy.rule(streams, "instead", method="GET", answer=page(status))
+    numbers = [client.command("follow", session=session, reactor="alerts", **{"from": "start"})
+               for session in sessions]
+    wake_until(client, "the sessions", lambda: all(number in client.replies for number in numbers))
+    for number in numbers:
+        client.reply(number, "follow")
+    expected = {session: [] for session in sessions}
+    for round in range(2):
+        for session, status in sessions.items():
+            if round:
+                proxy.rule(f"/v1/sessions/{session}/actions", "instead", answer=page(status), times=3)
+                proxy.rule(streams, "instead", method="GET", answer=page(status))
+            for number in range(3):
+                expected[session].append(f"{session} {round} {number}")
+                client.submit(session, alert(expected[session][-1]), expected[session][-1])
+        if round:
+            proxy.drop(others=False)
+        tickets = [text for texts in expected.values() for text in texts]
+        wake_until(client, "the actions", lambda: client.has_reached(tickets, "applied"))
+        for session, texts in expected.items():
+            wake_until(client, f"the events of {session}", lambda: texts[-1] in client.heard(session))
+    for session, texts in expected.items():
+        expect_equal(server.alerts(session), texts, f"the log of {session}")
+        expect_equal(client.heard(session), texts, f"the values of {session}")
+        expect(not client.count(session, "ended"), f"{session} has ended")
+    expect(not client.refusals, lambda: f"refused: {client.refusals[0]}")
 
 
 @case("running-request", "a POST that is still carried out is asked for until it has ended", weight=3)

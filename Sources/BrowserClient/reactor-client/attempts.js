@@ -40,6 +40,8 @@ export class Attempt {
   /** The end of the wait, or the time at which what is running fails; infinite without either. */
   until = Infinity;
   why = "";
+  /** The service's words, if it has answered the last attempt. @type {Problem | undefined} */
+  problem;
   failures = 0;
   /** The time from which on a sign of life ends its wait; infinite if none does. */
   from = Infinity;
@@ -47,8 +49,10 @@ export class Attempt {
   isHurried = false;
   /** The token of what is running. @type {string | undefined} */
   used;
-  /** The token that the server has refused. @type {string | undefined} */
+  /** The token that was refused last. @type {string | undefined} */
   refused;
+  /** It asks for another one at once. */
+  #isEager = false;
 
   /** @param {ClientMachine} machine @param {string[]} sessions those whose status it decides */
   constructor(machine, sessions) {
@@ -97,17 +101,24 @@ export class Attempt {
   token(value) {
     if (!this.isAsking) return;
     if (value === undefined) this.retry("there is no token");
-    // The same one again is no new one.
-    else if (value === this.refused) {
-      this.#refuse({ status: 401, code: "", detail: "the server has refused this token" });
-    } else this.#launch(value);
+    // The same one again is no new one: it is sent after a wait.
+    else if (this.#isEager && value === this.refused) this.retry(this.why);
+    else this.#launch(value);
+    this.#isEager = false;
   }
 
-  /** The server has refused its token. @returns whether another one may help: once. */
-  asksAgain() {
-    if (this.refused !== undefined) return false;
+  /** C6: its token was refused. @param {Problem} problem @returns whether it asks for another one at once: once. */
+  asksAgain(problem) {
+    this.#isEager = this.refused === undefined && !!this.used;
     this.refused = this.used;
-    return !!this.used;
+    this.note(problem);
+    return this.#isEager;
+  }
+
+  /** The reason for the next wait. @param {Problem} problem */
+  note(problem) {
+    this.problem = problem.code ? problem : undefined;
+    return this.why = `status ${problem.status}: ${problem.detail}`;
   }
 
   /** @param {Response} response */
@@ -116,27 +127,23 @@ export class Attempt {
     this.end();
     if (/^2|409|41[02]|422/.test(`${response.status}`)) this.machine.hurry();
     if (response.status !== 401) this.settle(response, problem);
-    else if (this.asksAgain()) this.begin();
-    else this.#refuse(problem);
+    else if (this.asksAgain(problem)) this.begin();
+    else this.retryAfter(response, problem);
   }
 
   /** The meaning of an answer. @param {Response} _ @param {Problem} __ */
   settle(_, __) {}
 
-  /** Two tokens in a row are refused (C5, C6). @param {Problem} problem */
-  #refuse(problem) {
-    this.end();
-    this.succeed();
-    this.refuse(problem);
-  }
-
-  /** @param {Problem} problem */
-  refuse(problem) {
-    this.retry(problem.detail);
+  /** C5: the answer achieves nothing, and refuses nothing. @param {Response} response @param {Problem} problem */
+  retryAfter({ field }, problem) {
+    // A date counts as absent: the two clocks may differ.
+    const [seconds = "0"] = /^\d{1,9}$/.exec(field("retry-after") ?? "") ?? [];
+    this.retry(this.note(problem), Number(seconds) * 1_000);
   }
 
   /** @param {string} why */
   requestFailed(why) {
+    this.problem = undefined;
     this.retry(why);
   }
 
@@ -206,15 +213,20 @@ export class Attempt {
   }
 }
 
-/** The characters of a refusal that are kept: a proxy may answer with a page. */
+/** The characters of a refusal that are kept. */
 const mostDetail = 4_096;
 
-/** A refusal in the server's words (RFC 9457). @param {{ status: number, body: string }} response @returns {Problem} */
-export function problemOf({ status, body }) {
-  let { code, detail, title } = /** @type {any} */ (json(body) ?? {});
-  detail = String(detail ?? title ?? `the response has status ${status}`).slice(0, mostDetail);
-  return { status, code: String(code ?? ""), detail };
+/** An answer in the service's words (RFC 9457); another one has no code (C5). @param {Response} response @returns {Problem} */
+export function problemOf({ status, body, field }) {
+  const isProblem = /^application\/problem\+json\b/i.test(field("content-type") ?? "");
+  const { code, detail } = isProblem && json(body) || {};
+  if (typeof code !== "string") return { status, code: "", detail: "this is no answer of the service" };
+  return { status, code, detail: String(detail).slice(0, mostDetail) };
 }
+
+/** Whether the service will not serve a session, or make it (C5). @param {Problem} problem */
+export const isRefusal = ({ code }) =>
+  /^(forbidden|unknown_(pulse|reactor)|other_(reactor|owner)|too_many_sessions)$/.test(code);
 
 /** The value of a text; undefined for one that is no JSON. @param {string} text @returns {any} */
 export function json(text) {
@@ -224,13 +236,3 @@ export function json(text) {
     return undefined;
   }
 }
-
-/** `Retry-After` in milliseconds. A date counts as absent: the two clocks may differ. @param {Response} response */
-export const retryAfter = (response) => {
-  const text = response.field("retry-after") ?? "";
-  return /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : 0;
-};
-
-/** Whether the same request may be answered otherwise later. @param {number} status */
-export const isPassing = (status) =>
-  status < 300 || [408, 425, 429, 500, 502, 503, 504].includes(status) || status > 505;

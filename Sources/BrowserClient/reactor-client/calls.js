@@ -67,7 +67,11 @@ export async function request(driver, method, target, body) {
     throw new ReactorError("unreachable", error.message);
   });
   const { status, body: text } = response;
-  if (status < 200 || status >= 300) throw new ProblemError(problemOf(response));
+  if (status < 200 || status >= 300) {
+    const problem = problemOf(response);
+    if (problem.code) throw new ProblemError(problem);
+    throw new ReactorError("unreachable", `status ${status}: ${problem.detail}`);
+  }
   const found = text ? json(text) : undefined;
   if (text && found === undefined) throw new ReactorError("unreachable", `the answer to ${target} has no JSON`);
   return found;

@@ -1,7 +1,7 @@
 // One session of a machine: what is known of it, and what follows from that. What it sends is in posting.js.
 
 import { SessionReader } from "./following.js";
-import { Creation, Reading } from "./requests.js";
+import { Creation, Reading, Recovery } from "./requests.js";
 
 /** @import { ClientMachine } from "./machine.js" */
 /** @import { Posting } from "./posting.js" */
@@ -25,8 +25,6 @@ export class SessionLink {
   ended;
   /** The server's refusal to serve it. @type {Problem | undefined} */
   failure;
-  /** The server's refusal of the program's token, in a post. @type {Problem | undefined} */
-  pause;
   /** Actions that wait for the half that sends. */
   waitingActions = 0;
   /** The change of the shown state that is not delivered. */
@@ -41,6 +39,7 @@ export class SessionLink {
     this.path = `/v1/sessions/${id}`;
     this.creation = new Creation(this);
     this.reading = new Reading(this);
+    this.recovery = new Recovery(this);
     /** What it sends, once that is loaded. @type {Posting | undefined} */
     this.posting = machine.sender?.posting(this);
   }
@@ -96,11 +95,15 @@ export class SessionLink {
     this.creation.begin();
   }
 
-  /** C4: tries again what was refused to a token. */
+  /** The service will not serve it for now (C5). @param {Problem} problem */
+  fail(problem) {
+    this.failure = problem;
+    this.recovery.schedule("", 30_000 * (1 + this.machine.random.fraction()));
+  }
+
+  /** C4: begins what may be begun. */
   wake() {
-    if (this.failure?.status === 401) this.failure = undefined;
-    this.pause = undefined;
-    if (this.isCreating) this.creation.begin();
+    if (this.isCreating && !this.failure) this.creation.begin();
     if (this.following?.predicts) this.machine.loadSender();
     this.posting?.sendNext();
   }
@@ -150,6 +153,7 @@ export class SessionLink {
 
   /** The server says so: this client makes a missing one, if nobody else has. @param {End} reason @returns {undefined} */
   over(reason) {
+    this.reading.isDoubted = false;
     if (reason !== "unknown" || this.following?.makes === undefined) return void this.finish(reason);
     // The position that is seen remains: in the new life it leads to a `reset`.
     this.machine.endOnStreams(this.id);
@@ -179,20 +183,25 @@ export class SessionLink {
     const text = JSON.stringify(status);
     if (text !== this.#status) this.deliver("status", status);
     this.#status = text;
-    if (!this.following && !pending && !posting?.overlay.requests.length) machine.links.delete(id);
+    const isOver = !this.following && !pending && !posting?.overlay.requests.length;
+    if (isOver) machine.links.delete(id);
+    if (isOver || !this.failure) this.recovery.end();
   }
 
   /** C7. @returns {LinkStatus} */
   #linkStatus() {
-    const { ended, failure, pause, machine } = this;
+    const { ended, failure, machine, posting } = this;
     if (ended) return { kind: "ended", reason: ended };
     if (failure) return { kind: "failed", problem: failure };
-    if (pause) return { kind: "paused", problem: pause };
     const stream = machine.carrier(this.id);
-    const attempt = this.isCreating ? this.creation : stream;
-    if (!this.isCreating && (!this.wantsStream || (machine.isHidden && !stream))) return { kind: "idle" };
+    const isStuck = !!posting?.post.failures;
+    const attempt = this.isCreating ? this.creation : isStuck ? posting.post : stream;
+    if (!isStuck && !this.isCreating && (!this.wantsStream || (machine.isHidden && !stream))) return { kind: "idle" };
     if (attempt === stream && stream?.isOpen) return { kind: "live" };
-    if (!attempt || attempt.id || attempt.isIdle) return { kind: "connecting", attempt: (attempt?.failures ?? 0) + 1 };
-    return { kind: "waiting", until: attempt.until, why: attempt.why };
+    if (!isStuck && (!attempt || attempt.id || attempt.isIdle)) {
+      return { kind: "connecting", attempt: (attempt?.failures ?? 0) + 1 };
+    }
+    const { until, why, problem } = /** @type {import("./attempts.js").Attempt} */ (attempt);
+    return problem ? { kind: "waiting", until, why, problem } : { kind: "waiting", until, why };
   }
 }

@@ -1,6 +1,6 @@
 // The action log of a session. Its pages are read as the loop needs them; live, its stream.
 
-import { isPassing, limits, problemOf, retryAfter, waitRange } from "./attempts.js";
+import { limits, problemOf, waitRange } from "./attempts.js";
 import { call } from "./calls.js";
 import { ProblemError, unless } from "./errors.js";
 import { EventStreamDecoder } from "./following.js";
@@ -53,8 +53,9 @@ export async function* readLog(driver, session, { after, live, signal, isLeft })
         }
       } catch (error) {
         if (!(error instanceof Refused)) why = String(error);
-        else if (!isPassing(error.status)) throw new ProblemError(error.problem);
-        else [why, minimum] = [error.problem.detail, error.minimum];
+        else if (/^(forbidden|session_ended|unknown_session)$/.test(error.problem.code)) {
+          throw new ProblemError(error.problem);
+        } else [why, minimum] = [error.problem.detail, error.minimum];
       }
       if (isPaused() || (why === undefined && (!live || isLast))) continue;
       const wait = Math.max(Math.random() * waitRange(failures++), Math.min(minimum, limits.longestWait));
@@ -77,9 +78,8 @@ class Refused extends Error {
   /** @param {import("./types.d.ts").Response} response */
   constructor(response) {
     super();
-    this.status = response.status;
     this.problem = problemOf(response);
-    this.minimum = retryAfter(response);
+    this.minimum = 1_000 * (Number(response.field("retry-after")) || 0);
   }
 }
 
@@ -130,7 +130,7 @@ async function* stream(driver, target, fields, connection) {
   }
 }
 
-/** C5: with another token once, if the first is refused. @param {Driver} driver @param {string} target @param {Record<string, string>} fields @param {AbortSignal} signal */
+/** C6: with another token once, if the first is refused. @param {Driver} driver @param {string} target @param {Record<string, string>} fields @param {AbortSignal} signal */
 async function open(driver, target, fields, signal) {
   /** @type {string | undefined} */
   let refused;

@@ -117,7 +117,7 @@ export class ClientMachine {
     this.changePlan();
   }
 
-  /** C4: replaces silent streams, ends waits, and tries again what was refused to a token. */
+  /** C4: replaces silent streams, ends waits, and tries again what was refused. */
   wake() {
     for (const attempt of this.attempts) {
       attempt.failures = 0;

@@ -1,11 +1,15 @@
 // The request of a session that sends actions, and the meaning of its answers.
 
-import { isPassing, json, retryAfter } from "./attempts.js";
+import { json } from "./attempts.js";
 import { position } from "./following.js";
-import { failure, isJSON, SessionAttempt } from "./requests.js";
+import { isJSON, SessionAttempt } from "./requests.js";
 
 /** @import { Posting } from "./posting.js" */
 /** @import { Problem, Receipt, Request, Response } from "./types.d.ts" */
+
+/** The service's codes for something in the body that is unfit (C5, O5). */
+const unfit =
+  /^(malformed_json|body_too_large|not_an_action|batch_too_large|action_failed|not_encodable|state_too_large)$/;
 
 /** Sends the session's request: one at a time (O1). */
 export class Post extends SessionAttempt {
@@ -22,7 +26,7 @@ export class Post extends SessionAttempt {
     const { sent } = posting.lane;
     if (this.id) return;
     this.end();
-    if (!sent || !posting.isSaved || link.isCreating || link.pause) return;
+    if (!sent || !posting.isSaved || link.isCreating) return;
     const request = posting.overlay.find(sent.key);
     const age = (date - sent.date) * 1_000;
     // O4. A clock that was set back hides the age: an hour is within the server's margin.
@@ -56,44 +60,41 @@ export class Post extends SessionAttempt {
   /** @param {string} why @override */
   requestFailed(why) {
     this.posting.isUnclear = true;
-    this.retry(why);
+    super.requestFailed(why);
   }
 
-  /** @param {Problem} problem @override */
-  refuse(problem) {
-    this.link.pause = problem;
-    this.posting.refuseSent(problem);
+  /** @param {Response} response @param {Problem} problem @override */
+  retryAfter(response, problem) {
+    // What refuses a token has not read the actions.
+    if (response.status !== 401 || !problem.code) this.posting.isUnclear = true;
+    super.retryAfter(response, problem);
   }
 
   /** @param {Response} response @param {Problem} problem @override */
   settle(response, problem) {
     const { link, machine, posting } = this;
-    const { status, code } = problem;
-    const receipt = status === 200 || status === 202 ? receiptOf(response.body) : undefined;
+    const { code } = problem;
+    const receipt = /200|202/.test(`${response.status}`) ? receiptOf(response.body) : undefined;
     if (receipt) posting.applied(receipt);
-    else if (status === 404 && code === "unknown_session" && link.makes !== undefined) {
-      this.retry(problem.detail);
+    else if (code === "unknown_session" && link.makes !== undefined) {
+      this.retryAfter(response, problem);
       link.create();
-    } else if (status === 409 && code === "request_running") {
+    } else if (code === "request_running") {
       // O3, for an attempt that is not lost but early: 100 ms … 2 s.
       posting.isUnclear = true;
-      const wait = Math.max(100 + machine.random.fraction() * 1_900, retryAfter(response));
-      this.schedule("the request is carried out", wait);
-    } else if (status === 410) {
+      this.schedule("the request is carried out", 100 + machine.random.fraction() * 1_900);
+    } else if (code === "session_ended") {
       link.finish("deleted");
       posting.refuseAll(problem);
     } // Two programs share an outbox.
-    else if (status === 422 && code === "key_reused") posting.settleSent();
-    else if ([400, 413, 415, 422].includes(status)) posting.narrow(problem);
-    else if (status === 412 || status === 409) {
+    else if (code === "key_reused") posting.settleSent();
+    else if (unfit.test(code) && response.status < 500) posting.narrow(problem);
+    else if (code === "position_changed" || code === "no_parent") {
       // The server looks for the key before it refuses with these.
-      const tag = /^(?:W\/)?"([^"]*)"/.exec(response.field("etag") ?? "");
-      posting.settleSent(problem, status === 412 && tag ? position(tag[1] ?? "") : undefined);
-    } else if (!isPassing(status)) posting.refuseSent(problem);
-    else {
-      posting.isUnclear = true;
-      this.retry(failure(problem), retryAfter(response));
-    }
+      const [, tag = ""] = /^(?:W\/)?"([^"]*)"/.exec(response.field("etag") ?? "") ?? [];
+      posting.settleSent(problem, position(tag));
+    } else if (code === "forbidden" || code === "unknown_session") posting.refuseSent(problem);
+    else this.retryAfter(response, problem);
   }
 }
 

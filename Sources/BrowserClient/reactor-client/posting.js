@@ -136,7 +136,7 @@ export class Posting {
     const { link, machine, overlay, sender } = this;
     const { id: session } = link;
     const { sent, queued } = this.lane;
-    if (sender.writer.failure || link.isCreating || link.pause) return;
+    if (sender.writer.failure || link.isCreating) return;
     if (sent) {
       if (!overlay.find(sent.key)) {
         // Of an earlier life of the program.

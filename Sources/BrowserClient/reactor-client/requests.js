@@ -1,15 +1,12 @@
 // The requests of a session that is followed: it is made, and its state is read.
 
-import { Attempt, isPassing, json, retryAfter } from "./attempts.js";
+import { Attempt, isRefusal, json } from "./attempts.js";
 import { position } from "./following.js";
 
 /** @import { SessionLink } from "./link.js" */
 /** @import { Problem, Request, Response } from "./types.d.ts" */
 
 export const isJSON = { "Content-Type": "application/json" };
-
-/** @param {Problem} problem */
-export const failure = ({ status, detail }) => `status ${status}: ${detail}`;
 
 /** An attempt for one session. */
 export class SessionAttempt extends Attempt {
@@ -35,27 +32,33 @@ export class Creation extends SessionAttempt {
     return undefined;
   }
 
-  /** @param {Problem} problem @override */
-  refuse(problem) {
-    this.link.pause = problem;
-  }
-
   /** @param {Response} response @param {Problem} problem @override */
   settle(response, problem) {
     const { link, machine } = this;
-    const { status } = response;
-    if (status === 200 || status === 201) {
+    if (response.status < 202 && position(json(response.body)?.position)) {
       this.succeed();
       link.isCreating = false;
       machine.changePlan();
       return link.posting?.sendNext();
     }
-    if (isPassing(status)) return this.retry(failure(problem), retryAfter(response));
-    if (status === 410) {
+    if (problem.code === "session_ended") {
       link.isCreating = false;
       link.finish("deleted");
-    } else link.failure = problem;
+    } else if (isRefusal(problem)) link.fail(problem);
+    else return this.retryAfter(response, problem);
     link.posting?.refuseAll(problem);
+  }
+}
+
+/** Tries again what the service has refused (C5): slowly, and when the client wakes. */
+export class Recovery extends SessionAttempt {
+  /** @override */
+  begin() {
+    const { link, machine } = this;
+    this.end();
+    link.failure = undefined;
+    link.wake();
+    machine.changePlan();
   }
 }
 
@@ -64,18 +67,21 @@ export class Creation extends SessionAttempt {
  * Also if the stream has resumed and no state is known.
  */
 export class Reading extends SessionAttempt {
+  /** A stream was answered with 204: only the session's own answer can end it. */
+  isDoubted = false;
+
   /** Begins or ends it, after something has changed. */
   review() {
-    const { link, machine } = this;
+    const { link, machine, isDoubted } = this;
     const { reader, posting } = link;
     const lacksState = !reader.current && reader.seen && link.isLive;
     const isNeeded = posting?.overlay.answered.length || lacksState;
-    const isAsked = isNeeded && link.demand.states && !link.ended && !reader.awaitsSnapshot;
+    const isAsked = (isDoubted || isNeeded && link.demand.states && !reader.awaitsSnapshot) && !link.ended;
     if (!isAsked === this.isIdle) return;
     if (!isAsked) {
       this.close();
       this.succeed();
-    } else if (lacksState) this.begin();
+    } else if (lacksState || isDoubted) this.begin();
     else this.schedule("the answer is not confirmed", machine.limits.readBack);
   }
 
@@ -89,11 +95,14 @@ export class Reading extends SessionAttempt {
 
   /** @param {Response} response @param {Problem} problem @override */
   settle(response, problem) {
-    const { link, machine } = this;
+    const { link, machine, isDoubted } = this;
     const found = response.status === 200 ? json(response.body) : undefined;
     const at = position(found?.position);
-    if (!at || !("state" in found)) return this.retry(`the state is not read: ${problem.detail}`, retryAfter(response));
-    if (link.reader.read(at)) {
+    if (isDoubted && problem.code === "session_ended") return link.over("deleted");
+    if (isDoubted && problem.code === "unknown_session") return link.over("unknown");
+    if (!at || !("state" in found)) return this.retryAfter(response, problem);
+    this.isDoubted = false;
+    if (link.demand.states && link.reader.read(at)) {
       link.change.advancesBase = true;
       // R10: it may contain a request that is not answered.
       link.posting?.observe(at, undefined, { isWhole: true, opened: machine.uptime });

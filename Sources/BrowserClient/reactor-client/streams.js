@@ -1,6 +1,6 @@
 // The machine's streams: which sessions share one, and the life of their connections.
 
-import { Attempt, isPassing, problemOf, retryAfter } from "./attempts.js";
+import { Attempt, isRefusal, json, problemOf } from "./attempts.js";
 import { EventStreamDecoder, position, vector } from "./following.js";
 
 /** @import { ClientMachine } from "./machine.js" */
@@ -95,7 +95,7 @@ export class Stream extends Attempt {
   /** @param {Response} response */
   streamOpened(response) {
     const { machine } = this;
-    if (response.status === 401 && this.asksAgain()) return this.#reopen();
+    if (response.status === 401 && this.asksAgain(problemOf(response))) return this.#reopen();
     this.touch();
     this.lastByteAt = this.openedAt = machine.uptime;
     this.isOpen = isStream(response);
@@ -125,9 +125,11 @@ export class Stream extends Attempt {
     this.#hasBlock ||= !!events.length;
     for (const event of events) {
       if (event.name === "problem") {
-        const { code, detail } = problemOf({ status: 0, body: event.data });
-        if (code === "token_invalid" && this.asksAgain()) return this.#reopen();
-        return this.#breakOff(detail, this.#retryWait);
+        const { code, detail } = json(event.data) ?? {};
+        const problem = { status: 0, code: String(code), detail: String(detail) };
+        if (code === "token_invalid" && this.asksAgain(problem)) return this.#reopen();
+        this.note(problem);
+        return this.#breakOff(problem.detail, this.#retryWait);
       }
       const [session, block] = this.#block(event);
       const fault = machine.links.get(session)?.feed(block, this);
@@ -184,6 +186,7 @@ export class Stream extends Attempt {
 
   /** @param {string} why @override */
   requestFailed(why) {
+    this.problem = undefined;
     this.streamEnded(why);
   }
 
@@ -209,11 +212,10 @@ export class Stream extends Attempt {
     const { status, code } = problem;
     const isAlone = sessions.length < 2;
     const target = status === 307 || status === 308 ? machine.targetOf(response.field("location")) : undefined;
-    const hasNone = status === 404 && code === "unknown_path";
-    const hasFewer = status === 400 && code === "too_many_sessions" || status === 414 || status === 431;
-    if (status === 204 || (status === 404 && code === "unknown_session" && isAlone)) {
-      for (const one of [...live]) machine.link(one).over(status === 204 ? "deleted" : "unknown");
-    } else if (target !== undefined && ++this.#redirects <= 3) {
+    const hasNone = code === "unknown_path";
+    const hasFewer = code === "too_many_sessions" || status === 414 || status === 431;
+    if (code === "unknown_session" && isAlone) { for (const one of [...live]) machine.link(one).over("unknown"); }
+    else if (target !== undefined && ++this.#redirects <= 3) {
       this.#redirect = target;
       this.begin();
     } else if (!isAlone && (hasNone || hasFewer)) {
@@ -221,15 +223,15 @@ export class Stream extends Attempt {
       machine.mostSessions = Math.min(machine.mostSessions, hasNone ? 1 : Math.floor(sessions.length / 2));
       this.isWanted = false;
       machine.makePlan();
-    } else if (status >= 500 || isPassing(status)) this.retry(problem.detail, retryAfter(response));
-    else this.refuse(problem);
-  }
-
-  /** The server refuses to serve its sessions. @param {Problem} problem @override */
-  refuse(problem) {
-    for (const session of this.live) this.machine.link(session).failure = problem;
-    this.drop();
-    this.machine.retireStreams();
+    } else if (isRefusal(problem)) {
+      for (const one of live) machine.link(one).fail(problem);
+      this.drop();
+      machine.retireStreams();
+    } else {
+      // It says that they have ended; but so may something in between.
+      if (status === 204) { for (const one of live) machine.link(one).reading.isDoubted = true; }
+      this.retryAfter(response, problem);
+    }
   }
 
   drop() {

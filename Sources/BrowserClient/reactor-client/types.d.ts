@@ -170,8 +170,8 @@ export interface ShownChange {
 export type LinkStatus =
   | { kind: "idle" | "live" }
   | { kind: "connecting"; attempt: number }
-  | { kind: "waiting"; until: number; why: string }
-  | { kind: "paused" | "failed"; problem: Problem }
+  | { kind: "waiting"; until: number; why: string; problem?: Problem }
+  | { kind: "failed"; problem: Problem }
   | { kind: "ended"; reason: End };
 
 export type Delivery =
