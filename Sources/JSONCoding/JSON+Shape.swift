@@ -115,26 +115,26 @@ extension JSON {
 }
 
 /// A generic type of the standard library that encodes its parts and nothing else.
-private protocol JSONContainer {
+protocol JSONContainer {
     static var parts: [any Any.Type] { get }
 }
 
 extension Optional: JSONContainer {
-    fileprivate static var parts: [any Any.Type] { [Wrapped.self] }
+    static var parts: [any Any.Type] { [Wrapped.self] }
 }
 
 extension Array: JSONContainer {
-    fileprivate static var parts: [any Any.Type] { [Element.self] }
+    static var parts: [any Any.Type] { [Element.self] }
 }
 
 extension ContiguousArray: JSONContainer {
-    fileprivate static var parts: [any Any.Type] { [Element.self] }
+    static var parts: [any Any.Type] { [Element.self] }
 }
 
 extension Set: JSONContainer {
-    fileprivate static var parts: [any Any.Type] { [Element.self] }
+    static var parts: [any Any.Type] { [Element.self] }
 }
 
 extension Dictionary: JSONContainer {
-    fileprivate static var parts: [any Any.Type] { [Key.self, Value.self] }
+    static var parts: [any Any.Type] { [Key.self, Value.self] }
 }

@@ -158,6 +158,11 @@ package struct Registration: Sendable {
         for field in fields where !field.isEncodable {
             faults.append("the value of the pulse \(field.name) is not Encodable")
         }
+        for path in JSON.innerPulses(of: State.self) {
+            faults.append(
+                "the pulse \(path) is not a field of the state itself, so it can't be streamed; "
+                    + "declare it in the state")
+        }
         if fields.count > 64 {
             faults.append("the state has \(fields.count) pulses; 64 is the limit")
         }

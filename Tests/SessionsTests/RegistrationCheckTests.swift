@@ -258,6 +258,76 @@ struct RegistrationCheckTests {
                 == registration.pulses)
     }
 
+    // MARK: Pulses inside other values
+
+    private struct Child: Codable, Sendable {
+        @Pulse var alert: String?
+        var size = 1
+    }
+
+    private enum Stage: TaggedCodable, Sendable {
+        case empty
+        case loaded(child: Child, count: Int)
+    }
+
+    private struct Tree: Codable, Sendable { var branches: [Tree] = [] }
+
+    private struct Page<Content: Codable & Sendable>: Codable, Sendable {
+        var items: [Content] = []
+    }
+
+    private struct Parent: Reactor {
+        typealias Action = Count
+        struct State: Codable, Sendable {
+            @Pulse var alert: String?
+            var count = 0
+            var tree = Tree()
+            var child = Child()
+            var guest: Child?
+            var pages: Page<Child> = Page()
+            var byName: [String: Child] = [:]
+            var stage = Stage.empty
+            @Pulse var whole: Child?
+            var plain: Pulse<Int>?
+        }
+        let initialState = State()
+    }
+
+    @Test func `a pulse inside another value is refused, wherever it is`() throws {
+        let inner = [
+            "child.alert", "guest.alert", "pages.items[].alert", "byName[].alert",
+            "stage.loaded.child.alert", "whole.alert", "plain",
+        ]
+        #expect(
+            try faults { Parent() }
+                == inner.map {
+                    "the pulse \($0) is not a field of the state itself, so it can't be streamed; "
+                        + "declare it in the state"
+                })
+    }
+
+    private struct Crowded: Reactor {
+        typealias Action = Count
+        struct Pair: Codable, Sendable {
+            var left = Child()
+            var right = Child()
+        }
+        struct Four: Codable, Sendable {
+            var a = Pair()
+            var b = Pair()
+        }
+        struct State: Codable, Sendable {
+            var a = Four()
+            var b = Four()
+            var c = Four()
+        }
+        let initialState = State()
+    }
+
+    @Test func `at most eight pulses inside other values are named`() throws {
+        #expect(try faults { Crowded() }.count == 8)
+    }
+
     // MARK: A new field
 
     private struct Before: Reactor {

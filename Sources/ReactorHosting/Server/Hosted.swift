@@ -15,8 +15,8 @@ public import Sessions
 /// Every `@Pulse` that is declared in the state itself becomes an event of its name. The names
 /// `snapshot reset state end ping problem message open error patch receipt mutation cause log` are
 /// reserved for the service. A pulse or an activity with such a name, a pulse whose value is not
-/// `Encodable`, two with one name, and more than 64 pulses are refused when the server starts, all at
-/// once.
+/// `Encodable`, a pulse inside another value of the state, two with one name, and more than 64 pulses
+/// are refused when the server starts, all at once.
 public struct Hosted: Sendable {
     let registration: Result<Registration, RegistrationFailure>
 
