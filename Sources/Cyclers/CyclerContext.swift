@@ -14,10 +14,18 @@ public final class CyclerContext<Owner: Cycler> {
     /// Whether the action is complete.
     public private(set) var isComplete = false
 
+    private let uncompleted: UncompletedCalls
+
     init(_ owner: Owner, _ storage: Storage<Owner.State>, _ call: CyclerCall) {
         self.owner = owner
         self.storage = storage
         self.call = call
+        uncompleted = storage.core.uncompleted
+    }
+
+    // The last reference may be released in any isolation, so the call is only noted here.
+    deinit {
+        if !isComplete { uncompleted.add(call) }
     }
 
     /// The current state; once the cycler is released, its last state.
@@ -124,6 +132,9 @@ public final class CyclerContext<Owner: Cycler> {
 
     /// Completes the action: for a synchronous dispatch whose closure has kept its context. A
     /// second call has no effect.
+    ///
+    /// If the context is released without it, loggers receive `didDispatch` with
+    /// ``DispatchNotCompleted``, before the cycler's next event or at the end of its next dispatch.
     public func complete() { complete(nil) }
 
     func complete(_ error: (any Error)?) {

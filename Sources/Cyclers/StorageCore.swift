@@ -22,6 +22,9 @@ final class StorageCore<Value> {
     /// The running synchronous dispatch; its number is part of every call during it.
     var currentDispatch: DispatchID?
 
+    /// Contexts add to it when they are released.
+    let uncompleted = UncompletedCalls()
+
     weak var observer: (any StorageObserver<Value>)?
     private var loggers = LoggerList()
     private var subscribers = SubscriptionList<Value>()
@@ -188,6 +191,9 @@ final class StorageCore<Value> {
     private func deliverAll() {
         guard !isDelivering, turns == 0, depth == 0 else { return }
         isDelivering = true
+        for call in uncompleted.takeAll() {
+            notifyLoggers(.didDispatch(call, error: DispatchNotCompleted()))
+        }
         while let entry = outbox.takeFirst() { deliver(entry) }
         isDelivering = false
     }

@@ -85,4 +85,58 @@ struct CyclerContextTests {
                 "didMutate  v2 #1", "didDispatch second #2", "didDispatch first #1",
             ])
     }
+
+    @Test func `a context released without complete is logged once, in the cycler's isolation`()
+        async
+    {
+        let tally = Tally()
+        let book = LineLogger()
+        tally.add(logger: book)
+        // A callback that is called, and one that is not, both without `complete()`.
+        var callbacks: [() -> Void] = []
+        for name in ["called", "forgotten"] {
+            tally.dispatch(name) { context in
+                callbacks.append { context.commit { $0.update(1, \.a) } }
+            }
+        }
+        callbacks[0]()
+        book.clear()
+        callbacks = []
+        #expect(book.lines.isEmpty)
+        tally.dispatch("next") { _ in }
+        tally.add(1)
+        #expect(
+            book.lines.prefix(4) == [
+                "didDispatch called DispatchNotCompleted() #1",
+                "didDispatch forgotten DispatchNotCompleted() #2", "willDispatch next #3",
+                "didDispatch next #3",
+            ])
+        #expect(book.lines.count == 7)
+    }
+
+    @Test func `a context may be released in another isolation`() async {
+        let tally = Tally()
+        let book = LineLogger()
+        tally.add(logger: book)
+        final class Holder: @unchecked Sendable { var context: CyclerContext<Tally>? }
+        let holder = Holder()
+        tally.dispatch("kept") { holder.context = $0 }
+        await Task.detached { holder.context = nil }.value
+        book.clear()
+        tally.dispatch("next") { _ in }
+        #expect(book.lines.first == "didDispatch kept DispatchNotCompleted() #1")
+    }
+
+    @Test func `a completed action is complete once, however its context ends`() {
+        let tally = Tally()
+        let book = LineLogger()
+        tally.add(logger: book)
+        tally.dispatch("kept") { $0 }.complete()
+        tally.dispatch("next") { _ in }
+        #expect(
+            book.lines == [
+                "willDispatch kept #1", "didDispatch kept #1", "willDispatch next #2",
+                "didDispatch next #2",
+            ])
+    }
 }

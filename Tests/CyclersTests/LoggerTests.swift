@@ -91,6 +91,40 @@ struct LoggerTests {
             ])
     }
 
+    @Test func `a logger with Cycler's own signatures receives every event`() {
+        let logger = CyclersOwnLogger()
+        tally.set(logger: logger)
+        tally.dispatch("act", "why") { context in
+            context.commit("change", "what") { $0.update(1, \.a) }
+            context.commit("replace") { $0.replace(Tally.State(b: 2)) }
+            context.emit("done")
+        }
+        #expect(
+            logger.lines == [
+                "willDispatch act why", "willMutate change what", "didChange 1 true 1",
+                "didMutate change what", "willMutate replace ", "didReplace 2",
+                "didMutate replace ", "didEmit done", "didDispatch act why",
+            ])
+        #expect(logger.files == ["CyclersTests/LoggerTests.swift"])
+    }
+
+    @Test func `a logger with both forms receives an event once, in the newer form`() {
+        final class Both: CyclerLogger {
+            var lines: [String] = []
+            func didReplace<Root>(root: Root) { lines.append("newer") }
+            func didReplace(root: Any) { lines.append("Cycler's") }
+            func willMutate(_ call: CyclerCall) { lines.append("newer") }
+            func willMutate(
+                name: String, description: String, file: StaticString, function: StaticString,
+                line: UInt
+            ) { lines.append("Cycler's") }
+        }
+        let logger = Both()
+        tally.add(logger: logger)
+        tally.commit { $0.replace(Tally.State()) }
+        #expect(logger.lines == ["newer", "newer"])
+    }
+
     @Test func `a reader that left the log costs nothing`() {
         var reader: ReactorStream<CyclerLogEntry>? = tally.log()
         #expect(tally.state.isLogged)
@@ -117,5 +151,53 @@ extension CyclerLogEntry {
         case .didEmit(let activity): "didEmit \(activity)"
         case .didDrop(let dropped): "didDrop \(dropped.rawValue)"
         }
+    }
+}
+
+/// The logger of Cycler's README without `on cycler:`.
+private final class CyclersOwnLogger: CyclerLogger {
+    private(set) var lines: [String] = []
+    private(set) var files: Set<String> = []
+
+    func didChange(value: Any, for keyPath: AnyKeyPath, root: Any) {
+        let isA = keyPath == \Tally.State.a
+        lines.append("didChange \(value) \(isA) \((root as? Tally.State)?.a ?? -1)")
+    }
+
+    func didReplace(root: Any) {
+        lines.append("didReplace \((root as? Tally.State)?.b ?? -1)")
+    }
+
+    func didEmit(activity: Any, file: StaticString, function: StaticString, line: UInt) {
+        lines.append("didEmit \(activity)")
+        files.insert("\(file)")
+    }
+
+    func willDispatch(
+        name: String, description: String, file: StaticString, function: StaticString, line: UInt
+    ) {
+        lines.append("willDispatch \(name) \(description)")
+        files.insert("\(file)")
+    }
+
+    func didDispatch(
+        name: String, description: String, file: StaticString, function: StaticString, line: UInt
+    ) {
+        lines.append("didDispatch \(name) \(description)")
+        files.insert("\(file)")
+    }
+
+    func willMutate(
+        name: String, description: String, file: StaticString, function: StaticString, line: UInt
+    ) {
+        lines.append("willMutate \(name) \(description)")
+        files.insert("\(file)")
+    }
+
+    func didMutate(
+        name: String, description: String, file: StaticString, function: StaticString, line: UInt
+    ) {
+        lines.append("didMutate \(name) \(description)")
+        files.insert("\(file)")
     }
 }
