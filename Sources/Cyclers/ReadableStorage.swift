@@ -64,17 +64,27 @@ extension ReadableStorage {
 
     /// The same value, notified only when it differs from the previous one.
     public func distinct() -> DerivedStorage<Value> where Value: Equatable {
+        distinct { $0 }
+    }
+
+    /// The same value, notified only when a part of it differs: RxSwift's
+    /// `distinctUntilChanged(\.name)`.
+    ///
+    /// - Parameter key: Reads the part that is compared.
+    public func distinct<Key: Equatable>(by key: @escaping (Value) -> Key) -> DerivedStorage<Value>
+    {
         let origin = reading
         return DerivedStorage(
             StorageReading(
                 value: origin.value,
                 subscribe: { subscription in
-                    var last = origin.value()
+                    var last = key(origin.value())
                     return origin.subscribe(
                         Subscription(
                             take: { value in
-                                guard value != last else { return true }
-                                last = value
+                                let present = key(value)
+                                guard present != last else { return true }
+                                last = present
                                 return subscription.take(value)
                             },
                             isGone: subscription.isGone, finish: subscription.finish))

@@ -74,6 +74,13 @@ extension ReactorStore {
         _ path: any KeyPath<R.State, Pulse<Value>> & Sendable
     ) async -> ReactorStream<Value> { await pulse(path, buffer: 256) }
 
+    /// ReactorKit takes a closure; a path is checked when the program is compiled, and names the
+    /// pulse to a server.
+    @available(*, unavailable, message: "pulse takes a key path: write pulse(\\.$alertMessage)")
+    public func pulse<Value: Sendable>(
+        _ pulse: (R.State) throws -> Pulse<Value>
+    ) async -> ReactorStream<Value> { preconditionFailure("it is unavailable") }
+
     /// The activities from now on, for a reader that may fall 256 of them behind.
     public func activities() async -> ReactorStream<R.Activity> { await activities(buffer: 256) }
 }

@@ -33,6 +33,20 @@ struct DerivedStorageTests {
         #expect(storage.subscriberCount == 0)
     }
 
+    @Test func `distinct by a key notifies whole values whose key has changed`() {
+        var told: [Int] = []
+        let pairs = storage.distinct(by: \.first)
+        let token = pairs.add { told.append($0.first * 10 + $0.second) }
+        storage.update(7, \.second)
+        storage.update(2, \.first)
+        storage.update(2, \.first)
+        storage.update(8, \.second)
+        storage.update(3, \.first)
+        #expect(told == [27, 38])
+        pairs.remove(subscriber: token)
+        #expect(storage.subscriberCount == 0)
+    }
+
     @Test func `a derived storage shows the working copy inside a batch`() {
         let sum = storage.map { $0.first + $0.second }
         storage.batchUpdate {
