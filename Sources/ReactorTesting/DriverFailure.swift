@@ -4,7 +4,7 @@
 /// It has the location of the call that found it, in the types that Swift Testing's
 /// `SourceLocation` and XCTest's `file:line:` require.
 public struct DriverFailure: Error, Sendable, CustomStringConvertible {
-    /// The fault in whole sentences; several lines if two values are compared.
+    /// The fault in whole sentences; then a line for each field in which two states differ.
     public let message: String
 
     /// The location of the call to the driver.

@@ -241,9 +241,11 @@ extension TestDriver {
         change(&expected)
         asserted = actual
         guard expected != actual else { return }
+        var lines = Difference(expected: expected, actual: actual).lines
+        // The state's own `==` may see what its fields do not show.
+        if lines.isEmpty { lines = ["expected: \(expected)", "actual:   \(actual)"] }
         fail(
-            "The state after \(cause) is another.\nexpected: \(expected)\nactual:   \(actual)",
-            at: place)
+            "The state after \(cause) is another.\n" + lines.joined(separator: "\n"), at: place)
     }
 
     private func mistake(_ item: DriverState<R>.Item, for wanted: String, at place: CallPlace) {

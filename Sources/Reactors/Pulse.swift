@@ -7,8 +7,8 @@
 /// Only assignments count; reads, copies and `init` do not. A change in place
 /// (`state.items.append(x)`) costs as much as without the wrapper and counts once.
 ///
-/// Only the fields of the state itself are streamed: a pulse inside a struct inside the state
-/// counts, but is not found (`PulseFields`).
+/// A server streams the pulses that the state itself declares. It refuses a reactor with a pulse
+/// inside another value of the state: a struct, an array, an optional, a case.
 ///
 /// Two pulses are equal if value *and* count are equal: after an assignment of an equal value a
 /// pulse differs from its earlier copy, while two new pulses with the same value are equal.
@@ -65,6 +65,11 @@ public struct Pulse<Value> {
 }
 
 extension Pulse: Sendable where Value: Sendable {}
+
+extension Pulse: CustomDebugStringConvertible {
+    /// The value's text, so that a printed state has the values of its pulses.
+    public var debugDescription: String { String(reflecting: stored) }
+}
 
 extension Pulse: Equatable where Value: Equatable {
     /// Whether value and count are equal.

@@ -8,8 +8,8 @@
 package enum PulseFields {
     /// All `@Pulse` fields of a struct, in the order of their declaration.
     ///
-    /// Only its own fields: a pulse inside a struct inside the state is not found. A state that is
-    /// not a struct has none.
+    /// Only its own fields: a pulse inside the value of a field is not found, and refused where the
+    /// reactor is hosted. A state that is not a struct has none.
     package static func discover<State>(_ state: State.Type) -> [PulseField<State>] {
         var fields: [PulseField<State>] = []
         unsafe _forEachFieldWithKeyPath(of: state) { name, path in
@@ -32,12 +32,17 @@ extension String {
 package protocol PulseShape {
     static var valueShape: any Any.Type { get }
 
+    /// The value.
+    var shapeValue: Any { get }
+
     /// Distinguishes this pulse from every other one.
     var shapeMark: PulseMark { get }
 }
 
 extension Pulse: PulseShape {
     package static var valueShape: any Any.Type { Value.self }
+
+    package var shapeValue: Any { stored }
 
     package var shapeMark: PulseMark { mark }
 }

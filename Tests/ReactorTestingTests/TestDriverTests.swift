@@ -40,9 +40,12 @@ struct TestDriverTests {
         let driver = makeDriver()
         await driver.send(.increase) { $0.value = 7 }
         #expect(reports.messages.count == 1)
-        #expect(reports.messages[0].hasPrefix("The state after sending increase is another.\n"))
-        #expect(reports.messages[0].contains("value: 7, isLoading: false"))
-        #expect(reports.messages[0].contains("value: 0, isLoading: true"))
+        #expect(
+            reports.messages[0] == """
+                The state after sending increase is another.
+                value: expected 7, actual 0
+                isLoading: expected false, actual true
+                """)
         await driver.advance(by: .milliseconds(500))
         await driver.receive(.increaseValue)
         #expect(reports.messages.count == 2)
@@ -60,7 +63,13 @@ struct TestDriverTests {
         await driver.receive(.increaseValue) { $0.value = 2 }
         await driver.receive(.setLoading(false)) { $0.isLoading = false }
         await driver.receive(.setAlert("increased!"))
-        #expect(reports.messages.count == 1)
+        #expect(
+            reports.messages == [
+                """
+                The state after setAlert("increased!") is another.
+                alert: expected 1 assignment, actual 2 assignments, of "increased!"
+                """
+            ])
         await driver.receive(activity: .big(2))
         await driver.finish()
         #expect(reports.messages.count == 1)

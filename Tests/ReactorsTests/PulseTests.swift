@@ -13,6 +13,10 @@ struct PulseTests {
         #expect(Holder().$value.valueUpdatedCount == 0)
     }
 
+    @Test func `a printed state has the values of its pulses`() {
+        #expect("\(Holder(value: 7, items: [1]))" == "Holder(_value: 7, _items: [1], other: 0)")
+    }
+
     @Test func `case 2: each assignment raises the count, reading does not`() {
         var holder = Holder()
         var counts = [holder.$value.valueUpdatedCount]
