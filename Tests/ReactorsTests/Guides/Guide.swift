@@ -2,7 +2,8 @@ import Foundation
 
 /// A page of documentation, whose code must be in the file that compiles it.
 struct Guide {
-    /// The blocks of Swift, as lines without indentation.
+    /// The blocks of Swift, as lines without indentation; without those after `<!-- before: … -->`,
+    /// which do not compile (`.ci/guides`).
     let blocks: [[String]]
 
     private let compiled: [String]
@@ -14,7 +15,8 @@ struct Guide {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
         let page = try String(contentsOf: root.appending(path: path), encoding: .utf8)
-        blocks = page.split(separator: "```swift\n").dropFirst().compactMap {
+        let compiling = page.replacing(/<!-- before: .* -->\n```swift\n/, with: "```before\n")
+        blocks = compiling.split(separator: "```swift\n").dropFirst().compactMap {
             $0.split(separator: "```").first.map(Self.lines)
         }
         compiled = Self.lines(try String(contentsOfFile: file, encoding: .utf8))

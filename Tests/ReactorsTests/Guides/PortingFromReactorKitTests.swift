@@ -1,4 +1,5 @@
 import Reactors
+import TestStreams
 import Testing
 
 // The code of `PortingFromReactorKit.md`, compiled.
@@ -191,6 +192,86 @@ private enum AppPage {
     }
 }
 
+private protocol ItemFeed: Sendable {
+    func load(_ done: @escaping @Sendable ([String]) -> Void)
+}
+
+private enum BeforeAndAfter {
+    protocol SearchService: Sendable {
+        func search(_ text: String) async throws -> [String]
+    }
+
+    struct Items: Reactor {
+        enum Action { case load }
+        enum Mutation { case setItems([String]) }
+        struct State { var items: [String] = [] }
+
+        let initialState = State()
+        let feed: any ItemFeed
+
+        func mutate(action: Action) -> Observable<Mutation> {
+            return .run { [feed] send in
+                let items = await withCheckedContinuation { continuation in
+                    feed.load { continuation.resume(returning: $0) }
+                }
+                await send(.setItems(items))
+            }
+        }
+
+        func reduce(state: inout State, mutation: Mutation) {
+            switch mutation {
+            case .setItems(let items): state.items = items
+            }
+        }
+    }
+
+    struct Search: Reactor {
+        enum Action { case search(String), leave }
+        enum Mutation { case setItems([String]), setLoading(Bool) }
+        struct State: Equatable {
+            var items: [String] = []
+            var isLoading = false
+        }
+
+        let initialState = State()
+        let service: any SearchService
+
+        func mutate(action: Action) -> Observable<Mutation> {
+            guard case .search(let text) = action else { return .empty() }
+            return .concat([
+                .just(.setLoading(true)),
+                .run(id: "search", policy: .latest) { [service] send in
+                    let items = (try? await service.search(text)) ?? []
+                    await send(.setItems(items))  // dropped once it is cancelled
+                    await send(.setLoading(false))  // and so is this
+                },
+            ])
+        }
+
+        func reduce(state: inout State, mutation: Mutation) {
+            switch mutation {
+            case .setItems(let items): state.items = items
+            case .setLoading(let isLoading): state.isLoading = isLoading
+            }
+        }
+    }
+}
+
+private struct TwoItems: ItemFeed {
+    func load(_ done: @escaping @Sendable ([String]) -> Void) { done(["a", "b"]) }
+}
+
+/// Answers when its gate is open, or with an error when it is cancelled.
+private struct GatedSearch: BeforeAndAfter.SearchService {
+    let gate = Gate()
+
+    func search(_ text: String) async throws -> [String] {
+        await gate.pass()
+        try Task.checkCancellation()
+        return [text]
+    }
+}
+
 private struct Known: Accounts, Pages {
     struct Refused: Error {}
 
@@ -217,7 +298,7 @@ struct PortingFromReactorKitTests {
     @Test func `the document's code is in this file, word for word`() throws {
         let guide = try Guide(
             "Sources/Reactors/Reactors.docc/PortingFromReactorKit.md", compiledIn: #filePath)
-        #expect(guide.blocks.count == 6)
+        #expect(guide.blocks.count == 9)
         #expect(guide.strayBlocks.isEmpty)
     }
 
@@ -266,5 +347,32 @@ struct PortingFromReactorKitTests {
         await host.settled()
         await topics.publish(Reaction(itemID: 8), to: .reactions).applied()
         #expect(await host.currentState.count == 1)
+    }
+
+    @Test func `its callback becomes a step`() async {
+        let host = ReactorHost(BeforeAndAfter.Items(feed: TwoItems()))
+        await host.send(.load)
+        await host.settled()
+        #expect(await host.currentState.items == ["a", "b"])
+    }
+
+    @Test func `its newer search loads until its own items are there`() async throws {
+        let service = GatedSearch()
+        let host = ReactorHost(BeforeAndAfter.Search(service: service))
+        let states = await host.state()
+        await host.send(.search("a"))
+        await service.gate.hasArrivals(1)
+        await host.send(.search("b"))
+        await service.gate.hasArrivals(2)
+        service.gate.open()
+        await host.settled()
+        await host.end()
+        var seen: [BeforeAndAfter.Search.State] = []
+        for try await state in states where seen.last != state { seen.append(state) }
+        #expect(
+            seen == [
+                .init(), .init(isLoading: true), .init(items: ["b"], isLoading: true),
+                .init(items: ["b"]),
+            ])
     }
 }
