@@ -117,7 +117,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // A product of its own: a host without tokens compiles no cryptography (ADR-0027).
+        // A product of its own: a host without tokens links no cryptography, and `swift build` compiles none
+        // for it (ADR-0027). A build with tests compiles every target of a package.
         .target(
             name: "ReactorTokens",
             dependencies: [
@@ -141,7 +142,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // Likewise: a host without it builds and runs without libpq (ADR-0047).
+        // Likewise: a host without it runs without libpq, which only a build with tests needs (ADR-0047).
         .systemLibrary(
             name: "CPostgres", pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
