@@ -103,7 +103,8 @@ class FileOutbox {
         throw error;
       });
       this.#replay(text);
-      await this.#rewrite();
+      // A disk that is full has no room for a second file: the old one is continued.
+      await this.#rewrite().catch((error) => this.#continue(text, error));
     } catch (error) {
       await this.#unlock();
       throw error;
@@ -190,7 +191,17 @@ class FileOutbox {
     await folder.sync().finally(() => folder.close());
   }
 
-  /** @param {OutboxChange[]} changes @returns {Promise<void>} */
+  /** Continues a file as it is. @param {string} text @param {unknown} error why it cannot begin anew */
+  async #continue(text, error) {
+    if (this.#file || !text.includes("\n")) throw error;
+    const file = await open(this.#path, "a");
+    // A line that was cut off.
+    this.#size = this.#base = Buffer.byteLength(text.slice(0, text.lastIndexOf("\n") + 1));
+    await file.truncate(this.#size);
+    this.#file = file;
+  }
+
+  /** Rejects with an error that is `final` if nothing can be written any more. @param {OutboxChange[]} changes @returns {Promise<void>} */
   write(changes) {
     if (this.#failure) return Promise.reject(this.#failure);
     this.#next.push(...changes);
@@ -208,9 +219,9 @@ class FileOutbox {
       await this.#append(changes);
     } catch (error) {
       // States are no promise: without room for them, actions continue.
-      if (!await this.#rollBack() || changes.some((one) => one.type !== "state")) {
-        throw this.#failure = /** @type {Error} */ (error);
-      }
+      const { isFinal } = /** @type {Error & { isFinal?: boolean }} */ (error);
+      if (!await this.#rollBack() || isFinal) throw this.#fail(error);
+      if (changes.some((one) => one.type !== "state")) throw error;
       return;
     }
     for (const change of changes) this.#apply(change);
@@ -219,19 +230,27 @@ class FileOutbox {
     try {
       await this.#rewrite();
     } catch (error) {
-      if (this.#file !== file) throw this.#failure = /** @type {Error} */ (error);
+      if (this.#file !== file) throw this.#fail(error);
       this.#base = this.#size; // The old one remains, and is rewritten when it has grown as much again.
     }
   }
 
+  /** @param {unknown} error */
+  #fail(error) {
+    return this.#failure = Object.assign(/** @type {Error} */ (error), { isFinal: true });
+  }
+
   /** @param {OutboxChange[]} changes */
   async #append(changes) {
-    if (!this.#file) throw new Error(`the outbox ${this.#path} is not open`);
-    const [one, other] = [await this.#file.stat(), await stat(this.#path)];
-    if (one.ino !== other.ino || one.dev !== other.dev) throw new Error(`the file ${this.#path} was moved or deleted`);
+    if (!this.#file) throw this.#fail(new Error(`the outbox ${this.#path} is not open`));
+    const [one, other] = [await this.#file.stat(), await stat(this.#path).catch(() => undefined)];
+    if (one.ino !== other?.ino || one.dev !== other.dev) {
+      throw this.#fail(new Error(`the file ${this.#path} was moved or deleted`));
+    }
     const text = line(changes);
     await this.#file.appendFile(text);
-    await this.#file.datasync();
+    // After a flush that has failed nobody knows what is on the disk.
+    await this.#file.datasync().catch((error) => Promise.reject(this.#fail(error)));
     this.#size += Buffer.byteLength(text);
   }
 

@@ -39,6 +39,19 @@ export function indexedDBOutbox(name, { account = "" } = {}) {
   return new IndexedDBOutbox(`reactor-client ${name} ${account}`);
 }
 
+/** The milliseconds for which a page that is loaded again may be away. */
+const reloadTime = 1_000;
+
+/** The owner whose rows this tab had, over a reload. @param {string} name @param {string} [owner] */
+function sessionOwner(name, owner) {
+  try {
+    if (owner !== undefined) sessionStorage.setItem(name, owner);
+    return sessionStorage.getItem(name) ?? "";
+  } catch {
+    return ""; // There is none in a worker, or the user does not permit it.
+  }
+}
+
 /** @template Result @param {IDBRequest<Result>} request @returns {Promise<Result>} */
 const result = (request) =>
   new Promise((resolve, reject) => {
@@ -55,6 +68,12 @@ class IndexedDBOutbox {
   #owner = "";
   /** @type {IDBDatabase | undefined} */
   #database;
+  /** The outbox of the page, which has the database: another one for one that was adopted. @type {IndexedDBOutbox} */
+  #page = this;
+  /** The memory is not what the rows are: a write has failed, or the database was closed. */
+  #isStale = false;
+  /** @type {Promise<void> | undefined} */
+  #reopening;
   /** @type {BroadcastChannel | undefined} */
   #channel;
   /** The pages for whose end this one waits. @type {Set<string>} */
@@ -71,16 +90,16 @@ class IndexedDBOutbox {
   /** @param {(orphan: Store) => void} adopt @returns {Promise<OutboxChange[]>} */
   async open(adopt) {
     if (this.#owner) return await this.#read(); // It was adopted.
-    const opening = indexedDB.open(this.#name, 1);
-    opening.onupgradeneeded = () => {
-      for (const [table, keyPath] of tables) opening.result.createObjectStore(table, { keyPath });
-    };
-    this.#database = await result(opening);
-    // Another page that deletes the database does not have to wait for this one.
-    this.#database.onversionchange = () => this.#database?.close();
-    for (const owner of [...await this.#owners(), crypto.getRandomValues(new Uint32Array(4)).join("-")]) {
+    await this.#connect();
+    await this.#heal();
+    // A page that is loaded again continues its own actions, also while another one waits for what it has left.
+    const own = sessionOwner(this.#name);
+    const owners = await this.#owners();
+    if (owners.includes(own) && await this.#claim(own, reloadTime)) this.#owner = own;
+    for (const owner of [...owners, crypto.getRandomValues(new Uint32Array(4)).join("-")]) {
       if (!this.#owner && await this.#claim(owner)) this.#owner = owner;
     }
+    sessionOwner(this.#name, this.#owner);
     // Of two pages, the one that has its row later finds the other one's.
     this.#channel = new BroadcastChannel(this.#name);
     this.#channel.onmessage = ({ data }) => this.#watch(data, adopt);
@@ -91,6 +110,60 @@ class IndexedDBOutbox {
     return changes;
   }
 
+  async #connect() {
+    const opening = indexedDB.open(this.#name, 1);
+    opening.onupgradeneeded = () => {
+      for (const [table, keyPath] of tables) opening.result.createObjectStore(table, { keyPath });
+    };
+    const database = this.#database = await result(opening);
+    // Another page that deletes the database does not have to wait for this one.
+    database.onversionchange = () => {
+      database.close();
+      this.#isStale = true;
+    };
+    database.onclose = () => this.#isStale = true;
+  }
+
+  /** Gives an owner to rows that have lost theirs: then a page adopts them. */
+  #heal() {
+    return this.#transact(["owners", "entries", "settlements"], async (owners, entries, settlements) => {
+      const known = new Set(await result(owners.getAllKeys()));
+      /** @type {Map<string, number>} */
+      const last = new Map();
+      for (const table of [entries, settlements]) {
+        const keys = /** @type {[string, number][]} */ (await result(table.getAllKeys()));
+        for (const [owner, ticket] of keys) last.set(owner, Math.max(ticket, last.get(owner) ?? 0));
+      }
+      for (const [owner, ticket] of last) if (!known.has(owner)) owners.put({ owner, next: ticket + 1 });
+    });
+  }
+
+  /**
+   * Reads and writes within one transaction. Resolves when it is durable.
+   *
+   * @param {string[]} names @param {(...tables: IDBObjectStore[]) => unknown} act
+   * @returns {Promise<void>}
+   */
+  #transact(names, act) {
+    return new Promise((resolve, reject) => {
+      const transaction = this.#page.#database?.transaction(names, "readwrite", { durability: "strict" });
+      if (!transaction) throw new Error("the outbox is closed");
+      transaction.oncomplete = () => resolve();
+      // Also after an error, such as that there is no room.
+      transaction.onabort = () => reject(transaction.error ?? new Error("the outbox is not written"));
+      const fail = /** @param {unknown} error */ (error) => {
+        reject(error);
+        transaction.abort();
+      };
+      try {
+        const acting = act(...names.map((name) => transaction.objectStore(name)));
+        if (acting instanceof Promise) acting.catch(fail);
+      } catch (error) {
+        fail(error);
+      }
+    });
+  }
+
   /** @returns {Promise<string[]>} */
   async #owners() {
     return /** @type {string[]} */ (await result(this.#table("owners").getAllKeys()));
@@ -98,17 +171,24 @@ class IndexedDBOutbox {
 
   /** @param {string} table */
   #table(table) {
-    if (!this.#database) throw new Error("the outbox is closed");
-    return this.#database.transaction(table).objectStore(table);
+    const database = this.#page.#database;
+    if (!database) throw new Error("the outbox is closed");
+    return database.transaction(table).objectStore(table);
   }
 
-  /** Claims the rows of an owner, if no page has them. @param {string} owner @returns {Promise<boolean>} */
-  #claim(owner) {
+  /**
+   * Claims the rows of an owner, if no page has them.
+   *
+   * @param {string} owner @param {number} [time] in milliseconds, for which the claim waits
+   * @returns {Promise<boolean>}
+   */
+  #claim(owner, time) {
+    const options = time === undefined ? { ifAvailable: true } : { signal: AbortSignal.timeout(time) };
     return new Promise((resolve, reject) => {
-      navigator.locks.request(`${this.#name} ${owner}`, { ifAvailable: true }, (lock) => {
+      navigator.locks.request(`${this.#name} ${owner}`, options, (lock) => {
         resolve(!!lock);
         return lock && new Promise((release) => this.#release = () => release(undefined));
-      }).catch(reject);
+      }).catch((error) => time === undefined ? reject(error) : resolve(false));
     });
   }
 
@@ -117,21 +197,33 @@ class IndexedDBOutbox {
     if (owner === this.#owner || this.#watched.has(owner)) return;
     this.#watched.add(owner);
     const { signal } = this.#closing;
-    navigator.locks.request(`${this.#name} ${owner}`, { signal }, async () => {
-      this.#watched.delete(owner);
-      // Another page may have adopted it before.
-      const row = signal.aborted ? undefined : await result(this.#table("owners").get(owner));
-      if (!row) return;
-      const orphan = new IndexedDBOutbox(this.#name);
-      orphan.#owner = owner;
-      orphan.#database = this.#database;
-      orphan.keepsStates = false;
-      await new Promise((release) => {
-        orphan.#release = () => release(undefined);
-        signal.addEventListener("abort", orphan.#release);
-        adopt(orphan);
+    const lock = `${this.#name} ${owner}`;
+    navigator.locks.request(lock, { signal }, () => {}).then(async () => {
+      // The page may be loaded again at this moment: then its actions are its own.
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, 2 * reloadTime);
+        signal.addEventListener("abort", () => (clearTimeout(timer), resolve(undefined)));
       });
+      return navigator.locks.request(lock, { signal }, () => this.#adopt(owner, adopt));
     }).catch(() => {}); // The page is closing.
+  }
+
+  /** @param {string} owner @param {(orphan: Store) => void} adopt */
+  async #adopt(owner, adopt) {
+    const { signal } = this.#closing;
+    this.#watched.delete(owner);
+    // Another page may have adopted it before.
+    const row = signal.aborted ? undefined : await result(this.#table("owners").get(owner));
+    if (!row) return;
+    const orphan = new IndexedDBOutbox(this.#name);
+    orphan.#owner = owner;
+    orphan.#page = this;
+    orphan.keepsStates = false;
+    await new Promise((release) => {
+      orphan.#release = () => release(undefined);
+      signal.addEventListener("abort", orphan.#release);
+      adopt(orphan);
+    });
   }
 
   /** The changes that lead to the rows of this page. */
@@ -151,9 +243,10 @@ class IndexedDBOutbox {
     ];
     for (const { session, key, body, date, tickets } of requests) {
       const count = entries.filter((one) => tickets.includes(one.ticket)).length;
-      changes.push({ type: "sent", session, key, body, date, count });
+      if (count) changes.push({ type: "sent", session, key, body, date, count });
     }
     changes.push({ type: "next", ticket: next });
+    this.#outbox = new Outbox();
     for (const change of changes) {
       if (!this.#outbox.apply(change)) throw new Error("the outbox contradicts itself");
     }
@@ -171,35 +264,43 @@ class IndexedDBOutbox {
       index >= mostStates || (characters += length) > mostStateCharacters
     );
     if (beyond >= 0) {
-      const table = this.#database?.transaction("states", "readwrite").objectStore("states");
+      const table = this.#page.#database?.transaction("states", "readwrite").objectStore("states");
       for (const { session } of rows.splice(beyond)) table?.delete(session);
     }
     return rows.map(({ session, position, state }) => ({ type: "state", session, position, state }));
   }
 
   /** @param {OutboxChange[]} changes @returns {Promise<void>} */
-  write(changes) {
-    return new Promise((resolve, reject) => {
-      const names = tables.map(([table]) => table);
-      const transaction = this.#database?.transaction(names, "readwrite", { durability: "strict" });
-      if (!transaction) throw new Error("the outbox is closed");
-      transaction.oncomplete = () => resolve();
-      // Also after an error, such as that there is no room.
-      transaction.onabort = () => reject(transaction.error ?? new Error("the outbox is not written"));
-      try {
-        for (const change of /** @type {Change[]} */ (changes)) this.#apply(change, transaction);
-        transaction.objectStore("owners").put({ owner: this.#owner, next: this.#outbox.nextTicket });
-      } catch (error) {
-        transaction.abort();
-        throw error;
-      }
-    });
+  async write(changes) {
+    if (this.#page.#isStale || this.#isStale) await (this.#reopening ??= this.#reopen());
+    try {
+      await this.#transact(tables.map(([table]) => table), (owners, ...others) => {
+        for (const change of /** @type {Change[]} */ (changes)) this.#apply(change, others);
+        owners?.put({ owner: this.#owner, next: this.#outbox.nextTicket });
+      });
+    } catch (error) {
+      this.#isStale = true; // The memory has what the rows have not.
+      throw error;
+    }
   }
 
-  /** @param {Change} change @param {IDBTransaction} transaction */
-  #apply(change, transaction) {
+  /** After a failure: the rows are what counts. */
+  async #reopen() {
+    try {
+      if (this.#page.#isStale) {
+        this.#page.#database?.close();
+        await this.#page.#connect();
+      }
+      await this.#read();
+      this.#isStale = this.#page.#isStale = false;
+    } finally {
+      this.#reopening = undefined;
+    }
+  }
+
+  /** @param {Change} change @param {IDBObjectStore[]} others */
+  #apply(change, [entries, requests, settlements, states]) {
     const owner = this.#owner;
-    const [, entries, requests, settlements, states] = tables.map(([table]) => transaction.objectStore(table));
     if (!entries || !requests || !settlements || !states) return;
     const session = change.type === "queued" ? change.entry.session : "session" in change ? change.session : "";
     const lane = this.#outbox.lane(session);
@@ -226,13 +327,13 @@ class IndexedDBOutbox {
   }
 
   async close() {
-    // Nothing is left of a page that has sent everything.
-    const { lanes, settlements } = this.#outbox;
     try {
-      if (!lanes.size && !settlements.size) {
-        const transaction = this.#database?.transaction("owners", "readwrite");
-        await (transaction && result(transaction.objectStore("owners").delete(this.#owner)));
-      }
+      // Nothing is left of a page that has sent everything. The rows decide: they may never have been read.
+      const range = IDBKeyRange.bound([this.#owner], [this.#owner, []]);
+      await this.#transact(["owners", "entries", "settlements"], async (owners, ...others) => {
+        const counts = await Promise.all(others.map((table) => result(table.count(range))));
+        if (counts.every((count) => !count)) owners?.delete(this.#owner);
+      });
     } catch {
       // Somebody has deleted the database.
     } finally {

@@ -28,6 +28,25 @@ test("without an outbox, sends and sessions fail; nothing waits for ever", async
   await client.close();
 });
 
+test("a write that fails is repeated before what follows it; meanwhile the status says why", async () => {
+  const fake = new Fake();
+  const write = fake.write;
+  let failures = 2;
+  fake.write = async (changes) => {
+    if (failures-- > 0) throw new Error("no room");
+    write(changes);
+  };
+  const { client, session } = await fake.session({ follow: { states: false } });
+  const seen = [];
+  session.subscribe(() => seen.push(session.status.why));
+  const receipts = await Promise.all([session.send({ number: 1 }), session.send({ number: 2 })]);
+  assert.deepEqual(receipts.map((one) => one.version), [1, 1]);
+  assert.ok(seen.includes("the outbox is not written: no room"));
+  assert.deepEqual(fake.changes.filter((one) => one.type === "queued").map((one) => one.entry.ticket), [1, 2]);
+  assert.deepEqual([session.pending, session.status.kind], [0, "live"]);
+  await client.close();
+});
+
 test("sends that wait for the outbox to open are bounded", async () => {
   const fake = new Fake(never);
   let opened;

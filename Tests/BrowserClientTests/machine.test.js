@@ -536,7 +536,7 @@ test("C5: a stream follows a redirection within its origin, and takes no token e
   }
 });
 
-/** Answers the question for a token. */
+/** Gives the token that is asked for. */
 const give = (client, token) => {
   const [, id, refused] = last(client.outputs.filter(([kind]) => kind === "askForToken"));
   client.receive("token", id, token);

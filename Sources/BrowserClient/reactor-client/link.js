@@ -179,7 +179,8 @@ export class SessionLink {
     posting?.settle();
     this.reading.review();
     const pending = posting ? posting.lane.actionCount : this.waitingActions;
-    const status = { link: this.#linkStatus(), pending };
+    const fault = pending ? machine.outboxFault : undefined;
+    const status = { link: fault ? { kind: /** @type {const} */ ("waiting"), ...fault } : this.#linkStatus(), pending };
     const text = JSON.stringify(status);
     if (text !== this.#status) this.deliver("status", status);
     this.#status = text;

@@ -36,6 +36,8 @@ export class ClientMachine {
   isHidden = false;
   /** The half that sends (O). A client that only follows never has it. @type {Sender | undefined} */
   sender;
+  /** Why the outbox is not written, and when that is tried again. @type {{ why: string, until: number } | undefined} */
+  outboxFault;
   #isLoading = false;
   /** Sends that wait for it, in their order. @type {Parameters<Sender["send"]>[]} */
   #early = [];
@@ -227,6 +229,12 @@ export class ClientMachine {
     for (const link of this.links.values()) link.posting = this.sender.posting(link);
     this.sender.restore();
     for (const send of this.#early.splice(0)) this.sender.send(...send);
+  }
+
+  /** @param {string | undefined} why @param {number} until */
+  outboxStuck(why, until) {
+    this.outboxFault = why === undefined ? undefined : { why: `the outbox is not written: ${why}`, until };
+    for (const session of this.links.keys()) this.touched.add(session);
   }
 
   /** The next send tries again. @param {string} reason */

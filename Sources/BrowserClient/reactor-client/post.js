@@ -65,7 +65,7 @@ export class Post extends SessionAttempt {
 
   /** @param {Response} response @param {Problem} problem @override */
   retryAfter(response, problem) {
-    // What refuses a token has not read the actions.
+    // A service that refuses the token has not read the actions.
     if (response.status !== 401 || !problem.code) this.posting.isUnclear = true;
     super.retryAfter(response, problem);
   }

@@ -113,6 +113,7 @@ export class Sender {
   /** The outbox cannot be written: nothing is sent that is not durable. @param {string} reason */
   persistFailed(reason) {
     const consequences = this.writer.fail(reason);
+    this.machine.outboxStuck(reason, Infinity);
     for (const { posting } of this.machine.links.values()) if (!posting?.isSaved) posting?.withdraw();
     const reported = new Set();
     for (const one of consequences) {

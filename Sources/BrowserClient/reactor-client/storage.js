@@ -1,5 +1,6 @@
 // The outbox that a program has given: what is sent is durable in it before it leaves.
 
+import { waitRange } from "./attempts.js";
 import { sentence } from "./driver.js";
 import { StateKeeper } from "./keeping.js";
 import * as half from "./sending.js";
@@ -13,6 +14,11 @@ export class Storage {
   keeper;
   #driver;
   #store;
+  /** Changes that are not durable, and the number of the last of them. @type {OutboxChange[]} */
+  #changes = [];
+  #last = 0;
+  #isWriting = false;
+  #failures = 0;
 
   /** @param {Driver} driver @param {Store} store */
   constructor(driver, store) {
@@ -35,8 +41,33 @@ export class Storage {
 
   /** @param {number} number @param {OutboxChange[]} changes */
   persist(number, changes) {
-    const done = () => void this.#driver.post("persisted", number);
-    const failed = /** @param {unknown} error */ (error) => void this.#driver.post("persistFailed", sentence(error));
+    this.#changes.push(...changes);
+    this.#last = number;
+    if (!this.#isWriting) this.#write();
+  }
+
+  /** One write at a time: one that has failed is repeated before anything that follows it. */
+  #write() {
+    const [changes, last] = [this.#changes, this.#last];
+    this.#isWriting = true;
+    const done = () => {
+      this.#isWriting = false;
+      this.#changes = this.#changes.slice(changes.length);
+      if (this.#failures) this.#driver.post("outboxStuck", undefined, 0);
+      this.#failures = 0;
+      if (this.#changes.length) this.#write();
+      this.#driver.post("persisted", last);
+    };
+    const failed = /** @param {unknown} error */ (error) => {
+      const reason = sentence(error);
+      if (/** @type {{ isFinal?: boolean }} */ (error).isFinal) return void this.#driver.post("persistFailed", reason);
+      const wait = 250 + Math.random() * waitRange(this.#failures++);
+      this.#driver.post("outboxStuck", reason, performance.now() + wait);
+      const timer = setTimeout(() => this.#driver.isClosing || this.#write(), wait);
+      // A program whose work is done does not wait for it.
+      /** @type {{ unref?: () => void }} */ (/** @type {unknown} */ (timer)).unref?.();
+    };
+    this.#changes = [...changes];
     try {
       const writing = this.write(changes);
       if (writing) writing.then(done, failed);

@@ -197,6 +197,7 @@ export type Input =
   | ["senderFailed", string]
   | ["persisted", number]
   | ["persistFailed", string]
+  | ["outboxStuck", string | undefined, number]
   | ["token", number, string | undefined]
   | ["answered", number, Response]
   | ["requestFailed", number, string]
