@@ -14,6 +14,7 @@ import time
 import urllib.request
 
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Error as BrowserError
 from playwright.sync_api import expect as eventually
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
@@ -21,6 +22,40 @@ FOLDER = pathlib.Path(sys.argv[2]).resolve()
 PATIENCE = 120_000  # Milliseconds until something that does not come is a failure; a busy machine is none.
 HOSTILE = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=1</script>&lt;b&gt;\u202e'\"${7*7}"
 SECRET = b"0123456789abcdef0123456789abcdef"
+
+CONTROLS = "button, a, input, select, textarea, .row"
+# WCAG 2.2, 1.4.3; a control that is off has no bound there, and is to be legible here.
+CONTRAST = """selector => {
+  const context = new OffscreenCanvas(1, 1).getContext("2d");
+  const colour = text => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = text;
+    context.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = context.getImageData(0, 0, 1, 1).data;
+    return [red, green, blue, alpha / 255];
+  };
+  const over = (top, below) => [0, 1, 2].map(n => top[n] * top[3] + below[n] * (1 - top[3])).concat(1);
+  const ground = node => {
+    const own = colour(getComputedStyle(node).backgroundColor);
+    if (own[3] === 1) return own;
+    return over(own, node.parentElement ? ground(node.parentElement) : [255, 255, 255, 1]);
+  };
+  const light = ([red, green, blue]) => [red, green, blue].map(one => one / 255)
+    .map(one => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, one, n) => sum + one * [0.2126, 0.7152, 0.0722][n], 0);
+  const found = [];
+  for (const control of document.querySelectorAll(selector)) {
+    for (const node of [control, ...control.querySelectorAll("*")]) {
+      const hasText = [...node.childNodes].some(one => one.nodeType === 3 && one.data.trim()) || node.value;
+      if (!hasText || !node.checkVisibility() || node.type === "range" || node.type === "checkbox") continue;
+      const back = ground(node);
+      const [one, other] = [over(colour(getComputedStyle(node).color), back), back].map(light);
+      const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+      found.push([(node.textContent || node.value).slice(0, 40), ratio, control.disabled ? 3 : 4.5]);
+    }
+  }
+  return found;
+}"""
 
 eventually.set_options(timeout=PATIENCE)
 FOLDER.mkdir(parents=True, exist_ok=True)
@@ -138,6 +173,23 @@ class Page:
         for one in found:
             for node in one["nodes"]:
                 check(False, f"axe, {name}: {one['id']}: {one['help']}: {node['html'][:200]}")
+
+    def contrast(self, name):
+        """The text of every control against what is below it, in each of its states."""
+        devtools = self.context.new_cdp_session(self.page)
+        for domain in ("DOM", "CSS"):
+            devtools.send(f"{domain}.enable")
+        for state in [["hover"], ["focus", "focus-visible"], ["active", "hover"], []]:
+            root = devtools.send("DOM.getDocument")["root"]["nodeId"]
+            nodes = devtools.send("DOM.querySelectorAll", {"nodeId": root, "selector": CONTROLS})["nodeIds"]
+            for node in nodes:
+                try:
+                    devtools.send("CSS.forcePseudoState", {"nodeId": node, "forcedPseudoClasses": state})
+                except BrowserError:
+                    pass  # A row that was drawn anew meanwhile.
+            for text, ratio, least in self.page.evaluate(CONTRAST, CONTROLS):
+                check(ratio >= least, f"contrast, {name}, {'+'.join(state) or 'at rest'}: {ratio:.2f} of {text!r}")
+        devtools.detach()
 
     def close(self):
         violations = self.page.evaluate("window.violations")

@@ -1,6 +1,6 @@
 // The console: puts the parts together, and follows the address.
 
-import { announce, every, find, grey, h, stored } from "./dom.js";
+import { announce, button, every, find, grey, h, stored } from "./dom.js";
 import { Metrics } from "./plots.js";
 import { format, parse } from "./router.js";
 import { Server } from "./server.js";
@@ -50,11 +50,12 @@ function follow() {
 	const main = find("view");
 	const isSame = before.view === route.view && before.session === route.session && view !== undefined;
 	document.body.classList.toggle("has-view", route.view !== "list");
+	list.mark(route.session);
 	if (route.view === "session") {
 		document.title = `${route.session} · console`;
 		if (!isSame || !(view instanceof SessionView)) {
 			close();
-			view = new SessionView(server, route.session, go);
+			view = new SessionView(server, route.session, go, askForSession);
 			main.replaceChildren(view.node);
 			announce(`Session ${route.session}`);
 		}
@@ -79,7 +80,14 @@ function showWelcome(main) {
 	main.replaceChildren(
 		h("div.welcome",
 			h("h1", "Sessions"),
-			h("p", "Choose a session on the left, or type the beginning of its id."),
+			h("p", "Choose a session on the left, or type the beginning of its id. None there yet?"),
+			server.isReadOnly ? "" : h("ul",
+				h("li", button("Create a session", () => askForSession(), { class: "primary" })),
+				reactors?.includes("chat")
+					? h("li", h("a", { href: new URL("demo", server.base) }, "Try the demonstration"), ": two clients of one session")
+					: "",
+				h("li", "Or from a terminal:", h("pre.card", { tabindex: "0" }, curl(reactors?.[0] ?? "alerts"))),
+			),
 			h("p.quiet", `reactor-server ${version}, journal: ${journal}.`),
 			reactors ? h("p.quiet", `Hosted here: ${reactors.join(", ")}.`) : "",
 			h("p.quiet", h("kbd", "?"), " lists the keys."),
@@ -87,11 +95,19 @@ function showWelcome(main) {
 	);
 }
 
+/** A line that creates a session. */
+function curl(reactor) {
+	const token = server.needsToken ? " -H 'Authorization: Bearer …'" : "";
+	const body = JSON.stringify({ reactor });
+	return `curl -X PUT ${new URL("v1/sessions/first", server.base)}${token} -H 'Content-Type: application/json' -d '${body}'`;
+}
+
 // MARK: A new session
 
-async function askForSession() {
+async function askForSession(id = "") {
 	const dialog = find("create");
 	find("create-fault").textContent = "";
+	find("create-id").value = id;
 	const picker = find("create-reactor");
 	const reactors = await server.reactors().catch(() => new Map());
 	picker.replaceChildren(...[...reactors.keys()].map((name) => h("option", { value: name }, name)));
@@ -196,9 +212,10 @@ async function begin() {
 	find("journal").textContent = `${server.home.journal} journal`;
 	find("new-session").hidden = server.isReadOnly;
 	find("read-only").hidden = !server.isReadOnly;
+	find("other-token").hidden = !server.needsToken;
 	list = new SessionList(server, (id) => go({ view: "session", session: id }), (search) => {
 		go({ ...route, ...search }, true);
-	});
+	}, askForSession);
 	metrics = new Metrics(server);
 	list.begin();
 	follow();
@@ -209,7 +226,8 @@ async function begin() {
 find("key-list").append(...KEYS.map(([name, meaning]) =>
 	h("div", h("dt", h("kbd", name)), h("dd", meaning))
 ));
-find("new-session").addEventListener("click", askForSession);
+find("new-session").addEventListener("click", () => askForSession());
+find("other-token").addEventListener("click", () => server.forgetToken());
 find("create-form").addEventListener("submit", create);
 find("theme").addEventListener("click", toggleTheme);
 find("hide").addEventListener("click", toggleValues);

@@ -126,8 +126,12 @@ function figure({ title, unit, lines, points }, restarts) {
 		)
 	);
 	return h("figure.card",
-		h("figcaption", title, " ", h("span.quiet", `up to ${scaled(top, unit)}`)),
-		svg,
+		h("figcaption", title),
+		h("div.plot",
+			h("div.scale", { "aria-hidden": "true" }, ...[1, 0.5, 0].map((part) => h("span", scaled(top * part, unit)))),
+			svg,
+			h("div.times", { "aria-hidden": "true" }, ...["10 min ago", "5 min", "now"].map((time) => h("span", time))),
+		),
 		h("div.legends", ...legend),
 		restarts.length > 0 ? h("p.quiet", "The line across marks a restart of the server.") : "",
 	);

@@ -1,6 +1,7 @@
 // The server as the console knows it: what it says of itself, its client, and the token.
 
 import { ReactorClient } from "../reactor-client.js";
+import { EventStreamDecoder } from "../reactor-client/following.js";
 import { h, find, stored } from "./dom.js";
 
 const remembered = (token) => stored("sessionStorage", "reactor-console-token", token);
@@ -23,9 +24,45 @@ export class Server {
 		if (!response.ok) throw new Error(`the server answers ${response.status} to GET ${this.base.pathname}`);
 		this.home = await response.json();
 		this.isReadOnly = this.home.console?.readOnly ?? false;
-		const needsToken = this.home.authentication !== "none";
-		const options = needsToken ? { token: ({ refused }) => this.#find(refused) } : {};
+		this.needsToken = this.home.authentication !== "none";
+		const options = this.needsToken ? { token: ({ refused }) => this.#find(refused) } : {};
 		this.client = new ReactorClient(this.base, options);
+	}
+
+	/** The page begins anew, and asks for a token: what it shows is what the former one grants. */
+	forgetToken() {
+		remembered("");
+		location.reload();
+	}
+
+	/**
+	 * The values that were assigned to pulses by the version at a position, by name: an equal value is no difference of states.
+	 * Undefined if its events are not kept.
+	 */
+	async assigned(session, after, position) {
+		const target = new URL(`v1/sessions/${session}/events?only=pulses,states&after=${after}`, this.base);
+		const headers = { Accept: "text/event-stream", ...this.#token ? { Authorization: `Bearer ${this.#token}` } : {} };
+		const ending = new AbortController();
+		const timer = setTimeout(() => ending.abort(), 10_000);
+		try {
+			const response = await fetch(target, { headers, signal: ending.signal });
+			const reader = response.ok ? response.body.getReader() : undefined;
+			const decoder = new EventStreamDecoder(16_777_216);
+			const found = new Map();
+			for (let part = await reader?.read(); part && !part.done; part = await reader.read()) {
+				for (const { name, data, id } of decoder.receive(part.value)) {
+					if (name === "reset" || name === "end") return undefined;
+					if (name === "state" && id === position) return found;
+					if (id.startsWith(`${position}.`)) found.set(name, JSON.parse(data));
+				}
+			}
+			return undefined;
+		} catch {
+			return undefined; // The comparison of the states is there all the same.
+		} finally {
+			clearTimeout(timer);
+			ending.abort();
+		}
 	}
 
 	/** Returns the JSON of the answer; rejects with a ProblemError. */

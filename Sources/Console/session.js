@@ -10,6 +10,8 @@ import { clock, Timeline } from "./timeline.js";
 import { changesTable, guarded, isLarge, secrecy, showFault, text, TreeView } from "./values.js";
 
 const EVERY = 2_000;
+/** What a session was forked from, by this page. */
+const origins = new Map();
 /** States of versions that are kept in the page. */
 const CACHED = 64;
 
@@ -18,6 +20,7 @@ export class SessionView {
 	#server;
 	#id;
 	#go;
+	#create;
 	#route;
 	#session;
 	#reactor;
@@ -28,11 +31,12 @@ export class SessionView {
 	#version;
 	#mode = "tree";
 	#present;
-	/** The live state that was drawn last, the one before it, and what changed between them. */
+	/** The live state that was drawn last, and what changed by it. */
 	#drawn;
-	#before;
 	#changes = [];
 	#cache = new Map();
+	/** The positions of those versions. */
+	#positions = new Map();
 	/** The version that is being read; the newest wish waits for it. */
 	#reading;
 	#isBeginning = false;
@@ -61,8 +65,9 @@ export class SessionView {
 		this.#pulses?.redraw();
 	};
 
-	/** `go(route, isPassing)` changes the address. */
-	constructor(server, id, go) {
+	/** `go(route, isPassing)` changes the address; `create(id)` offers to make a session. */
+	constructor(server, id, go, create) {
+		this.#create = create;
 		this.#server = server;
 		this.#id = id;
 		this.#go = go;
@@ -100,7 +105,17 @@ export class SessionView {
 
 	/** Looking wakes no session; reading its state does, and is asked for. */
 	async #begin() {
-		await this.#readRuntime(true);
+		try {
+			await this.#readRuntime(true);
+		} catch (error) {
+			if (error.code !== "unknown_session") throw error;
+			return this.#parts.body.replaceChildren(
+				h("div.card.note.fault", { role: "alert" },
+					h("p", `The session ${this.#id} does not exist.`),
+					this.#server.isReadOnly ? "" : button("Create it…", () => this.#create(this.#id), { class: "primary" }),
+				),
+			);
+		}
 		if (this.#runtime.awake || this.#route.version !== undefined) return this.#open();
 		this.#parts.body.replaceChildren(
 			h("div.card.note",
@@ -138,6 +153,7 @@ export class SessionView {
 		// Its history may be another one.
 		this.#session.onReset(() => {
 			this.#cache.clear();
+			this.#positions.clear();
 			this.#readHead().then((head) => this.#isClosed || this.#beginTimeline(head), () => {});
 		});
 		this.#session.subscribe(() => {
@@ -212,7 +228,11 @@ export class SessionView {
 		const { awake, subscribers, effects = [], sources = [], stubbed } = this.#runtime ?? {};
 		const parts = [this.#reactor?.name, this.#version === undefined ? "" : `version ${this.#version}`, this.#session?.position];
 		if (awake === false) parts.push("asleep");
-		if (subscribers !== undefined) parts.push(`${subscribers} ${subscribers === 1 ? "subscriber" : "subscribers"}`);
+		if (subscribers !== undefined) parts.push(`${subscribers} ${subscribers === 1 ? "subscriber" : "subscribers"}${
+			this.#session?.status.kind === "live" ? ", those of this page among them" : ""
+		}`);
+		const origin = origins.get(this.#id);
+		if (origin) parts.push(`forked from ${origin}`);
 		const now = Date.now();
 		const running = effects.map(({ id, step, action, since }) => {
 			const seconds = Math.max(0, (now - Date.parse(since)) / 1_000);
@@ -234,7 +254,6 @@ export class SessionView {
 			idle: "○ idle",
 			connecting: "◌ connecting…",
 			waiting: "◌ waiting to connect again",
-			paused: "◌ paused",
 			failed: "✕ failed",
 			ended: "■ ended",
 		};
@@ -292,7 +311,7 @@ export class SessionView {
 		const place = this.#parts.state;
 		if (version === undefined && this.#present !== this.#drawn) {
 			this.#changes = this.#drawn === undefined ? [] : diff(this.#drawn, this.#present).changes;
-			[this.#before, this.#drawn] = [this.#drawn, this.#present];
+			this.#drawn = this.#present;
 		}
 		if (version === undefined && this.#mode !== "diff") return this.#showValue(this.#present, this.#changes);
 		const wish = JSON.stringify(this.#route) + this.#mode;
@@ -354,11 +373,17 @@ export class SessionView {
 		const { version, diff: base = "previous" } = this.#route;
 		const name = (number) => `version ${number}`;
 		let [from, to, title] = [];
-		if (version === undefined && base === "previous") {
-			[from, to, title] = [this.#before ?? this.#present, this.#present, "The last change"];
+		let assigned;
+		if (base === "previous") {
+			const target = version ?? this.#version;
+			const other = Math.max(this.#scrubber.range.from, target - 1);
+			[from, to] = [await this.#at(other), await this.#at(target)];
+			const [after, position] = [this.#positions.get(other), this.#positions.get(target)];
+			if (other < target) assigned = await this.#server.assigned(this.#id, after, position);
+			title = `${version === undefined ? "The last change: from" : "From"} ${name(other)} to ${name(target)}`;
 		} else {
 			const present = version === undefined || base === "live" ? this.#present : undefined;
-			const other = base === "previous" ? Math.max(this.#scrubber.range.from, version - 1) : base;
+			const other = base;
 			if (base === "live") [from, to] = [await this.#at(version), present];
 			else [from, to] = [await this.#at(other), present ?? await this.#at(version)];
 			title = base === "live"
@@ -385,15 +410,16 @@ export class SessionView {
 				version === undefined ? "" : button("live", () => this.#go({ ...this.#route, diff: "live" })),
 			));
 		}
-		place.append(...changesTable(diff(from, to), title));
+		place.append(...changesTable(diff(from, to), title, assigned));
 	}
 
 	async #at(version) {
 		const known = this.#cache.get(version);
 		if (known !== undefined) return known;
-		const { state } = await this.#server.request("GET", `/v1/sessions/${this.#id}?version=${version}`);
+		const { state, position } = await this.#server.request("GET", `/v1/sessions/${this.#id}?version=${version}`);
 		this.#cache.set(version, state);
-		if (this.#cache.size > CACHED) this.#cache.delete(this.#cache.keys().next().value);
+		this.#positions.set(version, position);
+		for (const kept of [this.#cache, this.#positions]) if (kept.size > CACHED) kept.delete(kept.keys().next().value);
 		return state;
 	}
 
@@ -442,6 +468,7 @@ export class SessionView {
 		try {
 			const { id } = await this.#server.request("POST", "/v1/sessions", { reactor: this.#reactor.name, from });
 			act(id);
+			origins.set(id, `${this.#id}, version ${version}`);
 			announce(`Forked as ${id}`);
 			this.#go({ view: "session", session: id });
 		} catch (error) {
@@ -449,8 +476,11 @@ export class SessionView {
 		}
 	}
 
-	#fork(control) {
-		return this.#make(this.#route.version, control);
+	async #fork(control) {
+		const { version } = this.#route;
+		const sentence = `A new session begins as ${this.#id} ${version === undefined ? "stands now" : `stood at version ${version}`}. The server chooses its id.`;
+		if (!await confirm("Fork this session", [sentence], "Fork")) return;
+		await this.#make(version ?? this.#version, control);
 	}
 
 	async #forkWithout({ version, actions, lost }, entry) {

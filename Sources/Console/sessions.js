@@ -1,6 +1,6 @@
 // The list of sessions: a search, and as many rows as were scrolled to.
 
-import { announce, every, find, h } from "./dom.js";
+import { announce, button, every, find, h } from "./dom.js";
 import { ID } from "./router.js";
 import { Rows } from "./rows.js";
 import { guarded, showFault } from "./values.js";
@@ -24,8 +24,13 @@ export class SessionList {
 	#turn = 0;
 	#isLoading = false;
 	#timer;
+	/** The session that the page shows. */
+	#shown;
+	#create;
 
-	constructor(server, open, searched) {
+	/** `create(id)` offers to make a session. */
+	constructor(server, open, searched, create) {
+		this.#create = create;
 		this.#server = server;
 		this.#open = open;
 		this.#searched = searched;
@@ -45,7 +50,7 @@ export class SessionList {
 			this.#timer = setTimeout(search, PATIENCE);
 		});
 		field.addEventListener("keydown", (event) => {
-			if (event.key === "Enter" && ID.test(field.value.trim())) this.#open(field.value.trim());
+			if (event.key === "Enter") this.#enter(field.value.trim());
 			if (event.key === "ArrowDown") this.#rows.focus();
 		});
 		find("reactor").addEventListener("change", search);
@@ -54,6 +59,31 @@ export class SessionList {
 
 	get rows() {
 		return this.#rows;
+	}
+
+	/** Marks the session that is open. */
+	mark(id) {
+		if (this.#shown === id) return;
+		this.#shown = id;
+		this.#rows.redraw();
+	}
+
+	/** Opens the first session that is found; offers to make one. */
+	async #enter(text) {
+		clearTimeout(this.#timer);
+		const [prefix, reactor] = [this.#prefix, this.#reactor];
+		await this.search(text, find("reactor").value);
+		if (text === prefix && reactor === this.#reactor) await this.reload();
+		const first = this.#lines[0];
+		if (first) return this.#open(first.id);
+		if (!ID.test(text) || this.#server.isReadOnly) return;
+		find("sessions-fault").replaceChildren(
+			h("div.note",
+				h("p", `No session begins with ${text}.`),
+				button(`Create ${text}…`, () => this.#create(text)),
+			),
+		);
+		announce(`No session begins with ${text}`);
 	}
 
 	/** Fills the choice of reactors. */
@@ -147,6 +177,10 @@ export class SessionList {
 	}
 
 	#draw(line, row) {
+		if (line.id === this.#shown) {
+			row.classList.add("open");
+			row.setAttribute("aria-current", "page");
+		}
 		row.append(
 			h("span.id", line.id),
 			h("span.tag", line.reactor ?? ""),

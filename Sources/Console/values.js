@@ -117,9 +117,10 @@ export function isLarge(value) {
 	return count(value, MANY) >= MANY;
 }
 
-/** The changes between two values, as a table. */
-export function changesTable({ changes, isComplete }, title) {
-	if (changes.length === 0) return [h("p.quiet", `${title}: nothing has changed.`)];
+/** The changes between two values, and the pulses that were assigned an equal value, as a table. */
+export function changesTable({ changes, isComplete }, title, assigned = new Map()) {
+	const equal = [...assigned].filter(([name]) => !changes.some(({ path }) => path.length === 0 || path[0] === name));
+	if (changes.length === 0 && equal.length === 0) return [h("p.quiet", `${title}: nothing has changed.`)];
 	const rows = changes.flatMap(({ path, kind, before, after }) => {
 		const place = path.length === 0 ? "the whole state" : path.join(" › ");
 		const row = (sign, word, className, value) =>
@@ -138,7 +139,13 @@ export function changesTable({ changes, isComplete }, title) {
 			h("table.changes",
 				h("caption", title),
 				h("thead.unseen", h("tr", ...["which", "where", "value"].map((name) => h("th", { scope: "col" }, name)))),
-				h("tbody", ...rows),
+				h("tbody", ...rows, ...equal.map(([name, value]) =>
+					h("tr.same",
+						h("td.sign", h("span.unseen", "assigned again"), h("span", { "aria-hidden": "true" }, "◉")),
+						h("td.key", name),
+						h("td.value", shown(value, 400), " — assigned again, equal value"),
+					)
+				)),
 			),
 			isComplete ? "" : h("p.note", "There are more changes than are shown."),
 		),
