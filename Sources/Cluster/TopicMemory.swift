@@ -11,7 +11,8 @@ package struct TopicMemory: Sendable {
         package var body: [UInt8]
     }
 
-    private var values: [String: Value] = [:]
+    /// By the bytes of the name; see ``TopicOrder``.
+    private var values: [[UInt8]: Value] = [:]
     package private(set) var bytes = 0
 
     package init() {}
@@ -20,7 +21,8 @@ package struct TopicMemory: Sendable {
 
     /// All values, the oldest first.
     package var all: [(topic: String, value: Value)] {
-        values.sorted { $0.value.place < $1.value.place }.map { ($0.key, $0.value) }
+        values.sorted { $0.value.place < $1.value.place }
+            .map { (String(decoding: $0.key, as: UTF8.self), $0.value) }
     }
 
     /// Replaces the value of a topic.
@@ -30,14 +32,14 @@ package struct TopicMemory: Sendable {
         let (topics, room) = (Self.topicLimit / 4 * 3, Self.limitBytes / 4 * 3)
         // It would leave no room for any other.
         guard topic.utf8.count + body.count <= room else { return }
-        values[topic] = Value(place: place, body: body)
+        values[Array(topic.utf8)] = Value(place: place, body: body)
         bytes += topic.utf8.count + body.count
         guard values.count > Self.topicLimit || bytes > Self.limitBytes else { return }
         for (topic, _) in all where values.count > topics || bytes > room { remove(topic) }
     }
 
     private mutating func remove(_ topic: String) {
-        guard let value = values.removeValue(forKey: topic) else { return }
+        guard let value = values.removeValue(forKey: Array(topic.utf8)) else { return }
         bytes -= topic.utf8.count + value.body.count
     }
 }

@@ -16,7 +16,8 @@ package struct TopicOrder: Sendable {
     /// No place is greater, so that one behind it can be computed.
     static let placeLimit: UInt64 = 1 << 62
 
-    private var places: [String: UInt64] = [:]
+    /// By the bytes of the name: two names that are canonically equal may have two homes.
+    private var places: [[UInt8]: UInt64] = [:]
     private var nameBytes = 0
     /// The newest place of a topic that was forgotten; 0 if none was.
     private var forgotten: UInt64 = 0
@@ -26,7 +27,7 @@ package struct TopicOrder: Sendable {
     package var count: Int { places.count }
 
     /// The place that a value of the topic has to be behind.
-    package func newest(of topic: String) -> UInt64 { places[topic] ?? forgotten }
+    package func newest(of topic: String) -> UInt64 { places[Array(topic.utf8)] ?? forgotten }
 
     /// A place behind the newest one.
     ///
@@ -38,7 +39,7 @@ package struct TopicOrder: Sendable {
     /// Whether a value is to be delivered. Its place is the newest of the topic then.
     package mutating func admit(_ place: UInt64, of topic: String) -> Bool {
         guard place > newest(of: topic), place <= Self.placeLimit else { return false }
-        if places.updateValue(place, forKey: topic) == nil { noteNew(topic) }
+        if places.updateValue(place, forKey: Array(topic.utf8)) == nil { noteNew(topic) }
         return true
     }
 
@@ -55,6 +56,6 @@ package struct TopicOrder: Sendable {
         let kept = newestFirst.prefix(newestFirst.count / 2)
         forgotten = max(forgotten, newestFirst.dropFirst(kept.count).first?.value ?? 0)
         places = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
-        nameBytes = kept.reduce(0) { $0 + $1.key.utf8.count }
+        nameBytes = kept.reduce(0) { $0 + $1.key.count }
     }
 }

@@ -1,7 +1,8 @@
 /// Any JSON value, unchanged: for tests, examples and untyped use.
 ///
 /// Numbers keep their text, so nothing is rounded; members keep their order. Both count for
-/// equality: `1` is not `1.0`, and `{"a":1,"b":2}` is not `{"b":2,"a":1}`.
+/// equality: `1` is not `1.0`, and `{"a":1,"b":2}` is not `{"b":2,"a":1}`. Texts are equal byte by
+/// byte (RFC 8259 §8.3), not canonically as Swift's are.
 package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -20,12 +21,16 @@ package enum JSONValue: Sendable, Hashable {
             self.key = key
             self.value = value
         }
+
+        package static func == (one: Member, other: Member) -> Bool {
+            one.key.utf8.elementsEqual(other.key.utf8) && one.value == other.value
+        }
     }
 
     /// The value of an object's first member with that name; nil for any other value.
     package subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
-        return members.first { $0.key == key }?.value
+        return members.first { $0.key.utf8.elementsEqual(key.utf8) }?.value
     }
 
     /// An array's element; nil for any other value, and for an index past the end.
@@ -34,6 +39,21 @@ package enum JSONValue: Sendable, Hashable {
             return nil
         }
         return elements[index]
+    }
+}
+
+// Hashes stay those of Swift's texts: equal values have equal ones.
+extension JSONValue {
+    package static func == (one: JSONValue, other: JSONValue) -> Bool {
+        switch (one, other) {
+        case (.null, .null): true
+        case (.bool(let one), .bool(let other)): one == other
+        case (.number(let one), .number(let other)), (.string(let one), .string(let other)):
+            one.utf8.elementsEqual(other.utf8)
+        case (.array(let one), .array(let other)): one == other
+        case (.object(let one), .object(let other)): one == other
+        case (.null, _), (.bool, _), (.number, _), (.string, _), (.array, _), (.object, _): false
+        }
     }
 }
 

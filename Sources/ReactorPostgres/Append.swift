@@ -146,7 +146,7 @@ extension Parameters {
         add(new.map { $0.element.runs.first?.reactor ?? "" as String? })
         add(new.map { $0.element.key.generation as String? })
         add(new.map { $0.element.runs.first?.created ?? 0 as Int64 })
-        add(new.map { $0.element.runs.first?.owner })
+        add(new.map { $0.element.runs.first?.owner?.text })
         add(new.map { $0.element.deleted })
         let ended = parts.enumerated().filter {
             $0.element.after != nil && $0.element.deleted != nil

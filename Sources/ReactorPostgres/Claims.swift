@@ -79,7 +79,8 @@ struct Claims {
         let found = try connection.run(Self.looking, parameters, within: Self.limit)
         for row in 0..<found.count {
             let traits = SessionTraits(
-                reactor: found.text(row, 3), owner: found.optionalText(row, 6))
+                reactor: found.text(row, 3), owner: found.optionalText(row, 6).map { ExactText($0) }
+            )
             let stateVersion = Int(found.integer(row, 4))
             let result: Result
             if found.bool(row, 1) {

@@ -7,7 +7,7 @@ struct Life {
     let key: SessionKey
     let reactor: String
     let created: Int64
-    let owner: String?
+    let owner: ExactText?
     let isDeleted: Bool
     let end: HistoryEnd
     let keptAfter: UInt64
@@ -35,7 +35,7 @@ struct Life {
         row = found.integer(index, 0)
         key = SessionKey(session: found.text(index, 10), generation: found.text(index, 1))
         reactor = found.text(index, 2)
-        owner = found.optionalText(index, 3)
+        owner = found.optionalText(index, 3).map { ExactText($0) }
         isDeleted = found.bool(index, 4)
         keptAfter = found.number(index, 5)
         keptVersion = found.number(index, 6)

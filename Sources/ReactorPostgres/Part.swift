@@ -22,7 +22,7 @@ final class Part {
     private(set) var end: HistoryPosition
     private(set) var runs: [RecordBatch] = []
     private(set) var snapshots: [SnapshotKey: Snapshot] = [:]
-    private(set) var answers: [String: StoredAnswer] = [:]
+    private(set) var answers: [ExactText: StoredAnswer] = [:]
     /// By the action's number; nil: it has ended.
     private(set) var actions: [UInt64: RunningAction?] = [:]
 
@@ -75,7 +75,7 @@ final class Part {
         snapshots[key] = snapshot
     }
 
-    func append(_ answer: StoredAnswer) { answers[answer.key] = answer }
+    func append(_ answer: StoredAnswer) { answers[ExactText(answer.key)] = answer }
 
     func append(_ action: RunningAction) { actions[action.action] = .some(action) }
 

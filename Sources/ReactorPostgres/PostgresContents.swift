@@ -95,7 +95,8 @@ package final class PostgresContents {
     private func visit(_ life: Life, _ visitor: any JournalVisitor) throws {
         try visitor.visit(
             VisitedSession(
-                key: life.key, reactor: life.reactor, created: life.created, owner: life.owner,
+                key: life.key, reactor: life.reactor, created: life.created,
+                owner: life.owner?.text,
                 keptAfter: life.keptAfter, keptVersion: life.keptVersion))
         // The newest record is always kept: it is the session's head.
         let first = min(life.keptAfter + 1, life.end.number)

@@ -112,7 +112,7 @@ package final class PostgresJournal: Journal {
         connector.watchHistory(lost)
     }
 
-    package func ownedSessions() throws(JournalFailure) -> [String: Int] {
+    package func ownedSessions() throws(JournalFailure) -> [ExactText: Int] {
         do throws(PostgresFault) {
             return try queues[0].read { connection throws(PostgresFault) in
                 let found = try connection.run(
@@ -121,7 +121,7 @@ package final class PostgresJournal: Journal {
                     WHERE deleted IS NULL AND owner IS NOT NULL GROUP BY owner
                     """, within: .seconds(60))
                 return (0..<found.count).reduce(into: [:]) { all, row in
-                    all[found.text(row, 0)] = Int(found.integer(row, 1))
+                    all[ExactText(found.text(row, 0))] = Int(found.integer(row, 1))
                 }
             }
         } catch {

@@ -34,24 +34,26 @@ struct Claims {
 
     /// `exp` and the leeway.
     private func end() throws(AuthenticationFailure) -> Int64 {
-        guard let seconds = try seconds("exp") else { throw .invalid("the token has no exp") }
+        guard let seconds = try seconds("exp", .down) else {
+            throw .invalid("the token has no exp")
+        }
         let end = seconds + rules.leewaySeconds
         guard now < end else { throw .invalid("the token has expired") }
         return end
     }
 
     private func checkTimes() throws(AuthenticationFailure) {
-        if let start = try seconds("nbf"), start > now + rules.leewaySeconds {
+        if let start = try seconds("nbf", .up), start > now + rules.leewaySeconds {
             throw .invalid("the token is not valid yet (nbf)")
         }
-        if let issued = try seconds("iat"), issued > now + rules.leewaySeconds {
+        if let issued = try seconds("iat", .up), issued > now + rules.leewaySeconds {
             throw .invalid("the token was issued in the future (iat)")
         }
     }
 
     private func checkIssuer() throws(AuthenticationFailure) {
         guard let issuer = rules.issuer else { return }
-        guard claims["iss"]?.string == issuer else {
+        guard claims["iss"] == .string(issuer) else {
             throw .invalid("the token's iss is not \"\(issuer)\"")
         }
     }
@@ -68,7 +70,7 @@ struct Claims {
         guard audiences.allSatisfy({ $0.string != nil }) else {
             throw .invalid("the token's aud contains a value that is no text")
         }
-        guard audiences.contains(where: { rules.audiences.contains($0.string ?? "") }) else {
+        guard audiences.contains(where: rules.audiences.map(JSONValue.string).contains) else {
             throw .invalid(
                 rules.audiences.isEmpty
                     ? "the token is for an aud, and no audience is configured"
@@ -77,20 +79,27 @@ struct Claims {
     }
 
     private func subject() throws(AuthenticationFailure) -> String {
-        guard let subject = claims["sub"]?.string, (1...255).contains(subject.utf8.count)
-        else { throw .invalid("the token's sub is no text of 1 to 255 bytes") }
+        guard let subject = claims["sub"]?.string else { throw .invalid("the token has no sub") }
+        if let fault = Principal.fault(inSubject: subject) {
+            throw .invalid("the token's sub \(fault)")
+        }
         return subject
     }
 
-    /// A NumericDate, as a whole number from 0 on; nil without the claim.
-    private func seconds(_ name: String) throws(AuthenticationFailure) -> Int64? {
+    /// A NumericDate from 0 on, which may have a fraction (RFC 7519 §2); nil without the claim.
+    ///
+    /// - Parameter rule: The direction in which the fraction makes the token valid for less time.
+    private func seconds(
+        _ name: String, _ rule: FloatingPointRoundingRule
+    ) throws(AuthenticationFailure) -> Int64? {
         guard let claim = claims[name] else { return nil }
-        guard case .number(let text) = claim, let seconds = Int64(text),
-            (0...Self.lastSecond).contains(seconds)
+        // A Double has whole seconds up to the year 9999.
+        guard case .number(let text) = claim, let seconds = Double(text)?.rounded(rule),
+            (0...Double(Self.lastSecond)).contains(seconds)
         else {
             throw .invalid(
-                "the token's \(name) is no whole number of seconds from 0 to \(Self.lastSecond)")
+                "the token's \(name) is no number of seconds from 0 to \(Self.lastSecond)")
         }
-        return seconds
+        return Int64(seconds)
     }
 }

@@ -51,7 +51,8 @@ public struct JWTAuthenticator: Authenticator {
     {
         let token = try CompactToken(token)
         let candidates = keys.filter { key in
-            token.keyID == nil || key.id == nil || key.id == token.keyID
+            guard let wanted = token.keyID, let id = key.id else { return true }
+            return id.utf8.elementsEqual(wanted.utf8)
         }
         guard !candidates.isEmpty else { throw .invalid("no configured key has the token's kid") }
         let suitable = candidates.filter { $0.algorithm == token.algorithm }

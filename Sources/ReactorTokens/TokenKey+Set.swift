@@ -30,7 +30,8 @@ extension TokenKey {
         var keys: [TokenKey] = []
         for (index, member) in members.enumerated() {
             guard let key = try await key(member, "key \(index) of the JWKS file") else { continue }
-            if let id = key.id, keys.contains(where: { $0.id == id }) {
+            if let id = key.id, keys.contains(where: { $0.id?.utf8.elementsEqual(id.utf8) == true })
+            {
                 throw TokenKeyFailure("two keys of the JWKS file have the kid \"\(id)\"")
             }
             keys.append(key)

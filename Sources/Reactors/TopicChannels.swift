@@ -44,8 +44,12 @@ struct TopicChannels {
         }
     }
 
+    /// Only under the same bytes: a name from outside that is canonically equal is another one.
     func decodings(of name: String) -> [Decoding] {
-        (channels[name] ?? []).compactMap(\.decoding)
+        guard let found = channels.index(forKey: name),
+            channels[found].key.utf8.elementsEqual(name.utf8)
+        else { return [] }
+        return channels[found].value.compactMap(\.decoding)
     }
 
     mutating func push<Element: Sendable>(

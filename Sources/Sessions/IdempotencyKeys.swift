@@ -15,7 +15,7 @@ final class IdempotencyKeys {
     }
 
     /// Invariant: every key in `order` is in `entries`.
-    private var entries: [String: Entry] = [:]
+    private var entries: [ExactText: Entry] = [:]
     /// Keys with a reply, oldest first.
     private var order: Deque<(key: String, time: Int64)> = []
     /// Keys whose request is in progress, by the token of its reply.
@@ -47,7 +47,7 @@ final class IdempotencyKeys {
 
     var hasRunning: Bool { !running.isEmpty }
 
-    func entry(_ key: String) -> Entry? { entries[key] }
+    func entry(_ key: String) -> Entry? { entries[ExactText(key)] }
 
     /// Makes room for one more entry.
     ///
@@ -64,12 +64,12 @@ final class IdempotencyKeys {
 
     private func dropOldest() {
         guard let oldest = order.popFirst() else { return }
-        entries[oldest.key] = nil
+        entries[ExactText(oldest.key)] = nil
         isPartial = true
     }
 
     func begin(_ key: String, digest: [UInt8], for token: UInt64) {
-        entries[key] = .running(digest: digest)
+        entries[ExactText(key)] = .running(digest: digest)
         running[token] = key
     }
 
@@ -87,7 +87,7 @@ final class IdempotencyKeys {
     func key(of token: UInt64) -> String? { running[token] }
 
     func digest(of key: String) -> [UInt8]? {
-        if case .running(let digest)? = entries[key] { digest } else { nil }
+        if case .running(let digest)? = entries[ExactText(key)] { digest } else { nil }
     }
 
     /// Keeps the committed answer of a request that waits for effects.
@@ -106,7 +106,7 @@ final class IdempotencyKeys {
     func end(_ token: UInt64, with answer: StoredAnswer) {
         preliminary[token] = nil
         guard let key = running.removeValue(forKey: token) else { return }
-        entries[key] = .answered(answer)
+        entries[ExactText(key)] = .answered(answer)
         order.append((key, answer.time))
     }
 
@@ -114,13 +114,13 @@ final class IdempotencyKeys {
     func forget(_ token: UInt64) {
         preliminary[token] = nil
         guard let key = running.removeValue(forKey: token) else { return }
-        entries[key] = nil
+        entries[ExactText(key)] = nil
     }
 
     /// Caches an answer that the journal has.
     func remember(_ answer: StoredAnswer) {
-        guard entries[answer.key] == nil else { return }
-        entries[answer.key] = .answered(answer)
+        guard entries[ExactText(answer.key)] == nil else { return }
+        entries[ExactText(answer.key)] = .answered(answer)
         order.append((answer.key, answer.time))
     }
 }

@@ -12,7 +12,7 @@ struct PendingOperations {
         /// The callers that want the session.
         fileprivate(set) var followers: [(SessionLookup) -> Void] = []
         /// The owner of a session whose end is being committed.
-        fileprivate(set) var owner: String?
+        fileprivate(set) var owner: ExactText?
     }
 
     private var byID: [SessionID: Operation] = [:]
@@ -46,9 +46,9 @@ struct PendingOperations {
         return isFirst
     }
 
-    mutating func setOwner(_ owner: String?, of id: SessionID) { byID[id]?.owner = owner }
+    mutating func setOwner(_ owner: ExactText?, of id: SessionID) { byID[id]?.owner = owner }
 
-    func owner(of id: SessionID) -> String? { byID[id]?.owner }
+    func owner(of id: SessionID) -> ExactText? { byID[id]?.owner }
 
     /// Ends the operation.
     mutating func remove(_ id: SessionID) -> Operation? { byID.removeValue(forKey: id) }

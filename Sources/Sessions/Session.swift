@@ -76,7 +76,7 @@ package final class Session {
     /// they are framed.
     var stateBytesAhead = 0
     /// The client that has created the session; nil if it was not authenticated.
-    package private(set) var owner: String?
+    package private(set) var owner: ExactText?
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every
     /// answer reads it, and the access of an optional chain may be checked at run time (ADR-0013).
     var keys: IdempotencyKeys?
@@ -193,7 +193,7 @@ package final class Session {
     /// Writes the creation, which is record 0. Requests are answered after its commit.
     ///
     /// - Parameter owner: The authenticated client; nil if there is none.
-    func create(for token: UInt64, owner: String?) {
+    func create(for token: UInt64, owner: ExactText?) {
         self.owner = owner
         // Before the step, whose later ones are decided by the first owner.
         if table.claims != nil { persistence?.epoch = 1 }

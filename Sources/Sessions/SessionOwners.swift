@@ -1,3 +1,4 @@
+package import Storage
 internal import Synchronization
 
 /// The number of sessions that each client owns, on all loops, and its limit.
@@ -10,14 +11,14 @@ package final class SessionOwners: Sendable {
     private let book: Mutex<Book>
 
     private struct Book {
-        var counts: [String: Int]
+        var counts: [ExactText: Int]
         /// The number of losses after which the sessions are not counted yet.
         var recounts = 0
         /// Since the first of them: sessions that were admitted, and those whose creation may be in the
         /// journal although it has failed. A count may have missed each of them.
-        var recent: [String: Int] = [:]
+        var recent: [ExactText: Int] = [:]
 
-        mutating func remember(_ owner: String) {
+        mutating func remember(_ owner: ExactText) {
             if recounts > 0 { recent[owner, default: 0] += 1 }
         }
     }
@@ -25,13 +26,13 @@ package final class SessionOwners: Sendable {
     /// - Parameters:
     ///   - limit: The maximum number of sessions of one client.
     ///   - counts: The numbers of sessions in the journal.
-    package init(limit: Int, counts: [String: Int]) {
+    package init(limit: Int, counts: [ExactText: Int]) {
         self.limit = limit
         book = Mutex(Book(counts: counts))
     }
 
     /// Counts one more session, unless that exceeds the limit.
-    package func admit(_ owner: String) -> Bool {
+    package func admit(_ owner: ExactText) -> Bool {
         book.withLock { book in
             let count = book.counts[owner, default: 0]
             guard count < limit else { return false }
@@ -42,7 +43,7 @@ package final class SessionOwners: Sendable {
     }
 
     /// Counts one session less: it has ended, or was never created.
-    package func remove(_ owner: String) {
+    package func remove(_ owner: ExactText) {
         book.withLock { book in
             guard let count = book.counts[owner] else { return }
             book.counts[owner] = count > 1 ? count - 1 : nil
@@ -50,9 +51,9 @@ package final class SessionOwners: Sendable {
     }
 
     /// A creation has failed, and may be in the journal nevertheless.
-    func keep(_ owner: String) { book.withLock { $0.remember(owner) } }
+    func keep(_ owner: ExactText) { book.withLock { $0.remember(owner) } }
 
-    package func count(of owner: String) -> Int { book.withLock { $0.counts[owner] ?? 0 } }
+    package func count(of owner: ExactText) -> Int { book.withLock { $0.counts[owner] ?? 0 } }
 
     // MARK: Counting again
 
@@ -64,7 +65,7 @@ package final class SessionOwners: Sendable {
     ///
     /// - Parameter counts: The numbers of sessions in the journal, read after every loop had forgotten
     ///   its sessions; nil: they could not be read.
-    package func endRecount(_ counts: [String: Int]?) {
+    package func endRecount(_ counts: [ExactText: Int]?) {
         book.withLock { book in
             book.recounts -= 1
             // Another loss came meanwhile: the count after that one is the right one.

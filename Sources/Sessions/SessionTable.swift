@@ -181,7 +181,7 @@ package final class SessionTable {
     /// - Parameter owner: The client that creates it, which ``SessionOwners`` has admitted.
     package func create(
         _ id: SessionID, _ registration: Registration, for token: UInt64,
-        owner: String? = nil, from saved: SavedSession? = nil
+        owner: ExactText? = nil, from saved: SavedSession? = nil
     ) throws(RecoveryFault) {
         var randomness = SystemRandomNumberGenerator()
         let generation = Generation(using: &randomness)

@@ -93,7 +93,7 @@ package struct SavedHead: Sendable, Equatable {
     package var key: SessionKey
     package var reactor: String
     /// The client that has created the session; nil if it was not authenticated.
-    package var owner: String?
+    package var owner: ExactText?
     /// Whether the session was deleted; the other fields then have no meaning.
     package var isDeleted: Bool
     package var end = HistoryEnd()
@@ -114,7 +114,7 @@ package struct SavedSession: Sendable, Equatable {
     package var key: SessionKey
     package var reactor: String
     /// The client that has created the session; nil if it was not authenticated.
-    package var owner: String?
+    package var owner: ExactText?
     /// Whether the session was deleted; the other fields then have no meaning.
     package var isDeleted: Bool
     package var end: HistoryEnd

@@ -23,7 +23,7 @@ package protocol Journal: CommitLane {
     /// Default: none.
     ///
     /// - Throws: ``JournalFailure``: the journal cannot be read.
-    func ownedSessions() throws(JournalFailure) -> [String: Int]
+    func ownedSessions() throws(JournalFailure) -> [ExactText: Int]
 
     /// Counters for `/metrics`; nil, the default, if it has none.
     var figures: JournalMetrics? { get }
@@ -74,7 +74,7 @@ extension Journal {
 
     package func watchHistory(_ lost: @escaping @Sendable (_ era: UInt64) -> Void) {}
 
-    package func ownedSessions() throws(JournalFailure) -> [String: Int] { [:] }
+    package func ownedSessions() throws(JournalFailure) -> [ExactText: Int] { [:] }
 
     /// Whether there is an archive.
     package var keepsRecords: Bool { archive != nil }

@@ -88,9 +88,9 @@ package enum Claim: Sendable, Equatable {
 package struct SessionTraits: Sendable, Equatable {
     package var reactor: String
     /// The client that has created it, if the server knows its clients.
-    package var owner: String?
+    package var owner: ExactText?
 
-    package init(reactor: String, owner: String? = nil) {
+    package init(reactor: String, owner: ExactText? = nil) {
         self.reactor = reactor
         self.owner = owner
     }

@@ -25,7 +25,7 @@ package struct RecordBatch: Sendable, Equatable {
     /// When the session was created, if the batch begins with its creation.
     package private(set) var created: Int64?
     /// The client that has created the session; nil if it was not authenticated.
-    package private(set) var owner: String?
+    package private(set) var owner: ExactText?
     /// When the session was deleted, if the batch ends with its deletion.
     package private(set) var deleted: Int64?
 

@@ -36,6 +36,16 @@ struct TopicOrderTests {
         #expect(!order.admit(next, of: "a"))
     }
 
+    @Test func `a name that is only canonically equal is another topic`() {
+        let order = Order()
+        #expect(order.admit(9, of: "\u{E9}"))
+        #expect(order.admit(5, of: "e\u{301}"))
+        var memory = TopicMemory()
+        memory.keep([1], at: 5, of: "\u{E9}")
+        memory.keep([2], at: 6, of: "e\u{301}")
+        #expect(memory.all.map(\.value.body) == [[1], [2]])
+    }
+
     @Test func `topics beyond the limit are forgotten, and none of their values comes twice`() {
         let order = Order()
         for number in 1...TopicOrder.topicLimit {

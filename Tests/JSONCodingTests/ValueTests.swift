@@ -20,6 +20,18 @@ struct ValueTests {
         #expect(try decodeStored(Holder.self, encode(holder)) == holder)
     }
 
+    @Test func `RFC 8259 §8.3: texts and names are equal byte by byte`() throws {
+        let (one, other) = ("\u{E9}", "e\u{301}")
+        #expect(one == other)
+        #expect(JSONValue.string(one) != .string(other))
+        let value: JSONValue = [one: 1]
+        #expect(value != [other: 1])
+        #expect(value[one] == 1)
+        #expect(value[other] == nil)
+        let both = try decode(JSONValue.self, "{\"\(one)\":1,\"\(other)\":2}")
+        #expect(both[one] == 1 && both[other] == 2)
+    }
+
     @Test func `a text that is not a number can't be written as one`() throws {
         for text in ["", " 1", "1 ", "01", "NaN", "\"1\"", "1,2", "[1]", "null", "1\n"] {
             #expect(try failure(of: JSONValue.number(text)).reason.contains("not a number"))

@@ -38,6 +38,19 @@ struct GrantsTests {
         #expect(!own.permits(session: "any"))
     }
 
+    @Test func `names are granted byte by byte`() {
+        let (one, other) = ("\u{E9}", "e\u{301}")
+        let grants = Grants(
+            verbs: [], sessions: [], reactors: [one], pulses: [one], actions: [one])
+        #expect(grants.permits(reactor: one) && !grants.permits(reactor: other))
+        #expect(grants.permits(pulse: one) && !grants.permits(pulse: other))
+        #expect(grants.permits(action: one) && !grants.permits(action: other))
+        let principals = [one, other].map {
+            Principal(subject: $0, grants: grants, expiresAtSeconds: 1)
+        }
+        #expect(principals[0] != principals[1])
+    }
+
     @Test func `every route has a verb here`() {
         #expect(Set(Route.table.map(\.operationID)) == Set(Self.verbs.keys))
     }

@@ -27,7 +27,7 @@ struct ProblemTests {
         (Problem(RequestRefusal.missingHost), 400, "missing_host"),
         (Problem(RequestRefusal.unsupportedVersion), 505, "unsupported_http_version"),
         (Problem(TargetRefusal.tooManyItems(limit: 9)), 400, "too_many_query_items"),
-        (.unknownSession("s"), 404, "unknown_session"),
+        (.unknownSession("s", to: nil), 404, "unknown_session"),
         (.endedSession("s"), 410, "session_ended"),
         (.unknownReactor("\"r\n"), 422, "unknown_reactor"),
         (.noRoomForSession, 503, "session_limit"),
@@ -90,7 +90,7 @@ struct ProblemTests {
         #expect(Problem(JSONRefusal.malformed(offset: 3, reason: "x")).detail.contains("3"))
         #expect(Problem(JSONRefusal.mismatch(path: "/a/0", reason: "x")).detail.contains("/a/0"))
         #expect(Problem(ActionRefusal.tooMany(limit: 5)).detail.contains("5"))
-        #expect(Problem.unknownSession("abc").detail.contains("abc"))
+        #expect(Problem.unknownSession("abc", to: nil).detail.contains("abc"))
         #expect(Problem(JournalFailure(reason: .full, detail: "why")).detail.contains("why"))
     }
 }

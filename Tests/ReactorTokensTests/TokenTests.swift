@@ -39,11 +39,45 @@ struct TokenTests {
             Mint.payload(exp: "\(Mint.now - 29)"), Mint.payload(exp: "253402300799"),
             Mint.payload(more: #""nbf":\#(Mint.now + 30),"iat":\#(Mint.now + 30),"#),
             Mint.payload(aud: #"["elsewhere","other"]"#),
+            // RFC 7519 §2: a NumericDate may have a fraction.
+            Mint.payload(exp: "\(Mint.now - 29).5"), Mint.payload(exp: "2e9"),
+            Mint.payload(more: #""nbf":\#(Mint.now + 29).5,"iat":\#(Mint.now).123456,"#),
             Mint.payload(more: #""unknown":{"a":[1.5e3,null]},"#),
         ]
         for payload in payloads {
             let token = try mint.token(Mint.header, payload)
             #expect(try await tokens.authenticate(bearer: token).subject == "ada", "\(payload)")
+        }
+    }
+
+    @Test func `iss, aud and kid are compared byte by byte`() async throws {
+        let mint = try await Mint()
+        // Equal to Swift's `String`.
+        let (one, other) = ("\u{E9}", "e\u{301}")
+        #expect(one == other)
+        func authenticator(_ rules: TokenRules, kid: String? = nil) async throws -> JWTAuthenticator
+        {
+            let secret = try await TokenKey.secret(Array(Mint.secretText.utf8), id: kid)
+            return try JWTAuthenticator(keys: [secret], rules: rules) { Mint.now }
+        }
+        let issuer = try await authenticator(TokenRules(issuer: one))
+        let audience = try await authenticator(TokenRules(audiences: [one]))
+        let key = try await authenticator(TokenRules(), kid: one)
+        for (name, isAccepted) in [(one, true), (other, false)] {
+            let text = "\"\(name)\""
+            let tokens = [
+                (issuer, try mint.token(#"{"alg":"HS256"}"#, Mint.payload(iss: text, aud: nil))),
+                (audience, try mint.token(#"{"alg":"HS256"}"#, Mint.payload(aud: text))),
+                (
+                    key,
+                    try mint.token(
+                        #"{"alg":"HS256","kid":\#(text)}"#, Mint.payload(aud: nil))
+                ),
+            ]
+            for (index, (tokens, token)) in tokens.enumerated() {
+                let principal = try? await tokens.authenticate(bearer: token)
+                #expect((principal != nil) == isAccepted, "\(index) \(name)")
+            }
         }
     }
 

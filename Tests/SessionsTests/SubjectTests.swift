@@ -171,7 +171,7 @@ struct SubjectTests {
     @Test func `the owner of a session is the client that has created it`() throws {
         let registration = try Self.registration(false)
         let rig = Rig(answers: true)
-        for (id, owner) in [("a", "ada"), ("n", nil)] as [(String, String?)] {
+        for (id, owner) in [("a", "ada"), ("n", nil)] as [(String, ExactText?)] {
             let name = try #require(SessionID(id))
             try rig.table.create(name, registration, for: rig.nextToken(), owner: owner)
             rig.endRound()
@@ -179,7 +179,7 @@ struct SubjectTests {
         }
         rig.table.stop()
         let next = Rig(journal: rig.journal, registrations: [registration])
-        for (id, owner) in [("a", "ada"), ("n", nil)] as [(String, String?)] {
+        for (id, owner) in [("a", "ada"), ("n", nil)] as [(String, ExactText?)] {
             guard case .session(let session) = try next.wake(id) else {
                 throw Rig.NoSession(id: id)
             }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A journal keeps the owners of sessions", .timeLimit(.minutes(15)))
 struct OwnerTests {
-    private func created(_ session: String, by owner: String) -> HistoryEntry {
+    private func created(_ session: String, by owner: ExactText) -> HistoryEntry {
         var created = HistoryEntry.created(session)
         SessionOwner.append(owner, to: &created.content)
         return created
@@ -29,7 +29,8 @@ struct OwnerTests {
     }
 
     private func expectOwners(_ rig: JournalRig) async throws {
-        for (session, owner) in [("a", "ada"), ("b", "e\"ve\n"), ("c", nil)] as [(String, String?)]
+        for (session, owner) in [("a", "ada"), ("b", "e\"ve\n"), ("c", nil)]
+            as [(String, ExactText?)]
         {
             #expect(try await rig.load(session)?.owner == owner)
         }
@@ -50,6 +51,40 @@ struct OwnerTests {
         let copy = try rig.imported(text)
         #expect(try copy.export() == text)
         try await expectOwners(copy)
+    }
+
+    @Test func `byte by byte, also with NUL, after a restart and as text`() async throws {
+        // The second pair is equal to Swift's `String`.
+        let owners: [ExactText] = ["ada", "ada\0x", "\u{E9}", "e\u{301}", "\0"]
+        let rig = try JournalRig()
+        var batch = Batch()
+        for (number, owner) in owners.enumerated() {
+            batch.records.append(created("s\(number)", by: owner))
+            var answer = StoredAnswer.of("s0", "k\n\(owner)")
+            answer.body = Array("\(number)".utf8)
+            batch.answers.append(answer)
+            batch.started.append(
+                RunningAction(
+                    session: "s\(number)", generation: "g1", action: 1, content: Array("{}".utf8),
+                    subject: owner.text))
+        }
+        #expect(await rig.commit(batch) == nil)
+        try await rig.reopen()
+        let text = try rig.export()
+        let copy = try rig.imported(text)
+        #expect(try copy.export() == text)
+        for rig in [rig, copy] {
+            #expect(
+                try rig.journal.ownedSessions()
+                    == Dictionary(uniqueKeysWithValues: owners.map { ($0, 1) }))
+            for (number, owner) in owners.enumerated() {
+                let saved = try #require(try await rig.load("s\(number)"))
+                #expect(saved.owner == owner)
+                #expect(saved.running.map { $0.subject.map { ExactText($0) } } == [owner])
+                let answer = try await rig.answer("s0", key: "k\n\(owner)")
+                #expect(answer?.body == Array("\(number)".utf8))
+            }
+        }
     }
 
     @Test func `also when the first record is trimmed`() async throws {

@@ -47,7 +47,7 @@ public struct Grants: Sendable, Equatable {
         /// Whether the pattern matches a session's id.
         func matches(_ session: String) -> Bool {
             switch self {
-            case .id(let id): session == id
+            case .id(let id): session.utf8.elementsEqual(id.utf8)
             case .prefix(let prefix): session.utf8.starts(with: prefix.utf8)
             }
         }
@@ -124,9 +124,15 @@ extension Grants {
         sessions.contains { $0 == .prefix("") }
     }
 
-    package func permits(reactor: String) -> Bool { reactors?.contains(reactor) ?? true }
+    package func permits(reactor: String) -> Bool { Self.contains(reactors, reactor) }
 
-    package func permits(pulse: String) -> Bool { pulses?.contains(pulse) ?? true }
+    package func permits(pulse: String) -> Bool { Self.contains(pulses, pulse) }
 
-    package func permits(action: String) -> Bool { actions?.contains(action) ?? true }
+    package func permits(action: String) -> Bool { Self.contains(actions, action) }
+
+    /// Byte by byte: a name that is canonically equal to a granted one is another name.
+    private static func contains(_ names: Set<String>?, _ name: String) -> Bool {
+        guard let names else { return true }
+        return names.firstIndex(of: name).map { names[$0].utf8.elementsEqual(name.utf8) } ?? false
+    }
 }

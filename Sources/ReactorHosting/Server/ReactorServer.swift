@@ -308,7 +308,7 @@ struct RunningServer {
     }
 
     /// Nil if the journal cannot be read for a minute.
-    private func countedOwners() async -> [String: Int]? {
+    private func countedOwners() async -> [ExactText: Int]? {
         let journal = service.journal
         for _ in 0..<60 {
             let counts = await withCheckedContinuation { continuation in

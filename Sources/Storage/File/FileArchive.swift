@@ -230,17 +230,17 @@ final class FileArchive: Archive {
     }
 
     /// The number of sessions by their owners.
-    func ownedSessions() throws(JournalFailure) -> [String: Int] {
+    func ownedSessions() throws(JournalFailure) -> [ExactText: Int] {
         do {
             return try withPool { $0 }.read { database in
-                var counts: [String: Int] = [:]
+                var counts: [ExactText: Int] = [:]
                 let rows = try database.cachedStatement(
                     sql: """
                         SELECT owner, count(*) FROM sessions
                         WHERE id IS NOT NULL AND owner IS NOT NULL GROUP BY owner
                         """)
                 try rows.each { row in
-                    counts[row.string(0)] = Int(clamping: row.integer(1))
+                    counts[ExactText(row.string(0))] = Int(clamping: row.integer(1))
                     return true
                 }
                 return counts

@@ -116,7 +116,7 @@ package final class FileJournal: Journal {
 
     package var work: (any WorkFinder)? { reader }
 
-    package func ownedSessions() throws(JournalFailure) -> [String: Int] {
+    package func ownedSessions() throws(JournalFailure) -> [ExactText: Int] {
         try reader.ownedSessions()
     }
 

@@ -101,7 +101,7 @@ struct RowWriter {
         ).run(
             .integer(row), .string(run.key.session), .string(run.reactor),
             .string(run.key.generation), .integer(time),
-            run.owner.map(BoundValue.string) ?? .null)
+            run.owner.map { .string($0.text) } ?? .null)
     }
 
     /// Keeps the row, without its id, until the session's records are removed.

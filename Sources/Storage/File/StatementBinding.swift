@@ -137,19 +137,19 @@ enum BoundValue {
     /// SQLite copies the bytes (`SQLITE_TRANSIENT`).
     fileprivate func bind(to statement: OpaquePointer?, at index: CInt) -> CInt {
         let transient = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        func bindText(_ bytes: UnsafeRawBufferPointer) -> CInt {
+            guard let start = bytes.baseAddress, unsafe !bytes.isEmpty else {
+                return unsafe sqlite3_bind_text(statement, index, "", 0, transient)
+            }
+            return unsafe sqlite3_bind_text(
+                statement, index, start.assumingMemoryBound(to: CChar.self), CInt(bytes.count),
+                transient)
+        }
         switch self {
         case .integer(let number): return unsafe sqlite3_bind_int64(statement, index, number)
-        case .text(let bytes):
-            return unsafe bytes.withUnsafeBytes { buffer in
-                guard unsafe !buffer.isEmpty, let start = buffer.baseAddress else {
-                    return unsafe sqlite3_bind_text(statement, index, "", 0, transient)
-                }
-                return unsafe sqlite3_bind_text(
-                    statement, index, start.assumingMemoryBound(to: CChar.self),
-                    CInt(buffer.count), transient)
-            }
-        case .string(let text):
-            return unsafe sqlite3_bind_text(statement, index, text, -1, transient)
+        case .text(let bytes): return unsafe bytes.withUnsafeBytes(bindText)
+        // With its length: a text that ends at NUL would be another text.
+        case .string(var text): return text.withUTF8 { unsafe bindText(.init($0)) }
         case .blob(let bytes):
             // A null pointer would be bound as NULL.
             guard !bytes.isEmpty else { return unsafe sqlite3_bind_zeroblob(statement, index, 0) }

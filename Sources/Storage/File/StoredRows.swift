@@ -7,7 +7,7 @@ struct Life {
     var reactor: String
     var keptAfter: UInt64
     var keptVersion: UInt64
-    var owner: String?
+    var owner: ExactText?
 
     /// Nil if there is no live session with this id.
     init?(_ session: String, in database: Database) throws {
@@ -21,7 +21,7 @@ struct Life {
                 row: row.integer(0),
                 key: SessionKey(session: session, generation: row.string(2)),
                 reactor: row.string(1), keptAfter: try row.number(3),
-                keptVersion: try row.number(4), owner: row.optionalString(5))
+                keptVersion: try row.number(4), owner: row.optionalString(5).map { ExactText($0) })
         }
         guard let found else { return nil }
         self = found
@@ -35,7 +35,7 @@ struct Life {
 
     private init(
         row: Int64, key: SessionKey, reactor: String, keptAfter: UInt64, keptVersion: UInt64,
-        owner: String?
+        owner: ExactText?
     ) {
         self.row = row
         self.key = key

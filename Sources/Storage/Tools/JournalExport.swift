@@ -43,7 +43,8 @@ package struct JournalExport: Sendable {
         let life = session.life
         try visitor.visit(
             VisitedSession(
-                key: life.key, reactor: life.reactor, created: session.created, owner: life.owner,
+                key: life.key, reactor: life.reactor, created: session.created,
+                owner: life.owner?.text,
                 keptAfter: life.keptAfter, keptVersion: life.keptVersion))
         try walk.eachRecord(of: session) { try visitor.visit($0) }
         try walk.eachSnapshot(of: life) { try visitor.visit($0) }

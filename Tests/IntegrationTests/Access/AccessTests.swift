@@ -133,6 +133,22 @@ struct AccessTests {
                 #expect(response.status == (isPut ? 409 : 404), "\(route.operationID)")
                 #expect(!response.text.contains("pulses") || route.method == "HEAD")
             }
+            // Nor did it exist once it is deleted.
+            _ = try await send(
+                client, "PUT", "/v1/sessions/was", #"{"reactor":"pulses"}"#, as: Self.all)
+            #expect(
+                try await send(client, "DELETE", "/v1/sessions/was", as: Self.all).status == 204)
+            #expect(try await send(client, "GET", "/v1/sessions/was", as: Self.all).status == 410)
+            for route in Route.table where route.concernsSession {
+                let was = try await send(client, route, "was", as: token)
+                if route.operationID == "putSession" {
+                    #expect(try was.json["code"] == "other_reactor")
+                    continue
+                }
+                let never = try await send(client, route, "never", as: token)
+                #expect(was.status == 404 && never.status == 404, "\(route.operationID)")
+                #expect(was.text == never.text.replacing("never", with: "was"))
+            }
             let other = #"{"reactor":"pulses"}"#
             #expect(try await send(client, "PUT", "/v1/sessions/b", other, as: token).status == 403)
             #expect(try await send(client, "POST", "/v1/sessions", other, as: token).status == 403)

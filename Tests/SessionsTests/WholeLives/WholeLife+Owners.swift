@@ -4,9 +4,9 @@ import Storage
 
 // Each session has an owner, or none, by its id. The clients may own few sessions, or many.
 extension WholeLife {
-    private static let clients = ["ada", "eve"]
+    private static let clients: [ExactText] = ["ada", "eve"]
 
-    static func owner(of id: String) -> String? {
+    static func owner(of id: String) -> ExactText? {
         let number = id.utf8.reduce(0) { $0 + Int($1) } % 3
         return number < clients.count ? clients[number] : nil
     }
@@ -16,8 +16,8 @@ extension WholeLife {
         SessionOwners(limit: limit, counts: owned(in: journal))
     }
 
-    static func owned(in journal: ScriptedJournal) -> [String: Int] {
-        var living: [SessionKey: String] = [:]
+    static func owned(in journal: ScriptedJournal) -> [ExactText: Int] {
+        var living: [SessionKey: ExactText] = [:]
         for entry in journal.all {
             switch entry.kind {
             case .created: living[entry.key] = SessionOwner.decode(entry.content)

@@ -91,7 +91,7 @@ extension LoopResources {
         _ id: SessionID, _ registration: Registration, from saved: SavedSession? = nil,
         by access: Access?, for token: UInt64
     ) throws(Problem) {
-        let owner = access?.principal.subject
+        let owner = access?.principal.identity
         if let owner, let owners = service.owners, !owners.admit(owner) {
             throw .tooManySessions(of: owner, limit: owners.limit)
         }

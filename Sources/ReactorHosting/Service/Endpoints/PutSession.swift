@@ -18,7 +18,10 @@ enum PutSession: SessionEndpoint {
                     409, "other_owner",
                     "the id \(target.id.text) is in use by another client, or was")
             }
-            throw Problem(409, "other_reactor", "the session \(target.id.text) has another reactor")
+            throw Problem(
+                409, "other_reactor",
+                "the id \(target.id.text) is in use by a session that the token does not grant, or was"
+            )
         }
         guard wanted.from == nil else {
             throw Problem(

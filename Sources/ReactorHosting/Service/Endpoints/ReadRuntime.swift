@@ -25,7 +25,7 @@ enum ReadRuntime: SessionEndpoint {
         switch inspection {
         case .absent(let found):
             _ = try SessionTarget(id: id, found: found, access: access).session()
-            throw .unknownSession(id.text)
+            throw .unknownSession(id.text, to: access)
         case .awake(let found, let head):
             let target = SessionTarget(id: id, found: .session(found), access: access)
             try target.session().readRuntime(head, for: connection.id.token)
@@ -33,7 +33,7 @@ enum ReadRuntime: SessionEndpoint {
         case .asleep(let head, let runtime):
             let target = SessionTarget(id: id, found: .notInMemory, access: access)
             guard !target.isHidden(reactor: head.reactor, owner: head.owner) else {
-                throw .unknownSession(id.text)
+                throw .unknownSession(id.text, to: access)
             }
             return .runtime(runtime.line, connection.loop.heads.durability)
         }

@@ -22,7 +22,7 @@ extension StreamEndpoint {
     static func subscribe(
         _ request: Request, _ target: SessionTarget, _ connection: HTTPConnection
     ) throws(Problem) -> Response? {
-        guard !target.isHidden else { throw .unknownSession(target.id.text) }
+        guard !target.isHidden else { throw .unknownSession(target.id.text, to: target.access) }
         let session: Session
         switch target.found {
         case .session(let present): session = present
@@ -35,7 +35,7 @@ extension StreamEndpoint {
         case .elsewhere: return .endedStream(.moved(target.id.text))
         case .noNode(let traits, let version):
             return .endedStream(.noNode(target.id.text, traits.reactor, version))
-        case .nothing, .notInMemory: throw .unknownSession(target.id.text)
+        case .nothing, .notInMemory: throw .unknownSession(target.id.text, to: target.access)
         }
         try request.requireAccepted(
             ["text/event-stream", "text/*", "*/*"], "text/event-stream")

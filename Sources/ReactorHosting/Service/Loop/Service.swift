@@ -143,6 +143,6 @@ final class Service: Sendable {
     }
 
     func registration(named name: String) -> Registration? {
-        reactors.first { $0.name == name }
+        reactors.first { $0.name.utf8.elementsEqual(name.utf8) }
     }
 }

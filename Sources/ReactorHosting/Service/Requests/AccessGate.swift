@@ -185,6 +185,10 @@ final class AccessGate {
         let logger = loop.settings.logger
         switch outcome {
         case .success(let principal):
+            if let fault = Principal.fault(inSubject: principal.subject) {
+                logger.info("a token was refused: its subject \(fault)")
+                return .failure(.tokenInvalid)
+            }
             let access = Access(token, principal, at: now)
             // It may have expired since it was verified.
             guard now < access.expiresAtMilliseconds else { return .failure(.tokenInvalid) }

@@ -89,7 +89,8 @@ struct SessionTarget {
         case .session(let session):
             return isHidden(reactor: session.registration.name, owner: session.owner)
         case .quarantined: return needsReactor || needsOwner
-        case .ended: return needsOwner
+        // Nothing else of it is known any more.
+        case .ended: return needsReactor || needsOwner
         case .elsewhere(_, let traits?):
             return isHidden(reactor: traits.reactor, owner: traits.owner)
         case .noNode(let traits, _): return isHidden(reactor: traits.reactor, owner: traits.owner)
@@ -98,10 +99,10 @@ struct SessionTarget {
     }
 
     /// The same for a session with this reactor and this owner.
-    func isHidden(reactor: String, owner: String?) -> Bool {
+    func isHidden(reactor: String, owner: ExactText?) -> Bool {
         guard let access else { return false }
         if access.grants.reactors != nil, !access.grants.permits(reactor: reactor) { return true }
-        return needsOwner && owner != access.principal.subject
+        return needsOwner && owner != access.principal.identity
     }
 
     /// Whether the session is permitted to its owner only.
@@ -111,11 +112,11 @@ struct SessionTarget {
 
     /// - Throws: The problem of a session that cannot be used.
     func session() throws(Problem) -> Session {
-        guard !isHidden else { throw .unknownSession(id.text) }
+        guard !isHidden else { throw .unknownSession(id.text, to: access) }
         switch found {
         case .session(let session): return session
         case .ended: throw .endedSession(id.text)
-        case .nothing: throw .unknownSession(id.text)
+        case .nothing: throw .unknownSession(id.text, to: access)
         case .quarantined(let fault): throw .quarantined(id.text, fault)
         case .unreadable(let failure): throw .unreadable(failure)
         case .noRoom: throw .noRoomForSession

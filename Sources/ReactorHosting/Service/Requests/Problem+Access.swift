@@ -1,3 +1,5 @@
+internal import Storage
+
 // Refusals of clients (RFC 6750 §3). No detail depends on a session.
 extension Problem {
     static let tokenMissing = Problem(
@@ -48,7 +50,7 @@ extension Problem {
         422, "token_not_for_cookie",
         "the token is longer than a cookie, or has a character that no cookie has")
 
-    static func tooManySessions(of owner: String, limit: Int) -> Problem {
+    static func tooManySessions(of owner: ExactText, limit: Int) -> Problem {
         Problem(
             403, "too_many_sessions",
             "the client \(owner) has \(limit) sessions, which is the limit of "

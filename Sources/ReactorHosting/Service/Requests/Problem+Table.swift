@@ -218,8 +218,14 @@ extension Problem {
         409, "not_on_one_node",
         "a session is stubbed on a server that is alone; the cluster has several nodes")
 
-    static func unknownSession(_ id: String) -> Problem {
-        Problem(404, "unknown_session", "the session \(id) does not exist; create it with PUT")
+    /// The same for a session that a client with a token may not know: PUT of that one's id is
+    /// refused.
+    static func unknownSession(_ id: String, to access: Access?) -> Problem {
+        let advice =
+            access == nil
+            ? "create it with PUT"
+            : "PUT creates it, unless another client uses its id or has used it"
+        return Problem(404, "unknown_session", "the session \(id) does not exist; \(advice)")
     }
 
     static func endedSession(_ id: String) -> Problem {

@@ -112,6 +112,7 @@ enum TokenCookie {
     private static func equal(
         _ head: RequestHead, _ one: Range<Int>, _ other: Range<Int>
     ) -> Bool {
-        !one.isEmpty && head.text(one).lowercased() == head.text(other).lowercased()
+        let wanted = head.bytes[other].map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        return !one.isEmpty && head.matches(one, ignoringCase: wanted)
     }
 }
