@@ -50,13 +50,11 @@ extension JWTAuthenticator {
     ) async throws(TokenKeyFailure) -> [TokenKey] {
         var keys: [TokenKey] = []
         if let path = configuration.tokenSecretPath {
-            var secret = try read(path, "--jwt-secret-file")
-            // Editors and echo(1) end a file with a line break.
-            if secret.last == UInt8(ascii: "\n") { secret.removeLast() }
-            keys.append(
-                try await named(path) { () async throws(TokenKeyFailure) in
-                    try await .secret(secret)
-                })
+            let lines = SecretLines(try read(path, "--jwt-secret-file"))
+            keys += try await named(path) { () async throws(TokenKeyFailure) in
+                try await secrets(lines)
+            }
+            lines.reportCarriageReturns(in: path, configuration)
         }
         if let path = configuration.tokenKeyPath {
             let text = String(decoding: try read(path, "--jwt-key-file"), as: UTF8.self)
@@ -71,6 +69,19 @@ extension JWTAuthenticator {
                 try await TokenKey.set(json: json)
             }
         }
+        return keys
+    }
+
+    private static func secrets(
+        _ lines: SecretLines
+    ) async throws(TokenKeyFailure) -> [TokenKey] {
+        if let short = lines.tooShort {
+            throw TokenKeyFailure(
+                "the secret \(short.number) has \(short.bytes) bytes; HS256 needs "
+                    + "\(SecretLines.minimumBytes) at least (RFC 7518 §3.2)")
+        }
+        var keys: [TokenKey] = []
+        for secret in lines.secrets { keys.append(try await .secret(secret)) }
         return keys
     }
 

@@ -43,11 +43,12 @@ package struct IncomingLink: Sendable {
 
     /// - Parameters:
     ///   - node: This node.
+    ///   - secrets: Those of which the other node must have one, at least one.
     ///   - nonce: ``LinkHandshake/nonceBytes`` random bytes.
     ///   - payloadLimitBytes: The size of the largest request.
-    package init(at node: Int64, secret: [UInt8], nonce: [UInt8], payloadLimitBytes: Int) {
+    package init(at node: Int64, secrets: [[UInt8]], nonce: [UInt8], payloadLimitBytes: Int) {
         self.payloadLimitBytes = payloadLimitBytes
-        handshake = LinkHandshake(listeningAs: node, secret: secret, nonce: nonce)
+        handshake = LinkHandshake(listeningAs: node, secrets: secrets, nonce: nonce)
     }
 
     package var isOpen: Bool { handshake == nil }

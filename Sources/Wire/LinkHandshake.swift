@@ -50,7 +50,9 @@ package struct LinkHandshake: Sendable {
     private static let magic = Array("reactor-link".utf8)
 
     private let node: Int64
-    private let secret: [UInt8]
+    /// Invariant: not empty. The side that dials has one, and the side that listens proves itself
+    /// with the one that the peer has used.
+    private let secrets: [[UInt8]]
     private let nonce: [UInt8]
     /// Nil on the side that listens.
     private let sought: Peer?
@@ -67,7 +69,7 @@ package struct LinkHandshake: Sendable {
         dialling sought: Peer, from node: Int64, secret: [UInt8], nonce: [UInt8],
         to out: inout [UInt8]
     ) {
-        self.init(node, secret, nonce, sought)
+        self.init(node, [secret], nonce, sought)
         var hello = LinkPayloadWriter(Self.magic)
         hello.append(Self.version)
         hello.append(node)
@@ -82,15 +84,18 @@ package struct LinkHandshake: Sendable {
     ///
     /// - Parameters:
     ///   - node: This node.
+    ///   - secrets: Those of which the peer must have one, at least one: while the secret of a
+    ///     cluster is being changed, the old one and the new one.
     ///   - nonce: As above.
-    package init(listeningAs node: Int64, secret: [UInt8], nonce: [UInt8]) {
-        self.init(node, secret, nonce, nil)
+    package init(listeningAs node: Int64, secrets: [[UInt8]], nonce: [UInt8]) {
+        self.init(node, secrets, nonce, nil)
     }
 
-    private init(_ node: Int64, _ secret: [UInt8], _ nonce: [UInt8], _ sought: Peer?) {
+    private init(_ node: Int64, _ secrets: [[UInt8]], _ nonce: [UInt8], _ sought: Peer?) {
+        precondition(!secrets.isEmpty, "a link needs a secret, which may be empty")
         precondition(nonce.count == Self.nonceBytes, "a nonce has \(Self.nonceBytes) bytes")
         self.node = node
-        self.secret = secret
+        self.secrets = secrets
         self.nonce = nonce
         self.sought = sought
     }
@@ -113,12 +118,12 @@ package struct LinkHandshake: Sendable {
         case .listening: try receiveHello(frame, to: &out)
         case .dialling(let hello): try receiveChallenge(frame, hello, to: &out)
         case .proving(let peer, let transcript):
-            try receiveProof(frame, transcript)
+            let secret = try receiveProof(frame, transcript)
             if let sought {
                 // Only now: before its proof, an impostor could say that a node has ended.
                 guard peer == sought else { throw .otherNode(peer.node) }
             } else {
-                appendProof(.listening, transcript, to: &out)
+                appendProof(.listening, transcript, secret, to: &out)
             }
             state = .complete
             return peer
@@ -157,23 +162,32 @@ package struct LinkHandshake: Sendable {
         _ = try challenge.bytes(count: Self.nonceBytes)
         try challenge.finish()
         let transcript = hello + frame.payload
-        appendProof(.dialling, transcript, to: &out)
+        appendProof(.dialling, transcript, secrets[0], to: &out)
         state = .proving(Peer(node: listener, loop: sought?.loop ?? 0), transcript: transcript)
     }
 
-    private func receiveProof(_ frame: LinkFrame, _ transcript: [UInt8]) throws(LinkFault) {
+    /// - Returns: The secret of the proof.
+    private func receiveProof(
+        _ frame: LinkFrame, _ transcript: [UInt8]
+    ) throws(LinkFault) -> [UInt8] {
         var proof = try LinkPayload(frame, is: .proof)
         let code = try proof.bytes(count: SHA256.byteCount)
         try proof.finish()
-        let wanted = self.code(sought == nil ? .dialling : .listening, transcript)
-        guard MessageCode.areEqual(Array(code), wanted) else { throw .otherSecret }
+        let side: Side = sought == nil ? .dialling : .listening
+        let secret = secrets.first { secret in
+            MessageCode.areEqual(Array(code), self.code(side, transcript, secret))
+        }
+        guard let secret else { throw .otherSecret }
+        return secret
     }
 
-    private func appendProof(_ side: Side, _ transcript: [UInt8], to out: inout [UInt8]) {
-        LinkFrame(.proof, payload: code(side, transcript)).append(to: &out)
+    private func appendProof(
+        _ side: Side, _ transcript: [UInt8], _ secret: [UInt8], to out: inout [UInt8]
+    ) {
+        LinkFrame(.proof, payload: code(side, transcript, secret)).append(to: &out)
     }
 
-    private func code(_ side: Side, _ transcript: [UInt8]) -> [UInt8] {
+    private func code(_ side: Side, _ transcript: [UInt8], _ secret: [UInt8]) -> [UInt8] {
         MessageCode.make(Array(side.rawValue.utf8) + transcript, secret: secret)
     }
 

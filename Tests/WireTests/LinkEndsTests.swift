@@ -298,7 +298,7 @@ struct LinkEnds {
             to: LinkHandshake.Peer(node: 2, loop: 4), from: 1, secret: secret,
             nonce: [UInt8](repeating: 1, count: 32), payloadLimitBytes: 2 << 20)
         incoming = IncomingLink(
-            at: 2, secret: [UInt8](repeating: 7, count: 32),
+            at: 2, secrets: [[UInt8](repeating: 7, count: 32)],
             nonce: [UInt8](repeating: 2, count: 32), payloadLimitBytes: 2 << 20)
     }
 

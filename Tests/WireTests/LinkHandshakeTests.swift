@@ -43,6 +43,23 @@ struct LinkHandshakeTests {
         #expect(throws: LinkFault.otherSecret) { try answer(&listener, proof.bytes) }
     }
 
+    @Test func `any of the listening node's secrets will do, and it answers with the same one`()
+        throws
+    {
+        for others in [[[1], secret], [secret, [1]]] {
+            var (dialler, hello) = dial()
+            var listener = listen(secret: [2], or: others)
+            let proof = try answer(&dialler, answer(&listener, hello).bytes)
+            let end = try answer(&listener, proof.bytes)
+            #expect(end.peer?.node == 11)
+            #expect(try answer(&dialler, end.bytes).peer == sought)
+        }
+        var (stranger, hello) = dial(secret: [3])
+        var listener = listen(secret: [2], or: [[1], secret])
+        let proof = try answer(&stranger, answer(&listener, hello).bytes)
+        #expect(throws: LinkFault.otherSecret) { try answer(&listener, proof.bytes) }
+    }
+
     @Test func `a node that cannot prove itself gets no request`() throws {
         var (dialler, hello) = dial()
         var impostor = listen(secret: [1])
@@ -134,10 +151,10 @@ struct LinkHandshakeTests {
     }
 
     private func listen(
-        node: Int64 = 22, secret: [UInt8]? = nil, nonce: UInt8 = 2
+        node: Int64 = 22, secret: [UInt8]? = nil, or others: [[UInt8]] = [], nonce: UInt8 = 2
     ) -> LinkHandshake {
         LinkHandshake(
-            listeningAs: node, secret: secret ?? self.secret,
+            listeningAs: node, secrets: [secret ?? self.secret] + others,
             nonce: [UInt8](repeating: nonce, count: 32))
     }
 

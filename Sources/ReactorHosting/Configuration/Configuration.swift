@@ -48,11 +48,13 @@ public struct Configuration: Sendable, Equatable {
     public var linkAddress: LinkAddress? = Setting.linkAddress(
         "link-address", "address at which other nodes reach that of --link, if it differs")
 
-    /// The path of a file with the secret that all nodes of a cluster have, 32 bytes at least; a line
-    /// break at its end does not count. Default none: then ``link`` is on a loopback address
-    /// without a ``linkAddress``, and ``authentication`` is ``AuthenticationChoice/none``.
+    /// The path of a file with the secret that all nodes of a cluster have, 32 bytes at least. It
+    /// may have up to four, one on each line, without the ends of lines: a node presents the first
+    /// and accepts all of them. Default none: then ``link`` is on a loopback address without a
+    /// ``linkAddress``, and ``authentication`` is ``AuthenticationChoice/none``.
     public var clusterSecretPath: String? = Setting.optionalText(
-        "cluster-secret-file", "path", "file with the secret of a cluster, 32 bytes or more")
+        "cluster-secret-file", "path",
+        "file with secrets of a cluster, one on each line, 32 bytes or more")
 
     /// The clients that may use the server. Default ``AuthenticationChoice/none``: every client that
     /// can reach it, so a server that other machines can reach requires ``allowsPublic``. For
@@ -63,7 +65,7 @@ public struct Configuration: Sendable, Equatable {
     /// With `jwt`: the path of a file with the secret of HS256, 32 bytes at least; a line break at
     /// its end does not count. Default none.
     public var tokenSecretPath: String? = Setting.optionalText(
-        "jwt-secret-file", "path", "file with the secret of HS256, 32 bytes or more",
+        "jwt-secret-file", "path", "file with secrets of HS256, one on each line, 32 bytes or more",
         reloads: true)
 
     /// With `jwt`: the path of a PEM file with a public key for RS256, ES256 or EdDSA. Default none.

@@ -73,7 +73,7 @@ private func shakeHands(_ frames: [LinkFrame]) {
     let nonce = [UInt8](repeating: 4, count: LinkHandshake.nonceBytes)
     var hello: [UInt8] = []
     let sides = [
-        LinkHandshake(listeningAs: 1, secret: secret, nonce: nonce),
+        LinkHandshake(listeningAs: 1, secrets: [secret], nonce: nonce),
         LinkHandshake(
             dialling: LinkHandshake.Peer(node: 2, loop: 0), from: 1, secret: secret, nonce: nonce,
             to: &hello),

@@ -117,7 +117,7 @@ private final class PeerEnd: LoopHandler {
 
     func opened(_ id: ConnectionID, peer: PeerAddress) {
         links[id] = IncomingLink(
-            at: node.number, secret: [], nonce: [UInt8](repeating: 9, count: 32),
+            at: node.number, secrets: [[]], nonce: [UInt8](repeating: 9, count: 32),
             payloadLimitBytes: 1 << 20)
     }
 

@@ -93,7 +93,7 @@ private final class DoorRig: Sendable {
         let (notes, note) = AsyncStream.makeStream(of: String.self)
         let ends = try EventLoop<LinkEnd>(label: "ends") { LinkEnd($1) { note.yield($0) } }
         let identity = LinkDoor.Identity(
-            node: 2, secret: secret, loops: 2, payloadLimitBytes: 1_000, handshakeLimit: limit,
+            node: 2, secrets: [secret], loops: 2, payloadLimitBytes: 1_000, handshakeLimit: limit,
             visitorLimit: visitorLimit, reportInterval: .seconds(3_600))
         let outcome = LinkDoor.Outcome(
             admit: { socket, link, peer in

@@ -18,7 +18,7 @@ struct LocalNodeTests {
         let node = try LocalNode(
             configuration, boundTo: .tcp(host: "::1", port: 7_080), isLoopback: true,
             try RunningServer.registrations([Hosted("switch") { Switch() }]))
-        #expect(node.secret.isEmpty)
+        #expect(node.secrets.isEmpty)
         #expect(node.member.address == "[::1]:7080")
         #expect(node.member.loops == 3)
         #expect(node.member.reactors == ["switch": 3])
@@ -59,22 +59,36 @@ struct LocalNodeTests {
             #expect(failure?.sentences.first?.contains(reason) == true)
             #expect(failure?.sentences.first?.hasSuffix("by --cluster-secret-file") == true)
             configuration.clusterSecretPath = file.path
-            #expect(try node().secret == Array(Self.secret.utf8))
+            #expect(try node().secrets == [Array(Self.secret.utf8)])
         }
     }
 
+    private static let next = String(repeating: "t", count: 40)
+
     @Test(arguments: [
-        (secret, secret), (secret + "\n", secret), (secret + "\n\n", secret + "\n"),
+        (secret, [secret]), (secret + "\n", [secret]), (secret + "\r\n", [secret]),
+        (secret + "\r\r\n\n", [secret]), (next + "\n" + secret, [next, secret]),
+        ("\r\n" + next + "\r\n" + secret + "\r\n", [next, secret]),
+        (secret + " \t\n", [secret + " \t"]),
+        // No text: a byte of it that is a line feed is a part of it.
+        (secret + "\n\u{1}\n", [secret + "\n\u{1}"]),
     ])
-    func `a line break at the end of the secret does not count`(
-        contents: String, expected: String
-    ) throws {
+    func `each line is a secret, without its end`(contents: String, expected: [String]) throws {
         let file = try SecretFile(contents)
         defer { file.remove() }
-        #expect(try file.node(isLoopback: false).secret == Array(expected.utf8))
+        #expect(try file.node(isLoopback: false).secrets == expected.map { Array($0.utf8) })
     }
 
-    @Test(arguments: ["", "short", secret.dropLast() + "\n"])
+    @Test func `there are 4 secrets at most`() throws {
+        let file = try SecretFile(String(repeating: Self.secret + "\n", count: 5))
+        defer { file.remove() }
+        let failure = #expect(throws: ConfigurationFailure.self) {
+            try file.node(isLoopback: true)
+        }
+        #expect(failure?.sentences.first?.hasSuffix("has 5 secrets; 4 are possible") == true)
+    }
+
+    @Test(arguments: ["", "short", secret.dropLast() + "\n", secret + "\nshort", "\r\n"])
     func `a short secret is refused, and not shown`(contents: String) throws {
         let file = try SecretFile(contents)
         defer { file.remove() }
@@ -83,7 +97,8 @@ struct LocalNodeTests {
         }
         let sentences = failure?.sentences ?? []
         #expect(sentences.count == 1)
-        #expect(sentences.first?.hasPrefix("--cluster-secret-file: \(file.path) has ") == true)
+        #expect(
+            sentences.first?.hasPrefix("--cluster-secret-file: \(file.path): the secret ") == true)
         #expect(!sentences.contains { !contents.isEmpty && $0.contains(contents) })
     }
 

@@ -16,7 +16,8 @@ final class LinkDoor: LoopHandler {
 
     struct Identity: Sendable {
         var node: Int64
-        var secret: [UInt8]
+        /// Those that a peer may prove itself with, at least one.
+        var secrets: [[UInt8]]
         /// The number of loops that have sessions.
         var loops: Int
         /// The size of the largest request.
@@ -101,7 +102,7 @@ final class LinkDoor: LoopHandler {
     func opened(_ id: ConnectionID, peer: PeerAddress) {
         if visitors.count >= identity.visitorLimit { displaceOldest() }
         let link = IncomingLink(
-            at: identity.node, secret: identity.secret,
+            at: identity.node, secrets: identity.secrets,
             nonce: LinkHandshake.newNonce(),
             payloadLimitBytes: identity.payloadLimitBytes)
         lastNumber += 1

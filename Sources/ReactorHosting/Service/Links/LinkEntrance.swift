@@ -13,7 +13,8 @@ struct LinkEntrance {
         _ node: LocalNode, _ loops: [EventLoop<ServerLoop>], _ configuration: Configuration
     ) throws(SystemFailure) {
         let identity = LinkDoor.Identity(
-            node: node.member.node.number, secret: node.secret, loops: loops.count,
+            node: node.member.node.number, secrets: node.secrets.isEmpty ? [[]] : node.secrets,
+            loops: loops.count,
             payloadLimitBytes: LinkTable.payloadLimitBytes)
         let logger = configuration.logger
         let outcome = LinkDoor.Outcome(

@@ -39,7 +39,7 @@ final class LinkTable {
     ) {
         self.way = way
         timer = LinkTimer(table)
-        outgoing = OutgoingLinks(way, table, timer, secret: node.secret, dial: dial)
+        outgoing = OutgoingLinks(way, table, timer, secret: node.secrets.first ?? [], dial: dial)
         incoming = IncomingLinks(way, table, timer, bodies)
         parts = PartForwarder(way, outgoing, table)
         topics = listeners.map { [outgoing, incoming] in

@@ -5,13 +5,14 @@ internal import Sockets
 /// This process as a node of a cluster, as `--link` describes it.
 struct LocalNode: Sendable {
     let member: Member
-    /// Empty without a file. Then only programs of this machine reach the links, and they gain nothing
-    /// by them: the node asks nobody for tokens.
-    let secret: [UInt8]
+    /// The node proves itself with the first, and accepts the proof of a peer with any of them.
+    /// None without a file: then only programs of this machine reach the links, and they gain
+    /// nothing by them: the node asks nobody for tokens.
+    let secrets: [[UInt8]]
 
-    /// A secret is at least as long as the hash of its codes (RFC 2104 §3).
-    static let secretMinimumBytes = 32
-    private static let secretLimitBytes = 65_536
+    private static let secretFileLimitBytes = 65_536
+    /// One and the next are enough; each is tried on a proof and on a ticket.
+    private static let secretLimit = 4
 
     /// - Parameters:
     ///   - address: The address that is bound for `--link`.
@@ -29,14 +30,16 @@ struct LocalNode: Sendable {
         }
         let reached = configuration.linkAddress?.listenAddress ?? address
         if let refusal = Self.refusal(reached) { sentences.append(refusal) }
-        var secret: [UInt8] = []
+        var secrets: [[UInt8]] = []
         do {
-            if let path = configuration.clusterSecretPath { secret = try Self.secret(path) }
+            if let path = configuration.clusterSecretPath {
+                secrets = try Self.secrets(path, configuration)
+            }
         } catch {
             sentences += error.sentences
         }
         guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
-        self.secret = secret
+        self.secrets = secrets
         var randomness = SystemRandomNumberGenerator()
         member = Member(
             node: Node(using: &randomness), address: "\(reached)", loops: configuration.loops,
@@ -44,26 +47,37 @@ struct LocalNode: Sendable {
                 uniqueKeysWithValues: registrations.map { ($0.name, $0.stateVersion) }))
     }
 
-    private static func secret(_ path: String) throws(ConfigurationFailure) -> [UInt8] {
-        var bytes: [UInt8]
+    private static func secrets(
+        _ path: String, _ configuration: Configuration
+    ) throws(ConfigurationFailure) -> [[UInt8]] {
+        let bytes: [UInt8]
         do {
-            bytes = try RegularFile.contents(of: path, limitBytes: secretLimitBytes)
+            bytes = try RegularFile.contents(of: path, limitBytes: secretFileLimitBytes)
         } catch {
             throw ConfigurationFailure(
                 sentences: error.sentences.map { "--cluster-secret-file: \($0)" })
         }
-        // Editors and echo(1) end a file with a line break.
-        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-        guard bytes.count >= secretMinimumBytes else {
+        let lines = SecretLines(bytes)
+        if let short = lines.tooShort {
             throw ConfigurationFailure(
                 sentences: [
                     """
-                    --cluster-secret-file: \(path) has \(bytes.count) bytes: a secret has at least \
-                    \(secretMinimumBytes)
+                    --cluster-secret-file: \(path): the secret \(short.number) has \(short.bytes) bytes; \
+                    a secret has at least \(SecretLines.minimumBytes)
                     """
                 ])
         }
-        return bytes
+        guard lines.secrets.count <= secretLimit else {
+            throw ConfigurationFailure(
+                sentences: [
+                    """
+                    --cluster-secret-file: \(path) has \(lines.secrets.count) secrets; \(secretLimit) are \
+                    possible
+                    """
+                ])
+        }
+        lines.reportCarriageReturns(in: path, configuration)
+        return lines.secrets
     }
 
     /// Why peers have to prove that they are nodes; nil if they need not.
