@@ -3,10 +3,11 @@ import ReactorHosting
 import Synchronization
 
 /// Reads tokens that say what they grant, for the tests of the server's part:
-/// `name;verbs;sessions;reactors;pulses;actions;seconds`, lists with commas, `-` for everything, and
-/// `@` among the sessions for own ones. Anything else is invalid. That of `once` or `heldonce` is valid
-/// for one verification. `down` cannot be verified; a token of a name that begins with `held` waits
-/// until one of the name `release` was verified.
+/// `name;verbs;sessions;reactors;pulses;actions;seconds`, lists with commas, `-` for everything,
+/// and `@` among the sessions for own ones. The seconds count from the verification, or from 1970
+/// behind `@`. Anything else is invalid. That of `once` or `heldonce` is valid for one
+/// verification. `down` cannot be verified; a token of a name that begins with `held` waits until
+/// one of the name `release` was verified.
 final class Tokens: Authenticator {
     private struct Held {
         var isReleased = false
@@ -24,7 +25,7 @@ final class Tokens: Authenticator {
     func authenticate(bearer token: String) async throws(AuthenticationFailure) -> Principal {
         if token == "down" { throw .unavailable("the fixture is down") }
         let parts = token.split(separator: ";", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 7, let seconds = Int64(parts[6]) else {
+        guard parts.count == 7, let end = end(parts[6]) else {
             throw .invalid("the fixture does not know it")
         }
         if parts[0].hasPrefix("held") { await waitForRelease() }
@@ -43,7 +44,12 @@ final class Tokens: Authenticator {
             reactors: list(parts[3]).map(Set.init), pulses: list(parts[4]).map(Set.init),
             actions: list(parts[5]).map(Set.init))
         return Principal(
-            subject: parts[0], grants: grants, expiresAtSeconds: Int64(time(nil)) + seconds)
+            subject: parts[0], grants: grants, expiresAtSeconds: end)
+    }
+
+    private func end(_ text: String) -> Int64? {
+        if text.hasPrefix("@") { return Int64(text.dropFirst()) }
+        return Int64(text).map { Int64(time(nil)) + $0 }
     }
 
     /// Nil for everything.

@@ -17,24 +17,27 @@ struct LocalCluster {
     /// - Parameter followPause: Of the journal as an ``Ownership``.
     static func with(
         _ count: Int = 2, hosting hosted: [Hosted] = [Hosted("alerts") { Alerts() }],
-        followPause: Int64 = 1_000, _ adjust: @escaping Adjust = { _, _ in },
+        followPause: Int64 = 1_000, authenticator: (any Authenticator)? = nil,
+        _ adjust: @escaping Adjust = { _, _ in },
         _ act: (LocalCluster) async throws -> Void
     ) async throws {
         let folder = TemporaryFolder()
         let journal = try SharedJournal(folder, followPause: followPause)
-        try await start(count, hosted, adjust, LocalCluster(journal: journal, servers: []), act)
+        let cluster = LocalCluster(journal: journal, servers: [])
+        try await start(count, hosted, authenticator, adjust, cluster, act)
         await journal.close()
     }
 
     private static func start(
-        _ count: Int, _ hosted: [Hosted], _ adjust: @escaping Adjust, _ cluster: LocalCluster,
+        _ count: Int, _ hosted: [Hosted], _ authenticator: (any Authenticator)?,
+        _ adjust: @escaping Adjust, _ cluster: LocalCluster,
         _ act: (LocalCluster) async throws -> Void
     ) async throws {
         let index = cluster.servers.count
         guard index < count else { return try await act(cluster) }
         let journal = cluster.journal
         try await LocalServer.with(
-            hosting: hosted,
+            hosting: hosted, authenticator: authenticator,
             opening: { member -> any Journal in
                 guard let member else { return MemoryJournal() }
                 return NodeJournal(journal, as: member)
@@ -47,7 +50,7 @@ struct LocalCluster {
             }
         ) { server in
             let grown = LocalCluster(journal: journal, servers: cluster.servers + [server])
-            try await start(count, hosted, adjust, grown, act)
+            try await start(count, hosted, authenticator, adjust, grown, act)
         }
     }
 

@@ -25,7 +25,6 @@ final class EventStream {
         let endsAt: LoopInstant
         /// The end of the client's token; nil without one.
         let accessEnd: LoopInstant?
-        let ticket: Ticket?
         /// The bytes of events that were sent while the access log was on.
         var sentBytes = 0
     }
@@ -47,7 +46,7 @@ final class EventStream {
             Traits(
                 request: request, isChunked: isChunked,
                 heartbeatIsEvent: options?.heartbeatIsEvent ?? false,
-                endsAt: min(age, accessEnd ?? age), accessEnd: accessEnd, ticket: options?.ticket),
+                endsAt: min(age, accessEnd ?? age), accessEnd: accessEnd),
             on: connection)
     }
 
@@ -106,7 +105,6 @@ final class EventStream {
         // No request follows.
         connection.forgetRepeatedHead()
         loop.counters.streamsOpened += 1
-        if let ticket = options?.ticket { endEarlierStream(of: ticket, on: connection) }
         loop.countResponse(to: request, status: 200)
         options?.endSpan(status: 200)
         loop.schedule.count(opening.snapshot.count)
@@ -129,17 +127,6 @@ final class EventStream {
             }
         }
         connection.rearm()
-    }
-
-    /// A ticket has one stream. The earlier one has ended, but perhaps the server did not see that
-    /// yet; or the ticket is used twice.
-    private static func endEarlierStream(of ticket: Ticket, on connection: HTTPConnection) {
-        let loop = connection.loop
-        let present = TicketConnection(loop: loop.index, id: connection.id)
-        guard let earlier = loop.service.tickets.opened(ticket, by: present) else { return }
-        loop.peers.enqueue(on: earlier.loop) { loop in
-            loop.connection(earlier.id)?.stream?.end(with: .ticketReplaced)
-        }
     }
 
     /// Continues a stream that has come from another loop, with the next event.

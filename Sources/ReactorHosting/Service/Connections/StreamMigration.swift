@@ -16,8 +16,6 @@ struct MigratingStream: Sendable {
     let identity: RequestIdentity
     let peerIsFinished: Bool
     let lastProgress: LoopInstant
-    /// The connection that it was.
-    let earlier: TicketConnection
 }
 
 /// Moves the connection of an event stream between the loop of its session and one that shares the
@@ -36,8 +34,7 @@ enum StreamMigration {
         else { return .refused }
         let migrating = MigratingStream(
             reader: reader, stream: stream.traits, identity: connection.identity,
-            peerIsFinished: connection.peerIsFinished, lastProgress: connection.lastProgress,
-            earlier: TicketConnection(loop: loop.index, id: connection.id))
+            peerIsFinished: connection.peerIsFinished, lastProgress: connection.lastProgress)
         guard let socket = loop.table.detach(connection.id) else { return .refused }
         loop.service.drain.departed()
         connection.release()
@@ -68,19 +65,6 @@ enum StreamMigration {
         }
         guard connection.id == id, case .streaming = connection.state else { return }
         connection.rearm()
-        if let ticket = migrating.stream.ticket, !isCurrent(ticket, migrating, connection) {
-            stream.end(with: .ticketReplaced)
-        } else if loop.service.isDraining {
-            connection.beginDraining()
-        }
-    }
-
-    /// Whether no other stream was opened with the ticket meanwhile.
-    private static func isCurrent(
-        _ ticket: Ticket, _ migrating: MigratingStream, _ connection: HTTPConnection
-    ) -> Bool {
-        let present = TicketConnection(loop: connection.loop.index, id: connection.id)
-        return connection.loop.service.tickets.moved(
-            ticket, from: migrating.earlier, to: present)
+        if loop.service.isDraining { connection.beginDraining() }
     }
 }

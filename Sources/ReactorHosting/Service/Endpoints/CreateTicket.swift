@@ -3,8 +3,8 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// `POST /v1/tickets`: makes a ticket, with which one stream can be opened within 30 s. It is for
-/// EventSource, which cannot send `Authorization` (ADR-0033).
+/// `POST /v1/tickets`: makes a ticket, with which one stream can be opened until the token expires.
+/// It is for EventSource, which cannot send `Authorization` (ADR-0062).
 enum CreateTicket: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection
@@ -17,17 +17,17 @@ enum CreateTicket: ServiceEndpoint {
         guard access.grants.permits(stream.route, session: stream.session?.text) else {
             throw .forbidden
         }
-        let (ticket, expiresAt) = try service.tickets.issue(
-            for: stream, to: access, at: connection.loop.table.wallClockMilliseconds)
+        guard access.token.count <= Ticket.tokenLimitBytes else { throw .tokenNotForTicket }
+        let ticket = service.tickets.seal(access.token, for: stream)
         var time: [UInt8] = []
-        Timestamp.append(milliseconds: expiresAt, to: &time)
+        Timestamp.append(milliseconds: access.expiresAtMilliseconds, to: &time)
         return .json(
-            201, Created(ticket: ticket.text, expiresAt: String(decoding: time, as: UTF8.self)),
+            201, Created(ticket: ticket, expiresAt: String(decoding: time, as: UTF8.self)),
             fields: [("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer")])
     }
 
-    /// The stream that the body names: the part of its session that it shows is chosen by the query
-    /// of its first request.
+    /// The stream that the body names. With a query it is that one; without, the part of the
+    /// session that it shows is chosen by each request.
     private static func stream(
         in body: [UInt8], _ router: Router
     ) throws(Problem) -> TicketStream {
@@ -37,18 +37,28 @@ enum CreateTicket: ServiceEndpoint {
         } catch {
             throw Problem(ticket: error)
         }
-        guard case .route(let route, let segment) = router.match(.get, path, 0..<path.count)
+        let end = path.firstIndex(of: UInt8(ascii: "?"))
+        let query = try end.map { (end) throws(Problem) in try Self.query(path[(end + 1)...]) }
+        guard
+            case .route(let route, let segment) = router.match(.get, path, 0..<(end ?? path.count))
         else { throw .notAStream }
         switch route.endpoint {
         case .service(let endpoint):
             guard endpoint is StreamSessions.Type else { throw .notAStream }
-            return TicketStream(route: route, session: nil)
+            return TicketStream(route: route, session: nil, query: query)
         case .session(let endpoint):
             guard endpoint is any StreamEndpoint.Type, let segment,
                 let session = SessionID(path, segment)
             else { throw .notAStream }
-            return TicketStream(route: route, session: session)
+            return TicketStream(route: route, session: session, query: query)
         }
+    }
+
+    /// - Throws: 422 for text that no request has as its query, and for a query with a ticket.
+    private static func query(_ text: ArraySlice<UInt8>) throws(Problem) -> [UInt8] {
+        let isPlain = text.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }
+        guard isPlain, Ticket.rest(of: text).count == text.count else { throw .notAStream }
+        return Array(text)
     }
 
     /// `{"stream":"/v1/sessions/<id>/pulses"}`. An unknown member is refused, as a restriction that
@@ -80,6 +90,6 @@ extension Problem {
 
     fileprivate static let notAStream = Problem(
         422, "not_a_ticket",
-        "stream is not the path of an event stream without a query, such as "
-            + "/v1/sessions/meeting-7/pulses")
+        "stream is not the path of an event stream, such as /v1/sessions/meeting-7/pulses; a query has "
+            + "to be as in the URL, without a ticket")
 }

@@ -42,10 +42,7 @@ extension StreamEndpoint {
         connection.setOptions { $0.wantsStream = true }
         let query = try StreamQuery(Self.self, request, session.registration)
         if let access = request.access {
-            connection.setOptions {
-                $0.accessEnd = access.end(on: connection.loop)
-                $0.ticket = access.ticket
-            }
+            connection.setOptions { $0.accessEnd = access.end(on: connection.loop) }
         }
         guard request.head.method != .head else { return .streamHead }
         guard !connection.loop.service.isDraining else { return .endedStream(.draining) }

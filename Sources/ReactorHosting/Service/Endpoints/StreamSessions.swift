@@ -28,7 +28,6 @@ enum StreamSessions: ServiceEndpoint {
             $0.heartbeatIsEvent = query.heartbeatIsEvent
             guard let access = request.access else { return }
             $0.accessEnd = access.end(on: loop)
-            $0.ticket = access.ticket
         }
         joint.open()
         return nil

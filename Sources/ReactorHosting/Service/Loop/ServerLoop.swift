@@ -136,9 +136,6 @@ final class ServerLoop: LoopHandler {
         let areMore: Bool
         if token == Self.tick {
             areMore = sessions.tick()
-            if resources.index == 0 {
-                resources.service.tickets.sweep(at: resources.table.wallClockMilliseconds)
-            }
             setTick()
         } else {
             areMore = sessions.continueTick()

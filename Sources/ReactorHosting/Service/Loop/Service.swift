@@ -19,7 +19,7 @@ final class Service: Sendable {
     let metrics: (any MetricsSource)?
     /// Nil without one.
     let tracer: (any RequestTracer)?
-    let tickets = Tickets()
+    let tickets: TicketSeal
     /// This server as a node of a cluster; nil if it is none.
     let node: LocalNode?
     let dialler = Dialler()
@@ -56,6 +56,7 @@ final class Service: Sendable {
         node: LocalNode? = nil
     ) throws(JournalFailure) {
         self.node = node
+        tickets = TicketSeal(secrets: node?.secrets ?? [])
         self.console = console
         self.hasDemo = hasDemo
         self.metrics = metrics

@@ -11,8 +11,6 @@ final class Access: Sendable {
     let expiresAtMilliseconds: Int64
     /// Milliseconds since 1970. From then on the token is verified again.
     let verifyAgainAtMilliseconds: Int64
-    /// The ticket that stood for the token in the request; nil for every other request.
-    let ticket: Ticket?
 
     /// The maximum time for which a verified token is kept: a key that was removed is effective for
     /// this time.
@@ -25,21 +23,9 @@ final class Access: Sendable {
         let seconds = min(max(principal.expiresAtSeconds, 0), 253_402_300_799)
         expiresAtMilliseconds = seconds * 1_000
         verifyAgainAtMilliseconds = min(expiresAtMilliseconds, now + Self.keptMilliseconds)
-        ticket = nil
-    }
-
-    private init(_ access: Access, by ticket: Ticket) {
-        token = access.token
-        principal = access.principal
-        expiresAtMilliseconds = access.expiresAtMilliseconds
-        verifyAgainAtMilliseconds = access.verifyAgainAtMilliseconds
-        self.ticket = ticket
     }
 
     var grants: Grants { principal.grants }
-
-    /// The same access, of a request with a ticket.
-    func by(_ ticket: Ticket?) -> Access { ticket.map { Access(self, by: $0) } ?? self }
 
     /// The end of the token on the loop's clock; it saturates.
     func end(on loop: LoopResources) -> LoopInstant {

@@ -42,8 +42,8 @@ final class AccessGate {
         request.access = nil
         guard let route = request.route, route.access != .open else { return true }
         if request.head.query != nil, let text = try Ticket.find(in: request.head) {
-            let (token, ticket) = try redeem(text, for: &request, on: connection.loop)
-            return try admit(&request, token, ticket, on: connection)
+            let token = try open(text, for: &request, on: connection.loop)
+            return try admit(&request, token, on: connection)
         }
         let token: Range<Int>
         if request.head.range(of: .authorization) == nil,
@@ -54,40 +54,36 @@ final class AccessGate {
         } else {
             token = try Self.token(of: request.head)
         }
-        return try admit(&request, request.head.bytes[token], nil, on: connection)
+        return try admit(&request, request.head.bytes[token], on: connection)
     }
 
     private func admit(
-        _ request: inout Request, _ token: ArraySlice<UInt8>, _ ticket: Ticket?,
-        on connection: HTTPConnection
+        _ request: inout Request, _ token: ArraySlice<UInt8>, on connection: HTTPConnection
     ) throws(Problem) -> Bool {
         let now = connection.loop.table.wallClockMilliseconds
         guard let access = verified.find(token, at: now) else {
-            try verify(&request, token, ticket, on: connection)
+            try verify(&request, token, on: connection)
             return false
         }
         connection.identity.access = access
-        try Self.check(&request, with: access.by(ticket))
+        try Self.check(&request, with: access)
         return true
     }
 
     // MARK: Tickets
 
-    /// - Returns: The token for which the ticket stands.
-    private func redeem(
+    /// - Returns: The token for which the ticket stands. It is verified as if it were in the head.
+    private func open(
         _ text: ArraySlice<UInt8>, for request: inout Request, on loop: LoopResources
-    ) throws(Problem) -> (ArraySlice<UInt8>, Ticket) {
+    ) throws(Problem) -> ArraySlice<UInt8> {
         guard request.head.method == .get, let route = request.route,
             route.endpoint.wantsStream(request)
         else { throw .ticketNotAccepted }
         guard request.head.range(of: .authorization) == nil else { throw .ticketBesideToken }
-        guard let ticket = Ticket(text) else { throw .ticketInvalid(.malformed) }
         let session = route.concernsSession ? try request.readSessionID() : nil
-        let stream = TicketStream(route: route, session: session)
-        let token = try loop.service.tickets.redeem(
-            ticket, for: stream, query: request.head.bytes[request.head.query ?? 0..<0],
-            at: loop.table.wallClockMilliseconds)
-        return (token, ticket)
+        let query = Ticket.rest(of: request.head.bytes[request.head.query ?? 0..<0])
+        return try loop.service.tickets.open(
+            text, for: TicketStream(route: route, session: session, query: query))
     }
 
     // MARK: The grants
@@ -128,8 +124,7 @@ final class AccessGate {
     // MARK: Verification
 
     private func verify(
-        _ request: inout Request, _ bytes: ArraySlice<UInt8>, _ ticket: Ticket?,
-        on connection: HTTPConnection
+        _ request: inout Request, _ bytes: ArraySlice<UInt8>, on connection: HTTPConnection
     ) throws(Problem) {
         guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .tokenInvalid }
         guard waiting < Self.waitingLimit else {
@@ -141,7 +136,7 @@ final class AccessGate {
             return connection.respond(RequestDispatcher.refusal(.tooManyBodies, of: request))
         }
         waiting += 1
-        call(for: Verification(token: token, ticket: ticket, id: connection.id), loop)
+        call(for: Verification(token: token, id: connection.id), loop)
     }
 
     /// Calls the authenticator outside the loop.
@@ -173,8 +168,7 @@ final class AccessGate {
         guard let connection = loop.connection(verification.id),
             let request = connection.buffers?.removeParked(resources)
         else { return }
-        RequestDispatcher.resume(
-            request, access.map { $0.by(verification.ticket) }, on: connection)
+        RequestDispatcher.resume(request, access, on: connection)
     }
 
     private func access(
@@ -207,6 +201,5 @@ final class AccessGate {
 /// A token that the authenticator verifies, for the request that the connection has parked.
 private struct Verification: Sendable {
     let token: String
-    let ticket: Ticket?
     let id: ConnectionID
 }

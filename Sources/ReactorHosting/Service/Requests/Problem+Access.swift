@@ -71,8 +71,7 @@ extension Problem {
     static func ticketInvalid(_ fault: TicketFault) -> Problem {
         let reason =
             switch fault {
-            case .malformed: "the ticket is not one of this server's"
-            case .unknown: "the ticket is unknown, has expired, or was not used within 30 s"
+            case .unknown: "the ticket is not one of this server's, or it has started again since"
             case .elsewhere: "the ticket is for another stream, or another query of this one"
             }
         return Problem(
@@ -82,13 +81,8 @@ extension Problem {
             ])
     }
 
-    static let tooManyTickets = Problem(
-        503, "too_many_tickets",
-        "the server has \(TicketTable.limit) tickets, of all clients, and makes no more",
-        fields: [("Retry-After", "30")])
-
-    /// Only for streams, which send it as an event.
-    static let ticketReplaced = Problem(
-        409, "ticket_replaced",
-        "another stream was opened with the ticket of this one; each stream needs its own ticket")
+    static let tokenNotForTicket = Problem(
+        422, "token_not_for_ticket",
+        "the token has more than \(Ticket.tokenLimitBytes) bytes: the ticket would be longer than a URL "
+            + "may be")
 }

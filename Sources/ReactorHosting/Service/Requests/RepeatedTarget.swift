@@ -22,8 +22,7 @@ final class RepeatedTarget {
     init?(_ request: borrowing Request, origin: AllowedOrigins.Index) {
         guard let repetition = request.head.repetition, let route = request.route,
             case .session(let endpoint) = route.endpoint, let session = request.sessionID,
-            // A ticket is redeemed for each request.
-            request.access?.ticket == nil, request.head.range(of: .xRequestID) == nil,
+            request.head.range(of: .xRequestID) == nil,
             request.head.range(of: .traceparent) == nil
         else { return nil }
         self.repetition = repetition

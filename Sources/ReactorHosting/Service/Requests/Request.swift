@@ -110,8 +110,6 @@ final class RequestOptions {
     var accessEnd: LoopInstant?
     /// Nil for a request that concerns this node alone.
     var link: LinkPart?
-    /// The ticket by which the stream is opened.
-    var ticket: Ticket?
     var traceparent: String?
     /// Nil if the request is not traced.
     private(set) var span: (any RequestSpan)?

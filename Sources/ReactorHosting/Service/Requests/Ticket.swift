@@ -1,69 +1,36 @@
+internal import Sessions
 internal import Wire
 
-/// 128 random bits that stand for a client's token in the query of one stream's request: EventSource
-/// cannot send `Authorization` (ADR-0033).
-///
-/// It is a secret: it is in no log line, in no metric and in no response but the one that makes it.
-struct Ticket: Hashable, Sendable {
-    private let high: UInt64
-    private let low: UInt64
+/// The query `?ticket=` of a stream's request, in which a ticket stands for the client's token:
+/// EventSource cannot send `Authorization` (ADR-0062).
+enum Ticket {
+    /// The longest token for which a ticket is made. A request target has 8 KB, and a ticket a
+    /// third more than its token.
+    static let tokenLimitBytes = 5_120
 
-    /// A new one, from the system's random source.
-    init() {
-        var randomness = SystemRandomNumberGenerator()
-        high = randomness.next()
-        low = randomness.next()
-    }
-
-    /// Nil unless the bytes are 32 hexadecimal digits in lower case, as in ``text``.
-    init?(_ digits: some Collection<UInt8>) {
-        guard digits.count == 32 else { return nil }
-        var words: (UInt64, UInt64) = (0, 0)
-        for (index, digit) in digits.enumerated() {
-            let value: UInt8
-            switch digit {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
-            default: return nil
-            }
-            if index < 16 {
-                words.0 = words.0 << 4 | UInt64(value)
-            } else {
-                words.1 = words.1 << 4 | UInt64(value)
-            }
-        }
-        (high, low) = words
-    }
-
-    /// 32 hexadecimal digits.
-    var text: String { Self.digits(high) + Self.digits(low) }
-
-    private static func digits(_ word: UInt64) -> String {
-        let digits = String(word, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-}
-
-// The query `?ticket=`.
-extension Ticket {
-    /// The value of the item `ticket` in a query; nil without one. Only the plain name and plain digits
-    /// count: a ticket needs no escapes.
+    /// The value of the item `ticket` in a query; nil without one. Only the plain name counts: a
+    /// ticket needs no escapes.
     ///
     /// - Throws: 400 for two of them.
     static func find(in head: RequestHead) throws(Problem) -> ArraySlice<UInt8>? {
         guard let query = head.query else { return nil }
         var found: ArraySlice<UInt8>?
-        var start = query.lowerBound
-        while start < query.upperBound {
-            let rest = head.bytes[start..<query.upperBound]
-            let end = rest.firstIndex(of: UInt8(ascii: "&")) ?? query.upperBound
-            if let value = value(of: rest[..<end]) {
-                guard found == nil else { throw .ticketRepeated }
-                found = value
-            }
-            start = end + 1
+        for item in items(of: head.bytes[query]) {
+            guard let value = value(of: item) else { continue }
+            guard found == nil else { throw .ticketRepeated }
+            found = value
         }
         return found
+    }
+
+    /// A query without its item `ticket`.
+    static func rest(of query: ArraySlice<UInt8>) -> [UInt8] {
+        let others = items(of: query).filter { value(of: $0) == nil }
+        return Array(others.joined(separator: CollectionOfOne(UInt8(ascii: "&"))))
+    }
+
+    private static func items(of query: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+        query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
     }
 
     private static let name = Array("ticket".utf8)
@@ -77,11 +44,26 @@ extension Ticket {
     }
 }
 
+/// The stream for which a ticket is made.
+struct TicketStream {
+    let route: Route
+    /// Nil for a stream of several sessions, which its query names.
+    let session: SessionID?
+    /// The whole query besides the ticket; nil for a ticket that is valid with any.
+    let query: [UInt8]?
+
+    /// Names the stream: of two streams it is equal for none.
+    var digest: ArraySlice<UInt8> {
+        // No id and no operation has a line feed.
+        let path = Array("\(route.operationID)\n\(session?.text ?? "")\n".utf8)
+        return SHA256.hash(path + (query ?? [])).prefix(16)
+    }
+}
+
 /// The reason why a ticket does not open a stream.
 enum TicketFault {
-    case malformed
-    /// It was not made by this process, has expired, or made room for newer ones.
+    /// No node with this secret has made it.
     case unknown
-    /// It was made for another stream, or has opened one with another query.
+    /// It was made for another stream, or another query of this one.
     case elsewhere
 }
