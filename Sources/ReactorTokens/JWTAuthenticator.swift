@@ -46,6 +46,11 @@ public struct JWTAuthenticator: Authenticator {
         self.now = now
     }
 
+    /// The algorithm of each key, and its `kid` if it has one.
+    public var keyNames: [String] {
+        keys.map { key in key.algorithm.rawValue + (key.id.map { " \($0)" } ?? "") }
+    }
+
     /// Verifies a token; see ``Authenticator``.
     public func authenticate(bearer token: String) async throws(AuthenticationFailure) -> Principal
     {

@@ -23,7 +23,9 @@ struct RequestIdentityTests {
         var identity = RequestIdentity()
         identity.record(try HeadOf("GET", "/", "X-Request-Id: \(id)").head, withLine: false)
         #expect(
-            fields(&identity) == ["peer": "local", "request_id": isUsed ? id : "generated"])
+            fields(&identity) == [
+                "peer": "local", "client": "local", "request_id": isUsed ? id : "generated",
+            ])
     }
 
     @Test(arguments: ["a", "a b", ""])
@@ -36,10 +38,30 @@ struct RequestIdentityTests {
         for _ in 1...2 {
             #expect(
                 fields(&identity) == [
-                    "peer": "127.0.0.1:80", "request_id": id == "a" ? "a" : "generated",
+                    "peer": "127.0.0.1:80", "client": "127.0.0.1",
+                    "request_id": id == "a" ? "a" : "generated",
                     "trace_id": Self.trace,
                 ])
         }
+    }
+
+    @Test func `the client is the one that a trusted proxy names`() throws {
+        let proxies = ClientAddress(behind: ["127.0.0.1"], .xForwardedFor)
+        let head = try HeadOf("GET", "/", "X-Forwarded-For: 192.0.2.7").head
+        var identity = RequestIdentity()
+        identity.peer = .ipv4(0x7F00_0001, port: 80)
+        identity.record(head, withLine: false, behind: proxies)
+        #expect(fields(&identity)["client"] == "192.0.2.7")
+        #expect(fields(&identity)["peer"] == "127.0.0.1:80")
+        // The next request of the connection may be another client's.
+        identity.record(try HeadOf("GET", "/").head, withLine: false, behind: proxies)
+        #expect(fields(&identity)["client"] == "127.0.0.1")
+        identity.record(head, withLine: false, behind: proxies)
+        identity.reset()
+        #expect(fields(&identity)["client"] == "127.0.0.1")
+        identity.peer = .ipv4(0x0A00_0001, port: 80)
+        identity.record(head, withLine: false, behind: proxies)
+        #expect(fields(&identity)["client"] == "10.0.0.1")
     }
 
     @Test func `a malformed trace is left out, and a later version's is read`() throws {

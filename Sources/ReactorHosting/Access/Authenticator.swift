@@ -14,6 +14,15 @@ public protocol Authenticator: Sendable {
     /// - Returns: The client that the token identifies.
     /// - Throws: ``AuthenticationFailure`` if the token is not valid, or cannot be checked now.
     func authenticate(bearer token: String) async throws(AuthenticationFailure) -> Principal
+
+    /// The names of the keys that it verifies tokens with, for the log at the start and at each
+    /// reload. No secrets. Default none.
+    var keyNames: [String] { get }
+}
+
+extension Authenticator {
+    /// None.
+    public var keyNames: [String] { [] }
 }
 
 /// The reason why a token was not accepted. It is logged and never sent to the client.

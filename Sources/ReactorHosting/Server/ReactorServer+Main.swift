@@ -160,6 +160,10 @@ struct ServerCommand: ParsableCommand {
             logger.critical("\(error)")
             return 64
         }
+        if let authenticator {
+            logger.info(
+                "clients are authenticated", metadata: ["keys": SettingsReload.keys(authenticator)])
+        }
         let hasFiles = configuration.configPath != nil || configuration.authentication == .jwt
         let reload =
             hasFiles

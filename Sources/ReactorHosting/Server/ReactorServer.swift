@@ -4,6 +4,7 @@ internal import Logging
 internal import Sessions
 internal import Sockets
 internal import Storage
+internal import Synchronization
 
 /// A server that hosts reactors.
 ///
@@ -295,14 +296,31 @@ struct RunningServer {
         owners.endRecount(counts)
     }
 
-    /// Carries out `act` on each loop, and waits until it has called back.
+    /// Carries out `act` on each loop, on all at the same time, and waits until each has called
+    /// back. A loop that is blocked delays no other.
     func visitLoops(
         _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void
     ) async {
-        for loop in loops {
-            await withCheckedContinuation { continuation in
-                let isRunning = loop.enqueue { act($0) { continuation.resume() } }
-                if !isRunning { continuation.resume() }
+        await Self.visit(loops, act)
+    }
+
+    private static func visit(
+        _ loops: [EventLoop<ServerLoop>],
+        _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void
+    ) async {
+        guard !loops.isEmpty else { return }
+        let waiting = Mutex(loops.count)
+        await withCheckedContinuation { continuation in
+            let done = { @Sendable in
+                let isLast = waiting.withLock { waiting in
+                    waiting -= 1
+                    return waiting == 0
+                }
+                if isLast { continuation.resume() }
+            }
+            for loop in loops {
+                let isRunning = loop.enqueue { act($0, done) }
+                if !isRunning { done() }
             }
         }
     }
@@ -416,16 +434,15 @@ struct RunningServer {
         _ listener: Listener<ServerLoop>
     ) async {
         listener.limitConnections(to: connectionLimit(configuration))
+        await adopt(configuration, authenticator)
+    }
+
+    /// The same for all that the loops have.
+    func adopt(_ configuration: Configuration, _ authenticator: (any Authenticator)?) async {
         service.adopt(configuration)
-        // The operations address first: it does not wait for a session loop that is blocked.
-        for loop in allLoops.reversed() {
-            await withCheckedContinuation { continuation in
-                let isRunning = loop.enqueue { loop in
-                    loop.adopt(configuration, authenticator)
-                    continuation.resume()
-                }
-                if !isRunning { continuation.resume() }
-            }
+        await Self.visit(allLoops) { loop, done in
+            loop.adopt(configuration, authenticator)
+            done()
         }
     }
 }

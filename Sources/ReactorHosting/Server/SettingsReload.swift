@@ -56,9 +56,10 @@ final class SettingsReload: Sendable {
         do throws(ConfigurationFailure) {
             let new = try Configuration.read(
                 typed: typed, environment: environment, pinned: pinned)
-            await adopt(new.configuration, try await authenticator(new.configuration))
+            let authenticator = try await authenticator(new.configuration)
+            await adopt(new.configuration, authenticator)
             state.withLock { $0 = new }
-            log(new.values, after: old.values, new.configuration.logger)
+            log(new.values, after: old.values, authenticator, new.configuration.logger)
         } catch {
             let logger = old.configuration.logger
             for sentence in error.sentences {
@@ -67,6 +68,12 @@ final class SettingsReload: Sendable {
                     metadata: ["fault": "\(sentence)"])
             }
         }
+    }
+
+    /// The number and the names of the keys, for a line of the log.
+    static func keys(_ authenticator: any Authenticator) -> Logger.MetadataValue {
+        let names = authenticator.keyNames
+        return "\(names.count)\(names.isEmpty ? "" : ": ")\(names.joined(separator: ", "))"
     }
 
     /// - Throws: The reason why there is none, as the only sentence.
@@ -86,13 +93,18 @@ final class SettingsReload: Sendable {
         return authenticator
     }
 
-    private func log(_ values: [SettingValue], after old: [SettingValue], _ logger: Logger) {
+    private func log(
+        _ values: [SettingValue], after old: [SettingValue], _ authenticator: (any Authenticator)?,
+        _ logger: Logger
+    ) {
         func list(_ values: [SettingValue]) -> Logger.MetadataValue {
             let texts = values.map { "\($0.setting.name) = \($0.shownText ?? "none")" }
             return "\(texts.isEmpty ? "none" : texts.joined(separator: ", "))"
         }
         let adopted = zip(old, values).filter { $1.setting.isReloaded && !$0.hasValue(of: $1) }
-        logger.notice("the settings were reloaded", metadata: ["changed": list(adopted.map(\.1))])
+        var metadata: Logger.Metadata = ["changed": list(adopted.map(\.1))]
+        if let authenticator { metadata["keys"] = Self.keys(authenticator) }
+        logger.notice("the settings were reloaded", metadata: metadata)
         // Not compared with the last reload: they need the restart still.
         let waiting = values.filter {
             !$0.setting.isReloaded && !(pinned[$0.setting.name]?.hasValue(of: $0) ?? true)

@@ -46,6 +46,35 @@ struct KeyReloadTests {
         return try await client.send(request)
     }
 
+    @Test func `an old and a new secret are valid at a time, and the log names the number of keys`()
+        async throws
+    {
+        let secret = "\(TemporaryFolder.shared.path)/\(UUID().uuidString)"
+        try write("\(Self.firstSecret)\r\n", to: secret)
+        try await withServer(.server, "--auth", "jwt", "--jwt-secret-file", secret) { server in
+            let client = server.client()
+            func statuses() async throws -> [Int] {
+                var statuses: [Int] = []
+                for token in [Self.first, Self.second] {
+                    statuses.append(try await client.get("/v1/reactors", [field(token)]).status)
+                }
+                return statuses
+            }
+            #expect(try await statuses() == [200, 401])
+            #expect(
+                server.log.present.errors.contains("lines of a file with secrets end with CR LF"))
+            try write("\(Self.secondSecret)\n\(Self.firstSecret)\n", to: secret)
+            try await reload(server, until: "keys=\"2: HS256, HS256\"")
+            #expect(try await statuses() == [200, 200])
+            try write("\(Self.secondSecret)\nshort\n", to: secret)
+            try await reload(server, until: "the secret 2 has 5 bytes")
+            #expect(try await statuses() == [200, 200])
+            try write("\(Self.secondSecret)\n", to: secret)
+            try await reload(server, until: "keys=\"1: HS256\"")
+            #expect(try await statuses() == [401, 200])
+        }
+    }
+
     @Test func `a removed key counts at once, and open streams stay open`() async throws {
         let secret = "\(TemporaryFolder.shared.path)/\(UUID().uuidString)"
         try write(Self.firstSecret, to: secret)

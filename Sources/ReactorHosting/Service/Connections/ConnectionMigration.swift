@@ -95,7 +95,8 @@ enum ConnectionMigration {
         connection.state = .waiting(context, nil)
         connection.peerIsFinished = migrating.peerIsFinished
         connection.identity.record(
-            migrating.request.head, withLine: connection.loop.settings.hasAccessLog)
+            migrating.request.head, withLine: connection.loop.settings.hasAccessLog,
+            behind: connection.loop.service.clientAddress)
         connection.identity.access = migrating.request.access
         if let span = migrating.span {
             connection.identity.recordTrace(span.traceparent)

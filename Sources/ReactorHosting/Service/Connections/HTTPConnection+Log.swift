@@ -40,10 +40,15 @@ extension HTTPConnection {
         loop.settings.accessLogger.info("access", metadata: metadata)
     }
 
-    private func metadata(of request: RequestContext) -> Logger.Metadata {
+    /// The names of the present request, for a line about it.
+    func requestMetadata() -> Logger.Metadata {
         // The next request must not have the id that may be generated for this one.
         repeatedTarget = nil
-        var metadata = identity.metadata { loop.newRequestID() }
+        return identity.metadata { loop.newRequestID() }
+    }
+
+    private func metadata(of request: RequestContext) -> Logger.Metadata {
+        var metadata = requestMetadata()
         metadata["operation"] = "\(request.route?.operationID ?? "none")"
         metadata["duration_ms"] = .stringConvertible(LogMilliseconds(loop.now - request.since))
         return metadata

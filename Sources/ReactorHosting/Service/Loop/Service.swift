@@ -24,6 +24,8 @@ final class Service: Sendable {
     let node: LocalNode?
     let dialler = Dialler()
     let clientAddress: ClientAddress
+    /// Networks that stand for many clients: this machine and the trusted proxies.
+    private let exempt: [AddressRange]
     let rates = RequestRates()
     let console: ConsoleAccess
     /// Whether the program hosts the reactors of the demonstration page.
@@ -69,7 +71,7 @@ final class Service: Sendable {
         self.clientAddress = ClientAddress(
             behind: configuration.trustedProxies, configuration.clientAddressField)
         let proxies = configuration.trustedProxies.compactMap { AddressRange($0) }
-        let exempt = AddressRange.loopback + proxies
+        exempt = AddressRange.loopback + proxies
         let ownedLimit = configuration.subjectSessionLimit
         self.owners =
             ownedLimit == 0
@@ -121,6 +123,12 @@ final class Service: Sendable {
         case .main: router.match(head.method, head.bytes, head.path)
         case .operations: operationsRouter.match(head.method, head.bytes, head.path)
         }
+    }
+
+    /// The network as which a client gets its share of what all share; nil for addresses that stand
+    /// for many clients.
+    func sharingNetwork(_ address: PeerAddress) -> AddressNetwork? {
+        exempt.contains { $0.contains(address) } ? nil : address.network
     }
 
     /// Whether the server accepts no new work and completes its current work.

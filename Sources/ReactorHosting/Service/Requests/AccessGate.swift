@@ -12,6 +12,8 @@ final class AccessGate {
     /// The maximum number of requests of the loop that wait for the authenticator; further ones are
     /// refused with 503.
     private static let waitingLimit = 256
+    /// Those of one client: with all of them, it could have the tokens of all others refused.
+    static let clientWaitingLimit = waitingLimit / 4
     /// The maximum number of verified tokens that are kept.
     private static let verifiedLimit = 4_096
 
@@ -20,6 +22,8 @@ final class AccessGate {
     private var generation = 0
     private var verified = VerifiedTokens(limit: verifiedLimit)
     private var waiting = 0
+    /// Of these, the requests of each client.
+    private var waitingOf: [AddressNetwork: Int] = [:]
 
     init(_ authenticator: any Authenticator) {
         self.authenticator = authenticator
@@ -127,16 +131,21 @@ final class AccessGate {
         _ request: inout Request, _ bytes: ArraySlice<UInt8>, on connection: HTTPConnection
     ) throws(Problem) {
         guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .tokenInvalid }
-        guard waiting < Self.waitingLimit else {
-            return connection.respond(RequestDispatcher.refusal(.tooManyTokens, of: request))
-        }
+        let client = connection.identity.client
+        let network = connection.loop.service.sharingNetwork(client)
+        guard waiting < Self.waitingLimit,
+            network.map({ waitingOf[$0, default: 0] < Self.clientWaitingLimit }) ?? true
+        else { return connection.respond(RequestDispatcher.refusal(.tooManyTokens, of: request)) }
         let token = String(decoding: bytes, as: UTF8.self)
         let loop = connection.loop
         guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
             return connection.respond(RequestDispatcher.refusal(.tooManyBodies, of: request))
         }
         waiting += 1
-        call(for: Verification(token: token, id: connection.id), loop)
+        if let network { waitingOf[network, default: 0] += 1 }
+        call(
+            for: Verification(token: token, id: connection.id, client: client, network: network),
+            loop)
     }
 
     /// Calls the authenticator outside the loop.
@@ -164,35 +173,44 @@ final class AccessGate {
         // The keys have changed meanwhile.
         guard generation == self.generation else { return call(for: verification, resources) }
         waiting -= 1
-        let access = access(verification.token, outcome, resources)
-        guard let connection = loop.connection(verification.id),
-            let request = connection.buffers?.removeParked(resources)
-        else { return }
+        if let network = verification.network {
+            let rest = waitingOf[network, default: 1] - 1
+            waitingOf[network] = rest > 0 ? rest : nil
+        }
+        let connection = loop.connection(verification.id)
+        let access = access(outcome, of: verification, connection, resources)
+        guard let connection, let request = connection.buffers?.removeParked(resources) else {
+            return
+        }
         RequestDispatcher.resume(request, access, on: connection)
     }
 
+    /// - Parameter connection: That of the request; nil if the client has left.
     private func access(
-        _ token: String, _ outcome: Result<Principal, AuthenticationFailure>,
-        _ loop: LoopResources
+        _ outcome: Result<Principal, AuthenticationFailure>, of verification: Verification,
+        _ connection: HTTPConnection?, _ loop: LoopResources
     ) -> Result<Access, Problem> {
+        func metadata() -> Logger.Metadata {
+            connection?.requestMetadata() ?? ["client": "\(verification.client.host)"]
+        }
         let now = loop.table.wallClockMilliseconds
         let logger = loop.settings.logger
         switch outcome {
         case .success(let principal):
             if let fault = Principal.fault(inSubject: principal.subject) {
-                logger.info("a token was refused: its subject \(fault)")
+                logger.info("a token was refused: its subject \(fault)", metadata: metadata())
                 return .failure(.tokenInvalid)
             }
-            let access = Access(token, principal, at: now)
+            let access = Access(verification.token, principal, at: now)
             // It may have expired since it was verified.
             guard now < access.expiresAtMilliseconds else { return .failure(.tokenInvalid) }
             verified.insert(access, at: now)
             return .success(access)
         case .failure(.invalid(let reason)):
-            logger.info("a token was refused: \(reason)")
+            logger.info("a token was refused: \(reason)", metadata: metadata())
             return .failure(.tokenInvalid)
         case .failure(.unavailable(let reason)):
-            logger.error("a token could not be verified: \(reason)")
+            logger.error("a token could not be verified: \(reason)", metadata: metadata())
             return .failure(.tokensUnavailable)
         }
     }
@@ -202,4 +220,7 @@ final class AccessGate {
 private struct Verification: Sendable {
     let token: String
     let id: ConnectionID
+    let client: PeerAddress
+    /// That of the client, if it counts for one.
+    let network: AddressNetwork?
 }

@@ -17,7 +17,8 @@ enum RequestDispatcher {
             request.route = route
             request.segment = segment
         }
-        connection.identity.record(request.head, withLine: loop.settings.hasAccessLog)
+        connection.identity.record(
+            request.head, withLine: loop.settings.hasAccessLog, behind: loop.service.clientAddress)
         connection.beginWaiting(request, origin: loop.settings.origins.index(of: request.head))
         if let tracer = loop.service.tracer { connection.beginTrace(of: request, by: tracer) }
         guard loop.settings.hosts.permits(request.head) else {
@@ -62,7 +63,8 @@ enum RequestDispatcher {
         if let access = target.access { connection.identity.access = access }
         connection.beginWaiting(request, origin: target.origin)
         if let tracer = connection.loop.service.tracer {
-            connection.identity.record(request.head, withLine: false)
+            connection.identity.record(
+                request.head, withLine: false, behind: connection.loop.service.clientAddress)
             if let access = target.access { connection.identity.access = access }
             connection.beginTrace(of: request, by: tracer)
         }
@@ -87,8 +89,7 @@ enum RequestDispatcher {
         guard connection.listener == .main else { return nil }
         let (loop, endpoint) = (connection.loop, request.route?.endpoint)
         if case .service(let endpoint)? = endpoint, endpoint.isProbe { return nil }
-        let client = loop.service.clientAddress.find(request.head, peer: connection.identity.peer)
-        guard let network = client.network,
+        guard let network = connection.identity.client.network,
             let wait = loop.service.rates.admit(network, at: loop.now, limit)
         else { return nil }
         let problem = limit.problem(waiting: wait)

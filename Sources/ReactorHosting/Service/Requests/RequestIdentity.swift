@@ -23,14 +23,22 @@ struct RequestIdentity {
     /// `X-Request-Id` or the generated id, then `traceparent`; both as received.
     private var bytes: [UInt8] = []
     private var idCount = 0
+    /// The client that the trusted proxy at the other end has named; nil if the peer is none.
+    private var clientOfProxy: PeerAddress?
     /// Method and path with a space between them, as received, for the access log; else empty.
     private var line: [UInt8] = []
 
     /// Copies the fields of a request, in place of those of the request before.
     ///
-    /// - Parameter withLine: Whether the access log is on.
-    mutating func record(_ head: RequestHead, withLine: Bool) {
+    /// - Parameters:
+    ///   - withLine: Whether the access log is on.
+    ///   - proxies: The trusted ones; nil to trust none.
+    mutating func record(
+        _ head: RequestHead, withLine: Bool, behind proxies: ClientAddress? = nil
+    ) {
         if access != nil { access = nil }
+        clientOfProxy =
+            proxies.flatMap { $0.isProxy(peer) ? $0.find(head, peer: peer) : nil }
         if withLine { recordLine(head) }
         let id = head.range(of: .xRequestID)
         let trace = head.range(of: .traceparent)
@@ -70,7 +78,11 @@ struct RequestIdentity {
         line.removeAll(keepingCapacity: true)
         idCount = 0
         access = nil
+        clientOfProxy = nil
     }
+
+    /// The address of the client, also behind trusted proxies.
+    var client: PeerAddress { clientOfProxy ?? peer }
 
     /// The method and the path of the request; both empty for bytes that are not a request.
     var methodAndPath: (method: String, path: String) {
@@ -81,8 +93,8 @@ struct RequestIdentity {
         )
     }
 
-    /// The metadata of each line about the request: `peer`, `request_id`, and, if there is one,
-    /// `trace_id` and `subject`.
+    /// The metadata of each line about the request: `peer`, `client`, `request_id`, and, if there
+    /// is one, `trace_id` and `subject`.
     ///
     /// - Parameter generate: Makes an id, for a request whose client has sent none that is well
     ///   formed: 1 to 128 visible ASCII characters. All lines of the request have the same id.
@@ -95,6 +107,7 @@ struct RequestIdentity {
         }
         var metadata: Logger.Metadata = [
             "peer": "\(peer)",
+            "client": "\(client.host)",
             "request_id": "\(String(decoding: bytes[..<idCount], as: UTF8.self))",
         ]
         if let trace {
