@@ -1,5 +1,5 @@
 // @ts-types="./reactor-client.d.ts"
-import type { ReactorTypes, Session, View } from "./reactor-client.js";
+import type { AnyReactor, ReactorClient, ReactorTypes, Session, SessionOptions, View } from "./reactor-client.js";
 
 /** A session as a component has it. */
 export interface ReactorView<R extends ReactorTypes> extends View<R> {
@@ -10,7 +10,8 @@ export interface ReactorView<R extends ReactorTypes> extends View<R> {
 /**
  * The state, the status and the pending actions of a session. The component renders again when one of them changes.
  *
- * Make the session outside of components, or in a memo: a component neither follows nor leaves it.
+ * Its `send` and `submit` are the same functions as long as the session is the same. Make the session outside of
+ * components, or with `useSession`: `leave()` ends it for every component that uses it.
  */
 export function useReactor<R extends ReactorTypes>(session: Session<R>): ReactorView<R>;
 
@@ -19,3 +20,13 @@ export function useReactor<R extends ReactorTypes, Part>(
   session: Session<R>,
   selector: (state: R["State"]) => Part,
 ): Part | undefined;
+
+/**
+ * Follows a session while a component that uses it is mounted. Components that use the same one share it: it is left a
+ * moment after the last of them has unmounted. The options are those of the first.
+ */
+export function useSession<R extends ReactorTypes = AnyReactor>(
+  client: ReactorClient,
+  id: string,
+  options?: SessionOptions<R>,
+): Session<R>;

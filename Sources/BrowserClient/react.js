@@ -1,8 +1,8 @@
 // A session in a component of React.
 
-import { useMemo, useRef, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useReducer, useRef, useSyncExternalStore } from "react";
 
-/** @import { Session, View } from "./reactor-client.d.ts" */
+/** @import { ReactorClient, Session, SessionOptions, View } from "./reactor-client.d.ts" */
 
 /** While a page is rendered on a server there is no session. @type {View<any>} */
 const nothing = { state: undefined, status: { kind: "idle" }, pending: 0 };
@@ -28,10 +28,35 @@ export function useReactor(session, selector) {
   const isPart = !!selector;
   return useMemo(() => {
     if (isPart) return found;
-    return {
-      .../** @type {View<any>} */ (found),
-      send: session.send.bind(session),
-      submit: session.submit.bind(session),
-    };
+    return { .../** @type {View<any>} */ (found), send: session.send, submit: session.submit };
   }, [isPart, found, session]);
+}
+
+/** The number of mounted components that use a session. @type {WeakMap<Session<any>, number>} */
+const users = new WeakMap();
+
+/** @param {Session<any>} session @param {number} change */
+const count = (session, change) => {
+  const number = (users.get(session) ?? 0) + change;
+  users.set(session, number);
+  return number;
+};
+
+/**
+ * @param {ReactorClient} client @param {string} id @param {SessionOptions<any>} [options]
+ * @returns {Session<any>}
+ */
+export function useSession(client, id, options) {
+  const [turn, again] = useReducer((number) => number + 1, 0);
+  const session = useMemo(() => client.session(id, options), [client, id, turn]);
+  useEffect(() => {
+    // A component that was hidden comes back after it has given the session up.
+    if (session.status.kind === "ended" && session.status.reason === "left") return again();
+    count(session, 1);
+    return () => {
+      // StrictMode mounts again at once, and another component may mount in the same turn.
+      if (!count(session, -1)) setTimeout(() => users.get(session) || session.leave());
+    };
+  }, [session]);
+  return session;
 }

@@ -155,7 +155,10 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   readonly pending: number;
   /** When the last bytes of its events have come, as `Date.now()` has it; undefined without a connection. */
   readonly lastByteAt: number | undefined;
-  /** Resolves with the first state; rejects if the server refuses the session, or it has ended. */
+  /**
+   * Resolves with the first state; rejects if the server refuses the session, or it has ended. One that was refused is
+   * tried again: it then has another promise.
+   */
   readonly ready: Promise<void>;
 
   /**
@@ -181,7 +184,7 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
 
   /** Calls back when the state, the status or the number of pending actions has changed. */
   subscribe(listener: () => void): () => void;
-  /** The shown state: the same object until it changes. */
+  /** The shown state: the same object until it changes. Parts of a new one that have not changed are those of the old. */
   getSnapshot(): R["State"] | undefined;
   /** State, status and pending together: the same object until one of them changes. */
   getView(): View<R>;
@@ -312,7 +315,10 @@ export interface LogEntry {
   time: string;
   action: number;
   version?: number;
-  /** Such as `action.received`, `mutation` or `effect.started`. A newer server may have further ones. */
+  /**
+   * Such as `action.received`, `mutation` or `effect.started`. A newer server may have further ones. `reset`, only in a
+   * live log: entries between the one before and the next are no longer kept; `content.reason` is the server's reason.
+   */
   kind: string;
   // deno-lint-ignore no-explicit-any
   content: any;

@@ -119,6 +119,7 @@ export class Timeline {
 		this.#fault.replaceChildren();
 		try {
 			for await (const entry of this.#session.log({ after: `${generation}.${start}`, live: true, signal })) {
+				if (entry.kind === "reset") continue; // The session has the same, and begins the timeline anew.
 				this.#entries.append(entry);
 				if (entry.version !== undefined) {
 					this.version = entry.version;

@@ -60,6 +60,53 @@ test("sends that wait for the outbox to open are bounded", async () => {
   await client.close();
 });
 
+test("parts of a state that have not changed are the same objects, and methods are bound once", async () => {
+  const fake = new Fake();
+  const { client, session } = await fake.session();
+  const { send, submit } = session;
+  fake.send("state", "1", { sum: 1, messages: [{ text: "a" }], ["__proto__"]: { x: 1 } });
+  await isSum(session, 1);
+  const { state } = session;
+  fake.send("state", "2", { sum: 2, messages: [{ text: "a" }, { text: "b" }] });
+  await isSum(session, 2);
+  assert.notEqual(session.state, state);
+  assert.equal(session.state.messages[0], state.messages[0]);
+  assert.deepEqual(session.state, { sum: 2, messages: [{ text: "a" }, { text: "b" }] });
+  assert.deepEqual([session.send, session.submit], [send, submit]);
+  assert.equal((await send({ number: 1 })).version, 1);
+  await client.close();
+});
+
+test("a loop over a pulse that begins before the first snapshot gets the present value, once", async () => {
+  const fake = new Fake();
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch });
+  const session = client.session("room");
+  const loop = session.pulse("value");
+  const first = loop.next();
+  await fake.opened;
+  fake.send("snapshot", "0", { pulses: { value: 7 }, state: { sum: 0 } });
+  assert.equal((await first).value, 7);
+  fake.send("value", "1.1", 8);
+  fake.send("state", "1", { sum: 0, value: 8 });
+  fake.send("value", "2", 9);
+  assert.deepEqual([(await loop.next()).value, (await loop.next()).value], [8, 9]);
+  await client.close();
+});
+
+test("a live log reports a gap", async () => {
+  const fake = new Fake();
+  const { client, session } = await fake.session();
+  const log = session.log({ live: true });
+  const first = log.next();
+  while (!fake.isOpen("/log", 1)) await new Promise((resolve) => setTimeout(resolve));
+  fake.send("reset", "9", { reason: "trimmed" }, "/log");
+  const { value } = await first;
+  assert.deepEqual([value.kind, value.content.reason, value.position], ["reset", "trimmed", "aaaaaaaa.9"]);
+  fake.send("mutation", "10", { kind: "mutation" }, "/log");
+  assert.equal((await log.next()).value.kind, "mutation");
+  await client.close();
+});
+
 test("a signal keeps nothing of a send that is done", async () => {
   const { client, session } = await new Fake().session({ follow: { states: false } });
   const controller = new AbortController();

@@ -87,6 +87,17 @@ test("O3: the same bytes under the same key on every doubt", () => {
   for (const one of posts(client)) assert.deepEqual([one.body, one.fields], [first.body, first.fields]);
 });
 
+test("O3: the time for an answer grows with the bytes of the request", () => {
+  const client = live({ limits: { bytesInRequest: 300_000 } });
+  client.receive("send", "room", [JSON.stringify("x".repeat(200_000))], {});
+  const cancelled = () => client.outputs.filter(([kind]) => kind === "cancelRequest").length;
+  client.wait(30_000);
+  client.wait(199_999);
+  assert.equal(cancelled(), 0);
+  client.wait(3);
+  assert.equal(cancelled(), 1);
+});
+
 test("O3: the server's Retry-After is the least wait", () => {
   const client = live();
   client.send(1);

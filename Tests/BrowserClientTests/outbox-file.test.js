@@ -100,9 +100,15 @@ test("a file that cannot be rewritten remains, and takes further actions", () =>
     await outbox.write([queued(4)]);
     assert.ok(statSync(path).size > 2_000_000);
     await outbox.close();
-    rmSync(`${path}.new`, { recursive: true });
+    // The next program continues it as it is, behind a line that was cut off.
+    writeFileSync(path, "cut off", { flag: "a" });
     outbox = fileOutbox(path);
     assert.deepEqual(tickets(await outbox.open(() => {})), [4]);
+    await outbox.write([queued(5)]);
+    await outbox.close();
+    rmSync(`${path}.new`, { recursive: true });
+    outbox = fileOutbox(path);
+    assert.deepEqual(tickets(await outbox.open(() => {})), [4, 5]);
     assert.ok(statSync(path).size < 1_000);
     await outbox.close();
   }));

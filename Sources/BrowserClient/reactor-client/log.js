@@ -120,8 +120,10 @@ async function* stream(driver, target, fields, connection) {
       for (const { name, data, id } of decoder.receive(part.value)) {
         if (name === "ping" || name === "problem") continue;
         if (name === "end") yield { isLast: true };
-        else if (!name || name === "reset") yield { position: id };
-        else yield { entry: JSON.parse(data), position: id };
+        else if (!name) yield { position: id };
+        else if (name === "reset") {
+          yield { entry: { kind: name, position: id, time: "", action: 0, content: JSON.parse(data) }, position: id };
+        } else yield { entry: JSON.parse(data), position: id };
       }
     }
   } finally {

@@ -49,6 +49,8 @@ export class Post extends SessionAttempt {
     const fields = { ...isJSON, "Idempotency-Key": key };
     if (ifMatch !== undefined) Object.assign(fields, { "If-Match": `"${ifMatch}"` });
     let target = `${this.link.path}/actions`;
+    // The server's least rate is 4 KiB a second, if it is not set otherwise.
+    this.until += body.length;
     if (settled !== undefined) {
       this.until += settled;
       // The server reads at most five digits of milliseconds.

@@ -36,6 +36,25 @@ export class Listeners {
   }
 }
 
+/**
+ * A new value in which the parts that equal those of the old one are the old ones: who compares by identity sees what has
+ * changed. Both are JSON, whose depth the server bounds.
+ *
+ * @param {any} old @param {any} value
+ */
+function share(old, value) {
+  if (!old || !value || typeof old !== "object" || typeof value !== "object") return value;
+  if (Array.isArray(old) !== Array.isArray(value)) return value;
+  const keys = Object.keys(value);
+  let isSame = keys.length === Object.keys(old).length;
+  for (const key of keys) {
+    const has = Object.hasOwn(old, key);
+    if (has) value[key] = share(old[key], value[key]);
+    isSame &&= has && value[key] === old[key];
+  }
+  return isSame ? old : value;
+}
+
 /** @param {string} text */
 function checkPosition(text) {
   if (!position(String(text))) throw new TypeError(`"${text}" is no position of a session`);
@@ -129,7 +148,7 @@ export class Session {
   #prediction;
   /** The present values of pulses. @type {Map<string, unknown>} */
   #pulses = new Map();
-  #isResetting = false;
+  #isResetting;
   /** @type {View<R> | undefined} */
   #view;
   /** @type {Listeners<[]>} */
@@ -151,21 +170,32 @@ export class Session {
     const { from } = options;
     if (typeof from === "object") checkPosition(from.after);
     this.id = id;
+    // Loops that begin before the first snapshot get its values, like those after a reset.
+    this.#isResetting = (from ?? "present") === "present";
+    this.send = this.send.bind(this);
+    this.submit = this.submit.bind(this);
     this.#options = options;
     this.#driver = driver;
     this.#client = client;
     /** @type {Promise<void>} */
-    this.ready = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    this.ready.catch(() => {}); // It is no fault not to wait for it.
+    this.ready = this.#await();
     driver.postLater(() => {
       if (this.#hasLeft) return undefined;
       // Not before its turn: what is delivered until then is another one's, who has left.
       driver.sinks.set(id, this.#receive);
       return ["follow", id, this.#following()];
     });
+  }
+
+  /** @returns {Promise<void>} */
+  #await() {
+    /** @type {Promise<void>} */
+    const ready = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    ready.catch(() => {}); // It is no fault not to wait for it.
+    return ready;
   }
 
   get reactor() {
@@ -221,7 +251,7 @@ export class Session {
     // A program that continues behind the position of a state that was read would miss events.
     if (origin !== "reading") this.position = text;
     if (pulses) this.#pulses = new Map(Object.entries(pulses));
-    if (state) this.confirmed = /** @type {R["State"]} */ (state.value);
+    if (state) this.confirmed = /** @type {R["State"]} */ (state.value = share(this.confirmed, state.value));
     if (origin !== "saved") this.#endReset(pulses ?? state?.value);
     if (state && origin !== "saved") {
       this.#events.call({ kind: "present", state: /** @type {R["State"]} */ (state.value), position: text });
@@ -246,7 +276,7 @@ export class Session {
   /** @param {Event} event @param {boolean} isConfirmed */
   #version({ position: { text }, value, cause }, isConfirmed) {
     this.position = text;
-    const state = /** @type {R["State"]} */ (value);
+    const state = /** @type {R["State"]} */ (share(this.confirmed, value));
     if (isConfirmed) {
       this.confirmed = state;
       this.#endReset(value);
@@ -289,8 +319,10 @@ export class Session {
   /** @param {Link | LinkStatus} link @param {number} pending */
   #report(link, pending) {
     this.pending = pending;
+    // A refused session is tried again.
+    if (this.status.kind === "failed" && link.kind !== "failed") this.ready = this.#await();
     this.status = link.kind === "waiting" ? { ...link, until: Date.now() + link.until - performance.now() } : link;
-    if ("problem" in link) this.#reject(new ProblemError(link.problem));
+    if (link.kind === "failed") this.#reject(new ProblemError(link.problem));
     if (link.kind === "ended") this.#over(link.reason);
     if (link.kind === "live" && !(this.#options.follow?.states ?? true)) this.#resolve();
     this.#changed();

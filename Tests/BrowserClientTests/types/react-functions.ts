@@ -7,3 +7,5 @@ export declare function useSyncExternalStore<Value>(
   getSnapshot: () => Value,
   getServerSnapshot: () => Value,
 ): Value;
+export declare function useEffect(effect: () => void | (() => void), dependencies: unknown[]): void;
+export declare function useReducer(reduce: (state: number) => number, first: number): [number, () => void];
