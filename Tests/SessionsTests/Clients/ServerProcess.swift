@@ -306,7 +306,7 @@ final class ServerProcess: SessionOutput {
         case .noRoom: return call.respond(.endedStream(.noRoomForSession))
         case .elsewhere, .noNode:
             return call.respond(.endedStream(.moved(target.id.text)))
-        case .nothing, .notInMemory: throw .unknownSession(target.id.text)
+        case .nothing, .notInMemory: throw .unknownSession(target.id.text, to: nil)
         }
         call.options.wantsStream = true
         let query = try StreamQuery(StreamEvents.self, request, session.registration)
