@@ -13,6 +13,8 @@ package struct ActionPost {
     package var trace: (any RequestTrace)?
     /// `Idempotency-Key`, as the client has sent it.
     package var key: String?
+    /// `Idempotency-Key-Done`: keys that the client will not use again.
+    package var doneKeys: [String] = []
     /// The connection's token in the service, for the reply.
     package var token: UInt64
 
@@ -23,8 +25,10 @@ package struct ActionPost {
 
     /// The key under which the answer is kept. A key belongs to its client: after a line feed, which is
     /// in no key, it has the name of that one.
-    var ownedKey: String? {
-        guard let key, let subject else { return key }
-        return "\(key)\n\(subject)"
-    }
+    var ownedKey: String? { key.map(owned) }
+
+    /// Likewise: no client releases the keys of another.
+    var ownedDoneKeys: [String] { doneKeys.map(owned) }
+
+    private func owned(_ key: String) -> String { subject.map { "\(key)\n\($0)" } ?? key }
 }

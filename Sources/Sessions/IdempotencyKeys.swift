@@ -6,18 +6,28 @@ internal import Storage
 /// Design: an entry exists from the moment a request is received. Its answer is committed together
 /// with its decisions. If the journal stores answers, this is a cache of the newest ones. Otherwise
 /// entries are kept for 24 hours, and at the limit a new key is refused, because an old key must not
-/// be forgotten early.
-final class IdempotencyKeys {
+/// be forgotten early: unless its client has said that it will not use it again (ADR-0072).
+package final class IdempotencyKeys {
     enum Entry {
         /// The request was received and is not answered yet.
         case running(digest: [UInt8])
         case answered(StoredAnswer)
     }
 
-    /// Invariant: every key in `order` is in `entries`.
-    private var entries: [ExactText: Entry] = [:]
-    /// Keys with a reply, oldest first.
-    private var order: Deque<(key: String, time: Int64)> = []
+    /// The place of a key among others. Its number is that of the entry: a key can have another one later.
+    private typealias Place = (key: String, number: UInt64, time: Int64)
+
+    private var entries: [ExactText: (entry: Entry, number: UInt64)] = [:]
+    /// Bytes of the answered keys, and of their answers.
+    private var bytes = 0
+    private var answeredCount = 0
+    private var lastNumber: UInt64 = 0
+    /// Keys with a reply, oldest first. Places whose entry is gone are passed over. Invariant: at most
+    /// twice as many as entries, and 16.
+    private var order: Deque<Place> = []
+    /// Those that their clients will not use again, in the order in which they have said so; likewise.
+    /// A copy of such a request can still be under way, so the newest are kept.
+    private var released: Deque<Place> = []
     /// Keys whose request is in progress, by the token of its reply.
     private var running: [UInt64: String] = [:]
     /// The committed replies of requests that wait for effects to end, used if no later reply
@@ -30,7 +40,11 @@ final class IdempotencyKeys {
 
     /// Precedent: Stripe keeps keys for 24 hours; so does the contract.
     static let keptMilliseconds: Int64 = 86_400_000
-    static let limit = 10_000
+    package static let limit = 10_000
+    /// The limit of the bytes of answered keys of a session, if the journal does not store answers.
+    package static let limitBytes = 4_194_304
+    /// The number of released keys that are kept.
+    static let releasedLimit = 1_000
     /// The limit of answers in memory if the journal stores answers.
     static let cacheLimit = 1_000
 
@@ -47,7 +61,7 @@ final class IdempotencyKeys {
 
     var hasRunning: Bool { !running.isEmpty }
 
-    func entry(_ key: String) -> Entry? { entries[ExactText(key)] }
+    func entry(_ key: String) -> Entry? { entries[ExactText(key)]?.entry }
 
     /// Makes room for one more entry.
     ///
@@ -55,21 +69,67 @@ final class IdempotencyKeys {
     /// - Returns: false if there is no room.
     func makeRoom(at now: Int64, isKeptElsewhere: Bool) -> Bool {
         if isKeptElsewhere {
-            while order.count >= Self.cacheLimit { dropOldest() }
+            while answeredCount >= Self.cacheLimit, drop(order.popFirst()) {}
             return running.count < Self.limit
         }
-        while let oldest = order.first, now - oldest.time > Self.keptMilliseconds { dropOldest() }
-        return entries.count < Self.limit
+        while let oldest = order.first, now - oldest.time > Self.keptMilliseconds {
+            drop(order.popFirst())
+        }
+        while released.count > Self.releasedLimit || !hasRoom, drop(released.popFirst()) {}
+        return hasRoom
     }
 
-    private func dropOldest() {
-        guard let oldest = order.popFirst() else { return }
-        entries[ExactText(oldest.key)] = nil
+    private var hasRoom: Bool { entries.count < Self.limit && bytes < Self.limitBytes }
+
+    /// Their clients will not use these keys again.
+    func release(_ keys: [String]) {
+        for key in keys {
+            guard case (.answered(let answer), let number)? = entries[ExactText(key)] else {
+                continue
+            }
+            released.append((key, number, answer.time))
+        }
+        if released.count > 2 * Self.releasedLimit { removeGone(from: &released) }
+    }
+
+    /// - Returns: false if there is none.
+    @discardableResult
+    private func drop(_ first: Place?) -> Bool {
+        guard let first else { return false }
+        guard entries[ExactText(first.key)]?.number == first.number else { return true }
+        remove(first.key)
         isPartial = true
+        return true
+    }
+
+    private func remove(_ key: String) {
+        guard let removed = entries.removeValue(forKey: ExactText(key)) else { return }
+        guard case .answered(let answer) = removed.entry else { return }
+        bytes -= answer.keptBytes
+        answeredCount -= 1
+        if order.count > 2 * entries.count + 16 { removeGone(from: &order) }
+    }
+
+    private func removeGone(from places: inout Deque<Place>) {
+        var seen: Set<UInt64> = []
+        places = Deque(
+            places.filter {
+                entries[ExactText($0.key)]?.number == $0.number && seen.insert($0.number).inserted
+            })
+    }
+
+    private func set(_ key: String, _ entry: Entry) {
+        remove(key)
+        lastNumber += 1
+        entries[ExactText(key)] = (entry, lastNumber)
+        guard case .answered(let answer) = entry else { return }
+        bytes += answer.keptBytes
+        answeredCount += 1
+        order.append((key, lastNumber, answer.time))
     }
 
     func begin(_ key: String, digest: [UInt8], for token: UInt64) {
-        entries[ExactText(key)] = .running(digest: digest)
+        set(key, .running(digest: digest))
         running[token] = key
     }
 
@@ -87,7 +147,7 @@ final class IdempotencyKeys {
     func key(of token: UInt64) -> String? { running[token] }
 
     func digest(of key: String) -> [UInt8]? {
-        if case .running(let digest)? = entries[ExactText(key)] { digest } else { nil }
+        if case .running(let digest)? = entry(key) { digest } else { nil }
     }
 
     /// Keeps the committed answer of a request that waits for effects.
@@ -106,21 +166,24 @@ final class IdempotencyKeys {
     func end(_ token: UInt64, with answer: StoredAnswer) {
         preliminary[token] = nil
         guard let key = running.removeValue(forKey: token) else { return }
-        entries[ExactText(key)] = .answered(answer)
-        order.append((key, answer.time))
+        set(key, .answered(answer))
     }
 
     /// Forgets a request of which nothing was carried out: it may be sent again.
     func forget(_ token: UInt64) {
         preliminary[token] = nil
         guard let key = running.removeValue(forKey: token) else { return }
-        entries[ExactText(key)] = nil
+        remove(key)
     }
 
     /// Caches an answer that the journal has.
     func remember(_ answer: StoredAnswer) {
         guard entries[ExactText(answer.key)] == nil else { return }
-        entries[ExactText(answer.key)] = .answered(answer)
-        order.append((answer.key, answer.time))
+        set(answer.key, .answered(answer))
     }
+}
+
+extension StoredAnswer {
+    /// The bytes for which it counts among the kept ones.
+    fileprivate var keptBytes: Int { 2 * key.utf8.count + body.count + bodyDigest.count + 128 }
 }

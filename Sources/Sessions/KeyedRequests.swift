@@ -24,7 +24,7 @@ struct KeyedRequests {
         }
         let isArchived = session.persistence != nil
         guard keys.makeRoom(at: table.time, isKeptElsewhere: isArchived) else {
-            throw .tooManyKeys(limit: IdempotencyKeys.limit)
+            throw .tooManyKeys
         }
         keys.begin(key, digest: digest, for: post.token)
         guard isArchived, keys.isPartial else { return true }

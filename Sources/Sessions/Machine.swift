@@ -153,7 +153,7 @@ package enum ActionRefusal: Error, Sendable {
     /// The state, a mutation or an event has no JSON, or none that can be decoded again.
     case notEncodable(_ what: String, JSONEncodingFailure)
     /// The session has the maximal number of `Idempotency-Key`s.
-    case tooManyKeys(limit: Int)
+    case tooManyKeys
 }
 
 extension ActionRefusal: CustomStringConvertible {

@@ -231,6 +231,7 @@ package final class Session {
         guard isRunning else { return answer(content(absence), post.token) }
         guard table.commits.hasRoom else { throw .overloaded }
         table.eviction.recordUse(of: self)
+        if !post.doneKeys.isEmpty, persistence == nil, let keys { keys.release(post.ownedDoneKeys) }
         if let key = post.ownedKey {
             let keys = keys ?? makeKeys()
             guard try KeyedRequests(session: self, keys: keys).admits(post, key) else { return }

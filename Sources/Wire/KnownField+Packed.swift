@@ -62,6 +62,7 @@ extension KnownField {
         case (16, 0x2d74_6e65_746e_6f63): .contentEncoding
         case (17, 0x7265_6673_6e61_7274): .transferEncoding
         case (17, 0x7261_7772_6f66_2d78): .xForwardedProto
+        case (20, 0x6574_6f70_6d65_6469): .idempotencyKeyDone
         case (29, 0x632d_7373_6563_6361): .accessControlRequestMethod
         case (30, 0x632d_7373_6563_6361): .accessControlRequestHeaders
         default: nil
@@ -89,6 +90,10 @@ extension KnownField {
         case .idempotencyKey:
             PackedName(
                 first: 0x6574_6f70_6d65_6469, second: 0x0079_656b_2d79_636e)
+        case .idempotencyKeyDone:
+            PackedName(
+                first: 0x6574_6f70_6d65_6469, second: 0x2d79_656b_2d79_636e,
+                third: 0x0000_0000_656e_6f64)
         case .authorization:
             PackedName(
                 first: 0x7a69_726f_6874_7561, second: 0x0000_006e_6f69_7461)

@@ -13,6 +13,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case ifMatch
     case ifNoneMatch
     case idempotencyKey
+    case idempotencyKeyDone
     case authorization
     case traceparent
     case tracestate
@@ -53,6 +54,7 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
         case .ifMatch: "If-Match"
         case .ifNoneMatch: "If-None-Match"
         case .idempotencyKey: "Idempotency-Key"
+        case .idempotencyKeyDone: "Idempotency-Key-Done"
         case .authorization: "Authorization"
         case .traceparent: "traceparent"
         case .tracestate: "tracestate"

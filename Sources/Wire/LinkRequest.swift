@@ -6,8 +6,8 @@ package struct LinkRequest: Equatable, Sendable {
     /// The fields on which a response depends, and those that name the request in the log. Which
     /// client may do what, and from which page, is decided by the node that the client has reached.
     package static let fields: [KnownField] = [
-        .contentType, .contentEncoding, .ifMatch, .idempotencyKey, .traceparent, .xRequestID,
-        .prefer, .ifNoneMatch, .accept, .cacheControl,
+        .contentType, .contentEncoding, .ifMatch, .idempotencyKey, .idempotencyKeyDone,
+        .traceparent, .xRequestID, .prefer, .ifNoneMatch, .accept, .cacheControl,
     ]
 
     /// The rest of the time that the node that sent it waits for an answer.

@@ -263,6 +263,7 @@ final class ServerProcess: SessionOutput {
             post.condition = .oneOf(try EntityTags(request.head, .ifMatch).strong)
         }
         post.key = request.head.text(of: .idempotencyKey)
+        post.doneKeys = request.head.text(of: .idempotencyKeyDone).map { [$0] } ?? []
         do {
             try session.post(post)
         } catch {

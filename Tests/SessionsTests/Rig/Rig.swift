@@ -201,13 +201,15 @@ final class Rig {
     @discardableResult
     func post(
         _ body: String, to session: Session, condition: PositionCondition? = nil,
-        waits: Bool = false, key: String? = nil
+        waits: Bool = false, key: String? = nil, done: [String] = [], by subject: String? = nil
     ) throws -> UInt64 {
         let token = nextToken()
         var post = ActionPost(body: ActionBody(Array(body.utf8)), token: token)
         post.condition = condition
         post.waits = waits
         post.key = key
+        post.doneKeys = done
+        post.subject = subject
         try session.post(post)
         return token
     }

@@ -33,6 +33,7 @@ enum PostActions: SessionEndpoint {
         post.trace = span.map(RequestTrail.init)
         post.subject = request.access?.principal.subject
         post.key = try idempotencyKey(request)
+        post.doneKeys = try doneKeys(request)
         do {
             try session.post(post)
         } catch {
@@ -80,13 +81,39 @@ enum PostActions: SessionEndpoint {
     /// Opaque, compared byte by byte (draft-ietf-httpapi-idempotency-key-header §2.1).
     private static func idempotencyKey(_ request: Request) throws(Problem) -> String? {
         guard let key = request.head.text(of: .idempotencyKey) else { return nil }
-        guard (1...255).contains(key.utf8.count),
-            key.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else {
+        guard isKey(key) else {
             throw Problem(
                 400, "bad_idempotency_key",
                 "Idempotency-Key must be 1 to 255 visible ASCII characters")
         }
         return key
     }
+
+    private static func isKey(_ text: some StringProtocol) -> Bool {
+        (1...255).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// A list (RFC 9110 §5.6.1). A key that has a comma cannot be in it.
+    private static func doneKeys(_ request: Request) throws(Problem) -> [String] {
+        guard request.head.range(of: .idempotencyKeyDone) != nil else { return [] }
+        var keys: [String] = []
+        for range in request.head.values(of: .idempotencyKeyDone) {
+            for part in request.head.text(range).split(separator: ",") {
+                let key = Substring(part).trimmingSpaces
+                guard !key.isEmpty else { continue }
+                guard isKey(key), keys.count < doneKeysLimit else {
+                    throw Problem(
+                        400, "bad_idempotency_key",
+                        "Idempotency-Key-Done must be a list of at most \(doneKeysLimit) keys, "
+                            + "each with 1 to 255 visible ASCII characters and no comma")
+                }
+                keys.append(String(key))
+            }
+        }
+        return keys
+    }
+
+    /// More than a client has between two requests.
+    private static let doneKeysLimit = 16
 }

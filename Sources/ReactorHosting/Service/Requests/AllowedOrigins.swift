@@ -66,7 +66,7 @@ struct AllowedOrigins: Sendable {
     /// Fields that a script may send.
     private static let allowedHeaders = """
         Authorization, Content-Type, Last-Event-ID, If-Match, If-None-Match, Idempotency-Key, \
-        traceparent
+        Idempotency-Key-Done, traceparent
         """
     /// Fields that a script may read.
     private static let exposedHeaders = """

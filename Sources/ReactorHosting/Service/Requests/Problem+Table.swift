@@ -29,10 +29,12 @@ extension Problem {
                 422, "batch_too_large", "the body is an array of more than \(limit) actions")
         case .empty:
             self.init(422, "empty_batch", "the body is an empty array; post at least one action")
-        case .tooManyKeys(let limit):
+        case .tooManyKeys:
             self.init(
                 503, "too_many_keys",
-                "the session already keeps \(limit) Idempotency-Keys, each for 24 hours",
+                "the session already keeps \(IdempotencyKeys.limit) Idempotency-Keys, or "
+                    + "\(IdempotencyKeys.limitBytes) bytes of their answers, each for 24 hours; "
+                    + "Idempotency-Key-Done releases those that are not used again",
                 fields: [("Retry-After", "60")])
         case .failed(let error):
             self.init(
