@@ -5,6 +5,8 @@
 struct AttemptTable: Sendable {
     enum Phase: Equatable, Sendable {
         case idle
+        /// Others have their turn first: its number is its place.
+        case queued(UInt64)
         case waiting(until: Duration, why: String)
         case asking(AttemptID, deadline: Duration)
         /// `deadline` is the moment at which the attempt fails unless something arrives before.
@@ -13,11 +15,19 @@ struct AttemptTable: Sendable {
         /// The moment at which something is to be done.
         var due: Duration? {
             switch self {
-            case .idle: nil
+            case .idle, .queued: nil
             case .waiting(let until, _): until
             case .asking(_, let deadline), .underWay(_, let deadline, _): deadline
             }
         }
+    }
+
+    /// The means that an attempt takes.
+    struct Cost {
+        /// The time after which it fails unless something arrives.
+        var wait: Duration
+        /// Whether it counts for the limit of requests that are under way at once.
+        var takesTurn = false
     }
 
     /// The owner's part in beginning an attempt.
@@ -31,8 +41,10 @@ struct AttemptTable: Sendable {
         /// As ``Phase/due``: to ask the phase copies it.
         private(set) var due: Duration?
         var backoff = Backoff()
-        /// The credential that the server has refused, so that an equal one is not sent again.
+        /// The credential that the server has refused.
         var refused: String?
+        /// Nobody has waited since: an equal credential is not sent again before.
+        var isRefusalFresh = false
         /// The moment from which a sign of life ends the wait after a failure: until then the server
         /// has asked to wait. Nil without such a wait.
         var notBefore: Duration?
@@ -65,6 +77,13 @@ struct AttemptTable: Sendable {
     private var running: [AttemptID: Purpose] = [:]
     private var remembered: Credential?
     private var lastNumber: UInt64 = 0
+    /// The attempts that have a turn. Invariant: at most `requestsAtOnce`.
+    private var turns: Set<AttemptID> = []
+    /// In the order in which they get a turn. Those that are not queued any more under their number
+    /// are passed over. Invariant: bounded by twice the records.
+    private var queue: [(purpose: Purpose, number: UInt64)] = []
+    /// Those before this place have had their turn.
+    private var queueStart = 0
 
     init(asksForCredentials: Bool, limits: ClientLimits) {
         self.asksForCredentials = asksForCredentials
@@ -73,34 +92,65 @@ struct AttemptTable: Sendable {
 
     func phase(of purpose: Purpose) -> Phase { records[purpose]?.phase ?? .idle }
 
+    /// The purposes of which something is known.
+    var count: Int { records.count }
+
     /// Failures since the last success.
     func failures(of purpose: Purpose) -> Int { records[purpose]?.backoff.failures ?? 0 }
 
     func purpose(of id: AttemptID) -> Purpose? { running[id] }
 
     /// Begins an attempt now; nil if one is under way already.
-    ///
-    /// - Parameter wait: the time after which it fails unless something arrives.
-    mutating func begin(_ purpose: Purpose, within wait: Duration, at now: Duration) -> Step? {
+    /// Also nil if others have their turn first: ``takeQueued()`` has it then.
+    mutating func begin(_ purpose: Purpose, _ cost: Cost, at now: Duration) -> Step? {
         switch phase(of: purpose) {
-        case .asking, .underWay: return nil
+        case .asking, .underWay, .queued: return nil
         case .idle, .waiting: break
+        }
+        guard !cost.takesTurn || turns.count < limits.requestsAtOnce else {
+            enqueue(purpose)
+            return nil
         }
         let id = AttemptID(number())
         running[id] = purpose
-        guard asksForCredentials else { return launch(purpose, id, nil, until: now + wait) }
+        if cost.takesTurn { turns.insert(id) }
+        guard asksForCredentials else { return launch(purpose, id, nil, until: now + cost.wait) }
         let refused = records[purpose]?.refused
         if let credential = remembered, credential.authorization != refused,
             lives(credential, at: now)
         {
-            return launch(purpose, id, credential, until: now + wait)
+            return launch(purpose, id, credential, until: now + cost.wait)
         }
         set(purpose, .asking(id, deadline: now + limits.answer))
         return .ask(id, refused: refused)
     }
 
+    private mutating func enqueue(_ purpose: Purpose) {
+        if queue.count - queueStart > 2 * records.count {
+            queue = queue[queueStart...].filter { phase(of: $0.purpose) == .queued($0.number) }
+            queueStart = 0
+        }
+        let number = number()
+        queue.append((purpose, number))
+        set(purpose, .queued(number))
+    }
+
+    /// The purpose whose turn it is, which is idle now; nil if none waits for one, or none is free.
+    mutating func takeQueued() -> Purpose? {
+        guard turns.count < limits.requestsAtOnce else { return nil }
+        while queueStart < queue.count {
+            let next = queue[queueStart]
+            queueStart += 1
+            guard phase(of: next.purpose) == .queued(next.number) else { continue }
+            set(next.purpose, .idle)
+            return next.purpose
+        }
+        (queue, queueStart) = ([], 0)
+        return nil
+    }
+
     /// Continues an attempt with its credential (C6). Nil if the attempt does not wait for one, and
-    /// if the server has refused the same credential before: ``isRefused(_:for:)`` distinguishes them.
+    /// if the server has just refused the same credential: ``isRefused(_:for:)`` distinguishes them.
     mutating func receive(
         _ credential: Credential, for id: AttemptID, within wait: Duration, at now: Duration
     ) -> Step? {
@@ -115,8 +165,13 @@ struct AttemptTable: Sendable {
         return purpose
     }
 
+    /// Whether the credential was refused and nobody has waited since. After a wait it is sent again (C6):
+    /// something between may have refused it, or the server's keys have changed.
     func isRefused(_ credential: Credential, for id: AttemptID) -> Bool {
-        running[id].flatMap { records[$0]?.refused } == credential.authorization
+        guard let record = running[id].flatMap({ records[$0] }), record.isRefusalFresh else {
+            return false
+        }
+        return record.refused == credential.authorization
     }
 
     /// Moves the moment at which a silent attempt fails.
@@ -130,6 +185,7 @@ struct AttemptTable: Sendable {
     /// Ends an attempt; nil if it has ended before. The purpose keeps its failures.
     mutating func end(_ id: AttemptID) -> Purpose? {
         guard let purpose = running.removeValue(forKey: id) else { return nil }
+        turns.remove(id)
         set(purpose, .idle)
         return purpose
     }
@@ -144,6 +200,7 @@ struct AttemptTable: Sendable {
         let wait = record.backoff.fail(atLeast: bounded, using: &generator)
         record.phase = .waiting(until: now + wait, why: why)
         record.notBefore = now + bounded
+        record.isRefusalFresh = false
         records[purpose] = record
     }
 
@@ -176,9 +233,10 @@ struct AttemptTable: Sendable {
             case .underWay(_, _, let credential?) = phase(of: purpose)
         else { return false }
         if remembered == credential { remembered = nil }
-        guard records[purpose]?.refused == nil else { return false }
+        let isFirst = records[purpose]?.refused == nil
         records[purpose]?.refused = credential.authorization
-        return true
+        records[purpose]?.isRefusalFresh = true
+        return isFirst
     }
 
     /// The purpose is achieved, or the server is known to work: waits begin at their shortest again.
@@ -193,18 +251,32 @@ struct AttemptTable: Sendable {
         records.values[index].isHurried = false
     }
 
+    /// Why the purpose waits after a failure, and until when; nil if it does not.
+    func failedWait(of purpose: Purpose) -> (until: Duration, why: String)? {
+        guard let index = records.index(forKey: purpose),
+            records.values[index].backoff.failures > 0,
+            case .waiting(let until, let why) = records.values[index].phase
+        else { return nil }
+        return (until, why)
+    }
+
+    /// Removes a purpose without an attempt.
+    mutating func forget(_ purpose: Purpose) { _ = remove(purpose) }
+
     /// Removes a purpose.
     ///
     /// - Returns: the attempt to cancel, if one is under way.
     mutating func remove(_ purpose: Purpose) -> AttemptID? {
         guard let index = records.index(forKey: purpose) else { return nil }
         switch records.remove(at: index).value.phase {
-        case .idle, .waiting: return nil
+        case .idle, .queued, .waiting: return nil
         case .asking(let id, _):
             running[id] = nil
+            turns.remove(id)
             return nil
         case .underWay(let id, _, _):
             running[id] = nil
+            turns.remove(id)
             return id
         }
     }
@@ -245,7 +317,7 @@ struct AttemptTable: Sendable {
     private func deadline(of id: AttemptID) -> Duration? {
         switch running[id].map({ phase(of: $0) }) {
         case .asking(_, let deadline), .underWay(_, let deadline, _): deadline
-        case .idle, .waiting, nil: nil
+        case .idle, .queued, .waiting, nil: nil
         }
     }
 

@@ -30,9 +30,21 @@ package struct ClientLimits: Sendable {
     package var silenceOnWake = Duration.seconds(20)
     /// The time for the head of a stream (C4). Default 10 s.
     package var opening = Duration.seconds(10)
-    /// The time for an answer, in addition to the time for which the request asks the server to wait
-    /// (C4). Default 30 s.
+    /// The time for an answer, in addition to the time for which the request asks the server to wait and
+    /// to the time for its body (C4). Default 30 s.
     package var answer = Duration.seconds(30)
+    /// The bytes of a body for which an attempt has another second. Default 4 096, the server's default of
+    /// `--body-rate`: a slower body is refused there.
+    package var bodyBytesPerSecond = 4_096
+    /// The fewest bytes of actions to which requests shrink on a slow line. Default 4 KiB.
+    package var leastBytesInRequest = 4_096
+    /// Requests that are under way at once, apart from streams and those that ask the server to wait.
+    /// Others wait for their turn. Default 16: each has a connection, of which a server accepts a
+    /// limited number from one address.
+    package var requestsAtOnce = 16
+    /// The longest wait before a session that the server has refused to serve is tried again; the least
+    /// is half of it (C5). Default 60 s.
+    package var revival = Duration.seconds(60)
     /// The life of a stream after which it counts as working (C3). Default 5 s.
     package var proven = Duration.seconds(5)
     /// The life that a remembered credential must have left (C6). Default 30 s.

@@ -13,7 +13,6 @@ extension ClientMachine {
             settleSent(session, at: now, position: position) { _ in .refused(problem) }
         case .unfit(let problem): narrow(problem, session, at: now)
         case .keyReused: settleSent(session, at: now) { _ in .inDoubt }
-        case .unauthorized(let problem): refuseCredential(purpose, problem, at: now)
         case .unknownSession(let problem):
             guard reactor(of: session) != nil else {
                 return refuseSent(session, problem, at: now)
@@ -30,6 +29,17 @@ extension ClientMachine {
             attempts.schedule(
                 purpose, after: max(jitter, minimum), why: "the request is carried out",
                 at: now.uptime)
+        case .tooSlow(let problem):
+            let limits = limits
+            links[session]?.noteTimeout(within: limits)
+            // An earlier attempt may have been carried out: then only the same bytes may follow.
+            if links[session]?.isUnclear == false, let sent = outbox[session].sent,
+                sent.entries.count > 1
+            {
+                narrow(problem, session, at: now)
+            } else {
+                retry(purpose, why: problem.detail, at: now)
+            }
         case .again(let why, let minimum):
             links[session]?.isUnclear = true
             retry(purpose, why: why, atLeast: minimum, at: now)
@@ -53,23 +63,31 @@ extension ClientMachine {
     mutating func created(
         _ response: ClientResponse, _ session: SessionName, at now: ClientInstant
     ) {
-        if response.status == 200 || response.status == 201 {
+        if [200, 201].contains(response.status), Self.describesSession(response.body) {
             attempts.succeed(.create(session))
             links[session]?.creation = .settled
             changePlan(at: now)
             return continuePosting(session, at: now)
         }
-        switch PostAnswer(response) {
-        case .again(let why, let minimum):
-            retry(.create(session), why: why, atLeast: minimum, at: now)
-        case .ended(let problem):
+        guard (400..<500).contains(response.status), let refusal = response.refusal(of: .create)
+        else {
+            return retry(
+                .create(session), why: response.reasonToWait, atLeast: response.retryAfter, at: now)
+        }
+        if refusal.code == "session_ended" {
             links[session]?.creation = .settled
             endSession(session, .deleted)
-            refuseAll(session, problem)
-        default:
-            links[session]?.failure = response.problem
-            refuseAll(session, response.problem)
+        } else {
+            fail(session, refusal, at: now)
         }
+        refuseAll(session, refusal)
+    }
+
+    /// Whether the body is the service's description of a session, and not a page of something between.
+    private static func describesSession(_ body: [UInt8]) -> Bool {
+        struct Description: Decodable { let position: String }
+        let description = try? JSON.decode(Description.self, from: body)
+        return description.flatMap { StreamPosition($0.position) } != nil
     }
 
     /// Reads the state beside the stream, if that is needed.
@@ -122,18 +140,29 @@ extension ClientMachine {
     }
 
     func linkStatus(
-        _ standing: SessionLink.Standing, _ carrier: StreamTable.Carrier?
+        _ standing: SessionLink.Standing, _ carrier: StreamTable.Carrier?, _ session: SessionName
     ) -> LinkStatus {
+        if case .ended(let reason) = standing { return .ended(reason) }
+        if let reason = writer.failure { return .stopped(reason) }
         switch standing {
-        case .idle: return .idle
+        case .idle: return postingStatus(of: session) ?? .idle
         case .ended(let reason): return .ended(reason)
         case .failed(let problem): return .failed(problem)
-        case .paused(let problem): return .paused(problem)
         case .creating(let session): return status(of: .create(session))
         case .followed:
             guard let carrier else { return .connecting(attempt: 1) }
-            return carrier.isOpen ? .live : status(of: .stream(carrier.id))
+            guard carrier.isOpen else { return status(of: .stream(carrier.id)) }
+            return postingStatus(of: session) ?? .live
         }
+    }
+
+    /// Why actions of the session do not leave; nil if nothing keeps them back.
+    private func postingStatus(of session: SessionName) -> LinkStatus? {
+        guard outbox.actionCount(of: session) > 0 else { return nil }
+        if let wait = attempts.failedWait(of: .post(session)) ?? writer.delay {
+            return .waiting(until: wait.until, why: wait.why)
+        }
+        return nil
     }
 
     private func status(of purpose: Purpose) -> LinkStatus {

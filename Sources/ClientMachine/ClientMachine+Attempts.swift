@@ -1,19 +1,31 @@
 extension ClientMachine {
     mutating func begin(_ purpose: Purpose, at now: ClientInstant) {
-        let step = attempts.begin(purpose, within: timeLimit(of: purpose), at: now.uptime)
+        let step = attempts.begin(purpose, cost(of: purpose), at: now.uptime)
         guard let step else { return }
         perform(step, purpose, at: now)
     }
 
-    /// The time that an attempt has until something arrives.
-    private func timeLimit(of purpose: Purpose) -> Duration {
+    private func cost(of purpose: Purpose) -> AttemptTable.Cost {
         switch purpose {
         case .post(let session):
-            let settled = outbox[session].sent?.options.settledMilliseconds ?? 0
-            return limits.answer + .milliseconds(settled)
-        case .create, .readBack: return limits.answer
-        case .stream: return limits.opening
+            let sent = outbox[session].sent
+            let settled = sent?.options.settledMilliseconds
+            return .init(
+                wait: timeLimit(bytes: sent?.body.count ?? 0, links[session]?.timeouts ?? 0)
+                    + .milliseconds(settled ?? 0),
+                // One that waits for effects may take minutes by itself.
+                takesTurn: settled == nil)
+        case .create, .readBack, .lookUp: return .init(wait: limits.answer, takesTurn: true)
+        case .revive: return .init(wait: .zero)
+        case .stream: return .init(wait: limits.opening)
         }
+    }
+
+    /// The time for an answer to a body. After each attempt for which it was too short it is twice as
+    /// long: the request must stay the same, so a slow line needs the time.
+    private func timeLimit(bytes: Int, _ timeouts: Int) -> Duration {
+        let wait = limits.answer + .seconds(Int64(bytes / limits.bodyBytesPerSecond))
+        return min(wait * (1 << min(timeouts, 6)), limits.longestWait)
     }
 
     private mutating func perform(
@@ -32,10 +44,12 @@ extension ClientMachine {
         let request: ClientRequest?
         switch purpose {
         case .post(let session):
-            request = outbox[session].sent.map { .post($0, of: session) }
+            let done = links[session]?.doneKey
+            request = outbox[session].sent.map { .post($0, of: session, done: done) }
         case .create(let session):
             request = reactor(of: session).map { .create(session, of: $0) }
-        case .readBack(let session): request = .read(session)
+        case .readBack(let session), .lookUp(let session): request = .read(session)
+        case .revive: request = nil
         case .stream(let stream):
             request = openRequest(stream)
         }
@@ -73,13 +87,10 @@ extension ClientMachine {
             // C6: the same one again is no new one.
             _ = attempts.end(id)
             return refuseCredential(
-                purpose,
-                ProblemDetails(
-                    status: 401, code: "", detail: "the server has refused this credential"),
-                at: now)
+                purpose, why: "the server has refused this credential", at: now)
         }
         let step = attempts.receive(
-            credential, for: id, within: timeLimit(of: purpose), at: now.uptime)
+            credential, for: id, within: cost(of: purpose).wait, at: now.uptime)
         guard let step else { return }
         perform(step, purpose, at: now)
     }
@@ -90,19 +101,27 @@ extension ClientMachine {
         touch(purpose)
         if response.showsWorkingServer { hurry(at: now) }
         if mayHelp { return begin(purpose, at: now) }
-        if response.status == 401 { return refuseCredential(purpose, response.problem, at: now) }
+        if response.status == 401 {
+            return refuseCredential(purpose, why: response.reasonToWait, at: now)
+        }
         switch purpose {
         case .post(let session): posted(PostAnswer(response), session, at: now)
         case .create(let session): created(response, session, at: now)
         case .readBack(let session): readBack(response, session, at: now)
-        // The head of a stream is an input of its own.
-        case .stream: retry(purpose, why: "a stream was answered as a request", at: now)
+        case .lookUp(let session): lookedUp(response, session, at: now)
+        // The head of a stream is an input of its own, and `revive` has no request.
+        case .stream, .revive: retry(purpose, why: "a stream was answered as a request", at: now)
         }
     }
 
     mutating func failed(_ id: AttemptID, _ cause: String, at now: ClientInstant) {
         guard let purpose = attempts.end(id) else { return }
-        if case .post(let session) = purpose { links[session]?.isUnclear = true }
+        switch purpose {
+        case .post(let session): links[session]?.isUnclear = true
+        // The stream asks again.
+        case .lookUp: return attempts.forget(purpose)
+        case .create, .readBack, .revive, .stream: break
+        }
         retry(purpose, why: cause, at: now)
     }
 
@@ -119,21 +138,13 @@ extension ClientMachine {
         for purpose in attempts.hurry(at: now.uptime) { touch(purpose) }
     }
 
-    /// The server has refused two credentials in a row (C5, C6), or one of a program that has no
-    /// others.
+    /// C6: the server has refused two credentials in a row, or one of a program that has no others. That
+    /// settles nothing: it may have others later.
     mutating func refuseCredential(
-        _ purpose: Purpose, _ problem: ProblemDetails, at now: ClientInstant
+        _ purpose: Purpose, why: String, at now: ClientInstant
     ) {
-        touch(purpose)
-        attempts.succeed(purpose)
-        switch purpose {
-        case .post(let session):
-            links[session]?.pause = problem
-            refuseSent(session, problem, at: now)
-        case .create(let session): links[session]?.pause = problem
-        case .readBack: retry(purpose, why: problem.detail, at: now)
-        case .stream(let stream): fail(stream, problem)
-        }
+        if case .lookUp = purpose { return attempts.forget(purpose) }
+        retry(purpose, why: why, at: now)
     }
 
     /// Does what time alone has made due.
@@ -151,12 +162,25 @@ extension ClientMachine {
 
     private mutating func performDueAttempts(at now: ClientInstant) {
         for id in attempts.expired(at: now.uptime) { expire(id, at: now) }
-        for purpose in attempts.due(at: now.uptime) {
-            switch purpose {
-            case .post(let session): post(session, at: now)
-            case .create, .readBack, .stream: begin(purpose, at: now)
-            }
+        for purpose in attempts.due(at: now.uptime) { continueAttempts(purpose, at: now) }
+    }
+
+    private mutating func continueAttempts(_ purpose: Purpose, at now: ClientInstant) {
+        switch purpose {
+        case .post(let session): post(session, at: now)
+        case .revive(let session): revive(session, at: now)
+        case .create, .readBack, .lookUp, .stream: begin(purpose, at: now)
         }
+    }
+
+    /// Begins what has waited for its turn, if there is one.
+    ///
+    /// - Returns: whether anything has begun.
+    mutating func performQueued(at now: ClientInstant) -> Bool {
+        guard let first = attempts.takeQueued() else { return false }
+        continueAttempts(first, at: now)
+        while let next = attempts.takeQueued() { continueAttempts(next, at: now) }
+        return true
     }
 
     /// Nothing has arrived in time (C4).
@@ -166,7 +190,11 @@ extension ClientMachine {
             outputs.append(.closeStream(id))
             streamEnded(id, "nothing has arrived for too long", at: now)
         } else {
-            if attempts.asking(id) == nil { outputs.append(.cancelRequest(id)) }
+            if attempts.asking(id) == nil {
+                outputs.append(.cancelRequest(id))
+                let limits = limits
+                if case .post(let session) = purpose { links[session]?.noteTimeout(within: limits) }
+            }
             failed(id, "nothing has arrived for too long", at: now)
         }
     }
@@ -174,7 +202,8 @@ extension ClientMachine {
     /// The sessions of a purpose may have another status.
     private mutating func touch(_ purpose: Purpose) {
         switch purpose {
-        case .post(let session), .create(let session), .readBack(let session):
+        case .post(let session), .create(let session), .readBack(let session),
+            .lookUp(let session), .revive(let session):
             touched.insert(session)
         case .stream(let stream): touched.formUnion(streams[stream]?.sessions ?? [])
         }

@@ -30,7 +30,7 @@ extension ClientMachine {
             _ = attempts.end(id)
             outputs.append(.closeStream(id))
             streams[stream]?.close()
-            streams[stream]?.log?.pause = .full
+            streams[stream]?.log?.isPaused = true
         case .deliver(let delivery):
             outputs.append(.deliverLog(log.id, delivery))
             if case .ended = delivery { drop(stream) }
@@ -52,23 +52,10 @@ extension ClientMachine {
         drop(stream.id)
     }
 
-    /// The server refuses to serve a log. Refused credentials are tried again on `wake`.
+    /// The service refuses to serve a log.
     mutating func failLog(_ id: StreamID, _ problem: ProblemDetails) {
         guard let log = streams[id]?.log else { return }
-        if problem.status == 401 {
-            streams[id]?.close()
-            streams[id]?.log?.pause = .refused
-            attempts.succeed(.stream(id))
-            return
-        }
         outputs.append(.deliverLog(log.id, .failed(problem)))
         drop(id)
-    }
-
-    mutating func resumeRefusedLogs(at now: ClientInstant) {
-        for stream in streams.all where stream.log?.pause == .refused {
-            streams[stream.id]?.log?.pause = nil
-            begin(.stream(stream.id), at: now)
-        }
     }
 }

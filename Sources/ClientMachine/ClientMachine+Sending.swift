@@ -11,10 +11,7 @@ extension ClientMachine {
         let entry = OutboxEntry(
             ticket: outbox.nextTicket, session: session, actions: actions, options: options,
             makes: wishes?.makes)
-        writer.record(.queued(entry), then: .report(entry.ticket, session, .queued))
-        links[session]?.join(entry)
-        deliver(.accepted(entry.ticket), to: session)
-        continuePosting(session, at: now)
+        queue(entry, at: now)
     }
 
     private func refusal(
@@ -24,6 +21,35 @@ extension ClientMachine {
         if let reason = writer.failure { return .outboxUnavailable(reason) }
         if let refusal = wishes?.refusal { return refusal }
         return outbox.hasRoom(for: actions, within: limits) ? nil : .outboxFull
+    }
+
+    /// Both changes become durable together, so the actions are in one place at any time. The position
+    /// that the send expected is over.
+    mutating func resend(_ ticket: Ticket, _ session: SessionName, at now: ClientInstant) {
+        guard let earlier = outbox.settlements[ticket]?.entry, earlier.session == session else {
+            return deliver(.notAccepted(.unknown), to: session)
+        }
+        makeLink(session)
+        let limits = limits
+        let wishes = links[session]?.sendWishes(within: limits)
+        if let reason = writer.failure {
+            return deliver(.notAccepted(.outboxUnavailable(reason)), to: session)
+        }
+        if let refusal = wishes?.refusal { return deliver(.notAccepted(refusal), to: session) }
+        let options = SendOptions(settledMilliseconds: earlier.options.settledMilliseconds)
+        let entry = OutboxEntry(
+            ticket: outbox.nextTicket, session: session, actions: earlier.actions,
+            options: options, makes: wishes?.makes ?? earlier.makes)
+        writer.record(.seen(ticket))
+        queue(entry, at: now)
+    }
+
+    private mutating func queue(_ entry: OutboxEntry, at now: ClientInstant) {
+        let session = entry.session
+        writer.record(.queued(entry), then: .report(entry.ticket, session, .queued))
+        links[session]?.join(entry)
+        deliver(.accepted(entry.ticket), to: session)
+        continuePosting(session, at: now)
     }
 
     mutating func discard(_ ticket: Ticket, _ session: SessionName) {
@@ -40,20 +66,24 @@ extension ClientMachine {
 
     /// Sends the session's next request, unless one is under way (O1).
     mutating func continuePosting(_ session: SessionName, at now: ClientInstant) {
-        guard writer.failure == nil, let limit = links[session]?.nextRequest() else { return }
+        let limits = limits
+        guard writer.failure == nil, let limit = links[session]?.nextRequest(within: limits) else {
+            return
+        }
         let lane = outbox[session]
         if let sent = lane.sent {
             if links[session]?.overlay.has(sent.key) == false {
                 // Of an earlier life of the program.
                 links[session]?.overlay.add(sent, at: now.uptime)
                 links[session]?.isUnclear = true
+                links[session]?.isOfEarlierLife = true
             }
             if links[session]?.isSaved == true, attempts.phase(of: .post(session)) == .idle {
                 post(session, at: now)
             }
             return
         }
-        let count = lane.nextBatch(most: limit.most, within: limits)
+        let count = lane.nextBatch(most: limit.most, bytes: limit.bytes, within: limits)
         guard count > 0 else { return }
         let entries = lane.queued.prefix(count)
         let key = RequestKey(using: &generator)
@@ -65,6 +95,7 @@ extension ClientMachine {
     }
 
     mutating func persisted(_ number: UInt64, at now: ClientInstant) {
+        if writer.delay != nil { for session in outbox.lanes.keys { touched.insert(session) } }
         for consequence in writer.persisted(number) {
             switch consequence {
             case .report(let ticket, let session, let outcome):
@@ -78,10 +109,20 @@ extension ClientMachine {
         }
     }
 
-    /// The outbox cannot be written: what is not durable is not sent, now or later.
+    /// The outbox is written later: what depends on it waits.
+    mutating func persistDelayed(_ until: Duration, _ reason: String) {
+        writer.wait(until: until, reason)
+        for session in outbox.lanes.keys { touched.insert(session) }
+    }
+
+    /// The outbox cannot be written any more: what is not durable is not sent, now or later. What is
+    /// durable and has not left is sent by the next program with the outbox: its key would not be
+    /// durable here.
     mutating func persistFailed(_ reason: String) {
         var reported: Set<Ticket> = []
         let consequences = writer.fail(reason)
+        defer { reportStored(reason) }
+        for session in links.keys { touched.insert(session) }
         for session in links.keys where links[session]?.isSaved == false {
             guard let sent = outbox[session].sent else { continue }
             writer.record(.withdrawn(session, sent.key))
@@ -101,6 +142,16 @@ extension ClientMachine {
         }
     }
 
+    /// The senders of what stays in the outbox wait no longer.
+    private mutating func reportStored(_ reason: String) {
+        let lanes = outbox.lanes.sorted { $0.key.text < $1.key.text }
+        for (session, lane) in lanes {
+            for entry in lane.queued {
+                deliver(.outcome(entry.ticket, .stored(reason)), to: session)
+            }
+        }
+    }
+
     /// Attempts the session's sent request, which is durable.
     mutating func post(_ session: SessionName, at now: ClientInstant) {
         guard let sent = outbox[session].sent,
@@ -110,7 +161,9 @@ extension ClientMachine {
             _ = attempts.remove(.post(session))
             return
         }
-        if isForgotten(sent, since: first, at: now) { return giveUp(sent, session, at: now) }
+        if isForgotten(sent, of: session, since: first, at: now) {
+            return giveUp(sent, session, at: now)
+        }
         begin(.post(session), at: now)
     }
 
@@ -118,13 +171,15 @@ extension ClientMachine {
     ///
     /// - Parameter first: the uptime of its first attempt.
     private func isForgotten(
-        _ sent: SentRequest, since first: Duration, at now: ClientInstant
+        _ sent: SentRequest, of session: SessionName, since first: Duration, at now: ClientInstant
     ) -> Bool {
         let memory = limits.memoryOfServer
         let (age, overflow) = now.date.subtractingReportingOverflow(sent.firstSent)
+        if now.uptime - first >= memory { return true }
+        // The clock of the program's life knows better than the date.
+        if links[session]?.isOfEarlierLife == false { return false }
         // A clock that was set back hides the age. Up to an hour is within the server's margin.
-        return now.uptime - first >= memory || overflow || age < -3600
-            || age >= memory.components.seconds
+        return overflow || age < -3600 || age >= memory.components.seconds
     }
 
     private mutating func giveUp(
@@ -146,8 +201,9 @@ extension ClientMachine {
     /// The sent request was applied.
     mutating func applied(_ receipt: Receipt, _ session: SessionName, at now: ClientInstant) {
         guard let sent = outbox[session].sent else { return }
+        let limits = limits
         writer.record(.done(session, sent.key))
-        links[session]?.answer(sent, with: receipt)
+        links[session]?.answer(sent, with: receipt, within: limits)
         attempts.succeed(.post(session))
         touched.insert(session)
         continuePosting(session, at: now)

@@ -175,29 +175,55 @@ extension ClientMachine {
     private mutating func refused(
         _ stream: StreamConnection, _ response: ClientResponse, at now: ClientInstant
     ) {
-        let problem = response.problem
+        let refusal = response.refusal(of: .stream)
+        let isShared = stream.sessions.count > 1
         switch response.status {
-        case 204: end(stream, .deleted, problem, at: now)
+        // It has no body that would show whose answer it is.
+        case 204:
+            retry(.stream(stream.id), why: response.reasonToWait, at: now)
+            for session in stream.live { begin(.lookUp(session), at: now) }
         case 307, 308:
             if let target = response.value("location").flatMap(server.target),
                 streams[stream.id]?.redirect(to: target) == true
             {
                 begin(.stream(stream.id), at: now)
             } else {
-                fail(stream.id, problem)
+                retry(.stream(stream.id), why: response.reasonToWait, at: now)
             }
-        case 404 where problem.code == "unknown_path" && stream.sessions.count > 1:
+        case 404 where refusal?.code == "unknown_path" && isShared:
             divide(stream, most: 1, at: now)
-        // C2: a limit of the server's is below this client's.
-        case 400 where problem.code == "too_many_sessions" && stream.sessions.count > 1,
-            414 where stream.sessions.count > 1, 431 where stream.sessions.count > 1:
+        // C2: a limit of the server's, or of something before it, is below this client's.
+        case 400 where refusal?.code == "too_many_sessions" && isShared, 414 where isShared,
+            431 where isShared:
             divide(stream, most: stream.sessions.count / 2, at: now)
-        case 404 where problem.code == "unknown_session" && stream.sessions.count == 1:
-            end(stream, .unknown, problem, at: now)
-        case 408, 425, 429, ..<300, 500...:
-            retry(.stream(stream.id), why: problem.detail, atLeast: response.retryAfter, at: now)
-        default: fail(stream.id, problem)
+        case 404 where refusal?.code == "unknown_session" && !isShared:
+            end(stream, .unknown, response.problem, at: now)
+        case 403 where refusal?.code == "forbidden", 404 where refusal?.code == "unknown_pulse":
+            fail(stream.id, response.problem, at: now)
+        default:
+            retry(
+                .stream(stream.id), why: response.reasonToWait, atLeast: response.retryAfter,
+                at: now)
         }
+    }
+
+    /// The answer of the service itself to a question that a stream's answer without a body has raised.
+    mutating func lookedUp(
+        _ response: ClientResponse, _ session: SessionName, at now: ClientInstant
+    ) {
+        attempts.forget(.lookUp(session))
+        let reason: EndReason
+        switch (response.status, response.refusal(of: .read)?.code) {
+        case (404, "unknown_session"?): reason = .unknown
+        case (410, "session_ended"?): reason = .deleted
+        // The session is there, or that is not known. The stream is opened again, and finds out.
+        default: return
+        }
+        for stream in streams.all where stream.isOfLog && !stream.isOpen {
+            guard stream.sessions == [session] else { continue }
+            endLog(stream, reason, response.problem, at: now)
+        }
+        if links[session]?.following != nil { endSession(session, reason, at: now) }
     }
 
     /// The server accepts fewer sessions on one stream: others take the place of this one.
@@ -219,12 +245,33 @@ extension ClientMachine {
         for session in stream.live { endSession(session, reason, at: now) }
     }
 
-    /// The server refuses to serve the sessions of a stream.
-    mutating func fail(_ id: StreamID, _ problem: ProblemDetails) {
+    /// The service refuses to serve the sessions of a stream.
+    private mutating func fail(_ id: StreamID, _ problem: ProblemDetails, at now: ClientInstant) {
         if streams[id]?.isOfLog == true { return failLog(id, problem) }
-        for session in streams[id]?.live ?? [] { links[session]?.failure = problem }
+        for session in streams[id]?.live ?? [] { fail(session, problem, at: now) }
         drop(id)
         retireStreams()
+    }
+
+    /// The service refuses to serve a session. What is wrong may be put right there, so it is tried again.
+    mutating func fail(_ session: SessionName, _ problem: ProblemDetails, at now: ClientInstant) {
+        links[session]?.failure = problem
+        touched.insert(session)
+        guard links[session]?.following != nil else { return }
+        // Not all of them at once.
+        let fraction = Double.random(in: 0.5...1, using: &generator)
+        attempts.schedule(
+            .revive(session), after: limits.revival * fraction, why: problem.detail, at: now.uptime)
+    }
+
+    /// Tries a session again that the service has refused to serve.
+    mutating func revive(_ session: SessionName, at now: ClientInstant) {
+        attempts.forget(.revive(session))
+        guard links[session]?.failure != nil else { return }
+        links[session]?.failure = nil
+        touched.insert(session)
+        if links[session]?.creation == .due { begin(.create(session), at: now) }
+        changePlan(at: now)
     }
 
     mutating func replaceSilentStreams(at now: ClientInstant) {

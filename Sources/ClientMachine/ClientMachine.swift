@@ -60,7 +60,8 @@ package struct ClientMachine: Sendable {
 
     package func status(_ session: SessionName) -> SessionStatus {
         SessionStatus(
-            link: linkStatus(links[session]?.standing ?? .idle, streams.carrier(of: session)),
+            link: linkStatus(
+                links[session]?.standing ?? .idle, streams.carrier(of: session), session),
             pending: outbox.actionCount(of: session))
     }
 
@@ -73,6 +74,10 @@ package struct ClientMachine: Sendable {
         performDue(at: now)
         settleTouched(at: now)
         if !savesChanges { makeDurable(at: now) }
+        while performQueued(at: now) {
+            settleTouched(at: now)
+            if !savesChanges { makeDurable(at: now) }
+        }
         reportTime()
         defer { outputs = [] }
         if savesChanges, let saved = writer.takeChanges() {
@@ -96,6 +101,8 @@ package struct ClientMachine: Sendable {
         case .send(let session, let actions, let options): send(actions, options, session, at: now)
         case .discard(let ticket, let session): discard(ticket, session)
         case .seen(let ticket): writer.record(.seen(ticket))
+        case .resend(let ticket, let session): resend(ticket, session, at: now)
+        case .revive(let session): revive(session, at: now)
         case .follow(let session, let following): follow(session, following, at: now)
         case .leave(let session): leave(session, at: now)
         case .readLog(let id, let reading): readLog(id, reading, at: now)
@@ -103,6 +110,7 @@ package struct ClientMachine: Sendable {
         case .closeLog(let id): closeLog(id)
         case .wake: wake(at: now)
         case .persisted(let number): persisted(number, at: now)
+        case .persistDelayed(let until, let reason): persistDelayed(until, reason)
         case .persistFailed(let reason): persistFailed(reason)
         case .credential(let id, let credential): receive(credential, for: id, at: now)
         case .answered(let id, let response): answered(id, response, at: now)
@@ -155,6 +163,7 @@ package struct ClientMachine: Sendable {
         }
         links[session]?.failure = nil
         links[session]?.end = nil
+        attempts.forget(.revive(session))
         if new.makes != nil, !isMade { create(session, at: now) }
         changePlan(at: now)
     }
@@ -162,6 +171,7 @@ package struct ClientMachine: Sendable {
     private mutating func leave(_ session: SessionName, at now: ClientInstant) {
         guard links[session]?.following != nil else { return }
         links[session]?.following = nil
+        attempts.forget(.revive(session))
         streams.followed.removeAll { $0 == session }
         touched.insert(session)
         changePlan(at: now)
@@ -174,19 +184,16 @@ package struct ClientMachine: Sendable {
         begin(.create(session), at: now)
     }
 
-    /// C4: replaces silent streams, ends waits, and tries what the server has refused to the
-    /// program's credentials.
+    /// C4: replaces silent streams, ends waits, and tries what the server has refused to serve.
     private mutating func wake(at now: ClientInstant) {
         attempts.wake(at: now.uptime)
         for session in links.keys.sorted(by: { $0.text < $1.text }) {
-            if links[session]?.failure?.status == 401 { links[session]?.failure = nil }
-            links[session]?.pause = nil
+            revive(session, at: now)
             touched.insert(session)
             if links[session]?.creation == .due { begin(.create(session), at: now) }
             continuePosting(session, at: now)
         }
         replaceSilentStreams(at: now)
-        resumeRefusedLogs(at: now)
         changePlan(at: now)
     }
 
@@ -217,9 +224,20 @@ package struct ClientMachine: Sendable {
         }
         schedule(settled.readBack, session, at: now)
         let status = SessionStatus(
-            link: linkStatus(settled.standing, carrier), pending: outbox.actionCount(of: session))
+            link: linkStatus(settled.standing, carrier, session),
+            pending: outbox.actionCount(of: session))
         if links[session]?.changeStatus(status) == true { deliver(.status(status), to: session) }
-        if settled.isUnused, outbox.lanes[session] == nil { links[session] = nil }
+        if settled.isUnused, outbox.lanes[session] == nil { forget(session) }
+    }
+
+    /// Nothing of the session is wanted.
+    private mutating func forget(_ session: SessionName) {
+        links[session] = nil
+        for purpose in [
+            Purpose.post(session), .create(session), .readBack(session), .lookUp(session),
+        ] {
+            if let id = attempts.remove(purpose) { outputs.append(.cancelRequest(id)) }
+        }
     }
 
     private mutating func reportTime() {

@@ -38,10 +38,15 @@ package struct ClientRequest: Equatable, Sendable {
 
 extension ClientRequest {
     /// The request that a client posts actions with.
-    static func post(_ sent: SentRequest, of session: SessionName) -> ClientRequest {
+    ///
+    /// - Parameter done: the key of the request before, which is not sent again (ADR-0072).
+    static func post(
+        _ sent: SentRequest, of session: SessionName, done: RequestKey? = nil
+    ) -> ClientRequest {
         var fields = [
             Field("Content-Type", "application/json"), Field("Idempotency-Key", sent.key.text),
         ]
+        if let done { fields.append(Field("Idempotency-Key-Done", done.text)) }
         if let position = sent.options.expects {
             fields.append(Field("If-Match", "\"\(position.text)\""))
         }

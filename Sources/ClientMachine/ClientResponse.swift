@@ -22,15 +22,37 @@ package struct ClientResponse: Equatable, Sendable {
         return .seconds(Int64(seconds))
     }
 
-    /// Whether only a server that works answers so. Other refusals may come from a proxy without one.
+    /// The media type, in lower case and without its parameters.
+    private var mediaType: String? {
+        value("content-type")?.split(separator: ";").first.map {
+            $0.filter { $0 != " " && $0 != "\t" }.lowercased()
+        }
+    }
+
+    /// Whether it has the form in which the service refuses things.
+    var isProblem: Bool { mediaType == "application/problem+json" }
+
+    /// The service's own refusal of a step; nil if the answer is another's, which says nothing about a
+    /// session or an action (C5).
+    func refusal(of step: ServiceRefusals.Step) -> ProblemDetails? {
+        guard isProblem else { return nil }
+        let problem = problem
+        return ServiceRefusals.contain(problem.code, in: step) ? problem : nil
+    }
+
+    /// Whether only a server that works answers so. Other answers may come from a proxy without one.
     var showsWorkingServer: Bool {
         switch status {
-        case 200..<300, 409, 410, 412, 422: true
+        case 200..<300: mediaType == "application/json"
+        case 409, 410, 412, 422: isProblem
         default: false
         }
     }
 
     package var problem: ProblemDetails { ProblemDetails(status: status, body: body) }
+
+    /// Why an answer that settles nothing makes the client wait.
+    var reasonToWait: String { "status \(status): \(problem.detail)" }
 
     /// The position in `ETag`, of a session whose position was not the expected one.
     var position: StreamPosition? {

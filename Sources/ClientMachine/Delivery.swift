@@ -31,6 +31,8 @@ package enum SendRefusal: Error, Equatable, Sendable {
     case unusable(ProblemDetails)
     /// There is no action to send.
     case empty
+    /// Nothing is known of the send that is to be repeated: the program has seen its end before.
+    case unknown
 }
 
 /// The progress of a send.
@@ -49,6 +51,8 @@ package enum TicketOutcome: Equatable, Sendable {
     case discarded
     /// The outbox could not be written: it does not survive the program, and is not sent.
     case outboxUnavailable(String)
+    /// The outbox cannot be written any more: it stays there, and the next program with it sends it.
+    case stored(String)
 }
 
 /// The present values of a session.

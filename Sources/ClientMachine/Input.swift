@@ -8,7 +8,12 @@ package enum Input: Sendable {
     case discard(Ticket, SessionName)
     /// The program has seen that a send was refused or is in doubt.
     case seen(Ticket)
+    /// Sends the actions of one that was refused or is in doubt once more, under another ticket, and
+    /// counts as `seen`. The outputs begin as those of `send`.
+    case resend(Ticket, SessionName)
     case follow(SessionName, Following)
+    /// Tries a session again at once that the server has refused to serve.
+    case revive(SessionName)
     /// Ends the events of a session; its outbox continues.
     case leave(SessionName)
     /// Begins an action log. The id is not used before.
@@ -24,6 +29,8 @@ package enum Input: Sendable {
 
     /// All changes up to that number are durable.
     case persisted(UInt64)
+    /// Changes could not be written. The outbox tries again at this uptime, and reports then.
+    case persistDelayed(until: Duration, String)
     /// Changes could not be written, and none will be.
     case persistFailed(String)
 

@@ -4,16 +4,19 @@ package enum LinkStatus: Equatable, Sendable {
     case idle
     /// - Parameter attempt: from 1.
     case connecting(attempt: Int)
-    /// Events arrive.
+    /// Events arrive, and nothing keeps actions back.
     case live
+    /// The stream has failed, or an action could not be delivered.
+    ///
     /// - Parameters:
     ///   - until: the uptime of the next attempt.
     ///   - why: the last failure.
     case waiting(until: Duration, why: String)
-    /// The server refuses the program's credentials; `wake` tries again.
-    case paused(ProblemDetails)
-    /// The server refuses to serve the session; following it again tries again.
+    /// The server refuses to serve the session. It is tried again slowly, and at once by `wake` and by
+    /// following it again.
     case failed(ProblemDetails)
+    /// The outbox cannot be written any more: events may arrive, and no action leaves.
+    case stopped(String)
     case ended(EndReason)
 }
 

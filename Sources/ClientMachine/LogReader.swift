@@ -64,14 +64,6 @@ package enum LogDelivery: Equatable, Sendable {
 /// Design: a reader without room has no connection. To resume is exact and costs one request, so
 /// nothing has to wait in between, neither here nor in the transport.
 struct LogReader: Equatable, Sendable {
-    /// Why there is no connection.
-    enum Pause: Equatable, Sendable {
-        /// The reader has no room.
-        case full
-        /// The server refuses the program's credentials.
-        case refused
-    }
-
     let id: LogID
     let reading: LogReading
     private let bytesLimit: Int
@@ -79,7 +71,8 @@ struct LogReader: Equatable, Sendable {
     private(set) var seen: StreamPosition?
     /// Deliveries that the reader has not read.
     private var unread = LogAmount()
-    var pause: Pause?
+    /// There is no connection, because the reader has no room.
+    var isPaused = false
 
     init(_ id: LogID, _ reading: LogReading, bytesLimit: Int) {
         self.id = id
@@ -147,9 +140,9 @@ struct LogReader: Equatable, Sendable {
     mutating func read(_ amount: LogAmount) -> Bool {
         unread.entries -= amount.entries
         unread.bytes -= amount.bytes
-        guard pause == .full, unread.entries <= reading.limit / 2, unread.bytes <= bytesLimit / 2
+        guard isPaused, unread.entries <= reading.limit / 2, unread.bytes <= bytesLimit / 2
         else { return false }
-        pause = nil
+        isPaused = false
         return true
     }
 }

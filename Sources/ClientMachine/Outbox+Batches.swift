@@ -10,14 +10,15 @@ extension Outbox {
 extension Outbox.Lane {
     /// The number of waiting sends that the next request has (O1); 0 if none waits.
     ///
-    /// - Parameter most: the number of sends that may be in it, while a refused batch is narrowed
-    ///   down (O5).
-    func nextBatch(most: Int?, within limits: ClientLimits) -> Int {
+    /// - Parameters:
+    ///   - most: the number of sends that may be in it, while a refused batch is narrowed down (O5).
+    ///   - bytesLimit: the bytes of actions in it, on a slow line.
+    func nextBatch(most: Int?, bytes bytesLimit: Int, within limits: ClientLimits) -> Int {
         var (count, actions, bytes) = (0, 0, 0)
         for entry in queued.prefix(most ?? .max) {
             actions += entry.actions.count
             bytes += entry.byteCount
-            let fits = actions <= limits.actionsInRequest && bytes <= limits.bytesInRequest
+            let fits = actions <= limits.actionsInRequest && bytes <= bytesLimit
             if count > 0 && (!fits || entry.options.travelsAlone) { break }
             count += 1
             if entry.options.travelsAlone { break }

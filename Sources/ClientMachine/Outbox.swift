@@ -18,9 +18,9 @@ package struct Outbox: Equatable, Sendable {
     package private(set) var lanes: [SessionName: Lane] = [:]
     /// Ends of sends that the program has not seen.
     package private(set) var settlements: [Ticket: Settlement] = [:]
-    /// Actions in the lanes, and settlements.
+    /// Actions in the lanes, and of settlements.
     package private(set) var actionCount = 0
-    /// Bytes of the actions in the lanes.
+    /// Bytes of these actions.
     package private(set) var byteCount = 0
     package private(set) var nextTicket = Ticket(1)
 
@@ -46,8 +46,7 @@ package struct Outbox: Equatable, Sendable {
             guard isQueued != true, settlements[settlement.ticket] == nil,
                 settlement.ticket < snapshot.nextTicket
             else { throw .inconsistent(changeAt: snapshot.changes.count + index) }
-            settlements[settlement.ticket] = settlement
-            actionCount += 1
+            keep(settlement)
         }
         guard nextTicket <= snapshot.nextTicket else {
             throw .inconsistent(changeAt: snapshot.changes.count + snapshot.settlements.count)
@@ -133,42 +132,48 @@ package struct Outbox: Equatable, Sendable {
     }
 
     private mutating func settle(_ settlement: Settlement) -> Bool {
-        guard remove(settlement.ticket, of: settlement.session, includingSent: true) else {
-            return false
-        }
-        settlements[settlement.ticket] = settlement
-        actionCount += 1
+        var settlement = settlement
+        settlement.entry = remove(settlement.ticket, of: settlement.session, includingSent: true)
+        guard settlement.entry != nil else { return false }
+        keep(settlement)
         return true
     }
 
+    private mutating func keep(_ settlement: Settlement) {
+        settlements[settlement.ticket] = settlement
+        actionCount += settlement.cost.actions
+        byteCount += settlement.cost.bytes
+    }
+
     private mutating func forget(_ ticket: Ticket) -> Bool {
-        guard settlements.removeValue(forKey: ticket) != nil else { return false }
-        actionCount -= 1
+        guard let settlement = settlements.removeValue(forKey: ticket) else { return false }
+        actionCount -= settlement.cost.actions
+        byteCount -= settlement.cost.bytes
         return true
     }
 
     private mutating func discard(_ ticket: Ticket, of session: SessionName) -> Bool {
-        remove(ticket, of: session, includingSent: false)
+        remove(ticket, of: session, includingSent: false) != nil
     }
 
     private mutating func remove(
         _ ticket: Ticket, of session: SessionName, includingSent: Bool
-    ) -> Bool {
+    ) -> OutboxEntry? {
         let lane = self[session]
         if let index = lane.queued.firstIndex(where: { $0.ticket == ticket }) {
             add([lane.queued[index]], -1)
             change(session) { $0.queued.remove(at: index) }
-            return true
+            return lane.queued[index]
         }
         guard includingSent, let sent = lane.sent,
             let index = sent.entries.firstIndex(where: { $0.ticket == ticket })
-        else { return false }
+        else { return nil }
         add([sent.entries[index]], -1)
         change(session) { lane in
             lane.sent?.entries.remove(at: index)
             if lane.sent?.entries.isEmpty == true { lane.sent = nil }
         }
-        return true
+        return sent.entries[index]
     }
 
     private mutating func change(_ session: SessionName, _ body: (inout Lane) -> Void) {

@@ -11,6 +11,8 @@ struct OutboxWriter: Sendable {
     private(set) var outbox: Outbox
     /// Why nothing can be written any more.
     private(set) var failure: String?
+    /// Why changes are not written yet, and the uptime of the next attempt.
+    private(set) var delay: (until: Duration, why: String)?
     private var changes: [OutboxChange] = []
     private var lastNumber: UInt64 = 0
     /// In order of their numbers. Invariant: bounded by the outbox, whose changes they follow from.
@@ -34,16 +36,21 @@ struct OutboxWriter: Sendable {
 
     /// All changes up to this number are durable.
     mutating func persisted(_ number: UInt64) -> [Consequence] {
+        delay = nil
         let count = waiting.prefix { $0.number <= number }.count
         defer { waiting.removeFirst(count) }
         return waiting.prefix(count).map(\.consequence)
     }
+
+    /// Changes could not be written, and are tried again.
+    mutating func wait(until time: Duration, _ why: String) { delay = (time, why) }
 
     /// Nothing can be written any more.
     ///
     /// - Returns: what does not follow, because its change is not durable.
     mutating func fail(_ reason: String) -> [Consequence] {
         failure = failure ?? reason
+        delay = nil
         defer { waiting = [] }
         return waiting.map(\.consequence)
     }

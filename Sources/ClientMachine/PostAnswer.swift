@@ -7,39 +7,43 @@ enum PostAnswer: Equatable {
     case unfit(ProblemDetails)
     /// The key was used with another body: two programs share an outbox.
     case keyReused(ProblemDetails)
-    case unauthorized(ProblemDetails)
     case unknownSession(ProblemDetails)
     case ended(ProblemDetails)
     /// The same request is still carried out by the server.
     case running(Duration)
-    /// Nobody knows whether it is applied, or it is not yet: the same again.
+    /// The body came too slowly: nothing of this attempt is applied.
+    case tooSlow(ProblemDetails)
+    /// Nobody knows whether it is applied, or it is not yet: the same again. Every answer that is not the
+    /// service's own is one of these (C5).
     case again(why: String, Duration)
 
     init(_ response: ClientResponse) {
-        guard response.status == 200 || response.status == 202 else {
-            self.init(response, response.problem)
-            return
-        }
-        if let receipt = Receipt(body: response.body) {
-            self = .applied(receipt)
-        } else {
-            self = .again(why: "the answer is no receipt", .zero)
+        switch response.status {
+        case 200, 202:
+            if let receipt = Receipt(body: response.body) {
+                self = .applied(receipt)
+            } else {
+                self = .again(why: "the answer is no receipt", .zero)
+            }
+        case 400..<500:
+            if let refusal = response.refusal(of: .post) {
+                self.init(response, refusal)
+            } else {
+                fallthrough
+            }
+        default: self = .again(why: response.reasonToWait, response.retryAfter)
         }
     }
 
     private init(_ response: ClientResponse, _ problem: ProblemDetails) {
         switch response.status {
-        case 401: self = .unauthorized(problem)
         case 404 where problem.code == "unknown_session": self = .unknownSession(problem)
+        case 408 where problem.code == "body_too_slow": self = .tooSlow(problem)
         case 409 where problem.code == "request_running": self = .running(response.retryAfter)
         case 410: self = .ended(problem)
         case 412: self = .refused(problem, response.position)
         case 422 where problem.code == "key_reused": self = .keyReused(problem)
-        case 400, 413, 415, 422: self = .unfit(problem)
-        // 2xx and 1xx that the service does not send come from something between.
-        case ..<300, 408, 425, 429, 500, 502..<505, 506...:
-            self = .again(why: "status \(response.status): \(problem.detail)", response.retryAfter)
-        // 3xx too: an action is not carried to an address that nobody chose.
+        case 400, 413, 422: self = .unfit(problem)
         default: self = .refused(problem, nil)
         }
     }

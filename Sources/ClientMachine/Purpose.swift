@@ -6,12 +6,19 @@ enum Purpose: Hashable, Sendable {
     case create(SessionName)
     /// To read the state that the stream has not confirmed.
     case readBack(SessionName)
+    /// To find out whether the session has ended, as a stream's answer without a body says.
+    case lookUp(SessionName)
+    /// To try again what the server has refused to serve. No request of its own.
+    case revive(SessionName)
     case stream(StreamID)
 
     /// Whether the success of another purpose is a reason to attempt this one now. Not to read back:
     /// that waits for an event, not for the server.
     var isHurriedBySuccess: Bool {
-        if case .readBack = self { false } else { true }
+        switch self {
+        case .post, .create, .stream: true
+        case .readBack, .lookUp, .revive: false
+        }
     }
 }
 

@@ -12,7 +12,6 @@ struct SessionLink: Sendable {
         case idle
         case ended(EndReason)
         case failed(ProblemDetails)
-        case paused(ProblemDetails)
         case creating(SessionName)
         case followed
     }
@@ -51,12 +50,18 @@ struct SessionLink: Sendable {
     var isSaved = true
     /// Whether an attempt of the sent request may have been carried out without an answer.
     var isUnclear = false
+    /// An earlier life of the program has sent the sent request: only its date says how old it is.
+    var isOfEarlierLife = false
+    /// The attempts of the sent request for which its time was too short.
+    private(set) var timeouts = 0
+    /// The bytes of actions in a request, after requests that took too long.
+    private var batchBytes: Int?
+    /// The key of the last request that was applied, which the server can forget (ADR-0072).
+    private(set) var doneKey: RequestKey?
     /// Why no more events come.
     var end: EndReason?
     /// The server's refusal to serve it.
     var failure: ProblemDetails?
-    /// The server's refusal of the program's credentials, in a post.
-    var pause: ProblemDetails?
     /// The change of the shown state that is not delivered.
     private(set) var change = PendingChange()
     private var deliveredStatus: SessionStatus?
@@ -69,7 +74,7 @@ struct SessionLink: Sendable {
     private var predicts: Bool { following?.predicts ?? false }
 
     /// Whether its requests can be sent.
-    var canPost: Bool { creation == .settled && pause == nil }
+    var canPost: Bool { creation == .settled }
 
     /// The part of a link in a new send.
     struct SendWishes {
@@ -94,16 +99,26 @@ struct SessionLink: Sendable {
     struct RequestLimit {
         /// Nil: any number.
         var most: Int?
+        /// The bytes of its actions, unless it has one send.
+        var bytes: Int
     }
 
     /// Nil if no request can be sent now.
-    mutating func nextRequest() -> RequestLimit? {
-        canPost ? RequestLimit(most: narrowing.most) : nil
+    mutating func nextRequest(within limits: ClientLimits) -> RequestLimit? {
+        guard canPost else { return nil }
+        return RequestLimit(most: narrowing.most, bytes: batchBytes ?? limits.bytesInRequest)
+    }
+
+    /// The sent request took too long: the next ones are half as large.
+    mutating func noteTimeout(within limits: ClientLimits) {
+        timeouts += 1
+        let half = (batchBytes ?? limits.bytesInRequest) / 2
+        batchBytes = max(half, limits.leastBytesInRequest)
     }
 
     /// A request is about to be saved and sent.
     mutating func begin(_ sent: SentRequest, at now: Duration) {
-        (isSaved, isUnclear) = (false, false)
+        (isSaved, isUnclear, isOfEarlierLife, timeouts) = (false, false, false, 0)
         overlay.add(sent, at: now)
     }
 
@@ -112,7 +127,15 @@ struct SessionLink: Sendable {
         isSaved && canPost ? overlay.firstAttempt(of: key) ?? now : nil
     }
 
-    mutating func answer(_ sent: SentRequest, with receipt: Receipt) {
+    mutating func answer(
+        _ sent: SentRequest, with receipt: Receipt, within limits: ClientLimits
+    ) {
+        // It has brought the one before.
+        doneKey = sent.key
+        // One that was in time makes the next ones larger again.
+        if timeouts == 0, let bytes = batchBytes {
+            batchBytes = bytes * 2 < limits.bytesInRequest ? bytes * 2 : nil
+        }
         narrowing.finish(sent.entries.count)
         overlay.answer(sent.key, with: receipt)
     }
@@ -224,7 +247,6 @@ struct SessionLink: Sendable {
     var standing: Standing {
         if let end { return .ended(end) }
         if let failure { return .failed(failure) }
-        if let pause { return .paused(pause) }
         if creation == .due { return .creating(name) }
         return wantsStream ? .followed : .idle
     }

@@ -10,10 +10,19 @@ package struct Settlement: Equatable, Sendable {
     package let ticket: Ticket
     package let session: SessionName
     package let outcome: Outcome
+    /// The send, once the outbox has it among the settled ones; nil in a change, and for one that an
+    /// earlier version of this library has kept.
+    package var entry: OutboxEntry?
 
-    package init(ticket: Ticket, session: SessionName, outcome: Outcome) {
+    package init(
+        ticket: Ticket, session: SessionName, outcome: Outcome, entry: OutboxEntry? = nil
+    ) {
         self.ticket = ticket
         self.session = session
         self.outcome = outcome
+        self.entry = entry
     }
+
+    /// The actions and bytes for which it counts.
+    var cost: (actions: Int, bytes: Int) { (entry?.actions.count ?? 1, entry?.byteCount ?? 0) }
 }

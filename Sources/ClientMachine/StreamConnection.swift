@@ -139,10 +139,11 @@ struct StreamConnection: Sendable {
 
     /// Follows a redirect.
     ///
-    /// - Returns: false after three in a row (C5).
+    /// - Returns: false after three in a row (C5): the next try begins at the beginning.
     mutating func redirect(to target: String) -> Bool {
         redirects += 1
         redirect = redirects <= 3 ? target : nil
+        if redirect == nil { redirects = 0 }
         return redirect != nil
     }
 

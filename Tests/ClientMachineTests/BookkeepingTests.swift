@@ -98,7 +98,9 @@ struct BookkeepingTests {
             let purpose = try #require(purposes.randomElement(using: &generator))
             switch Int.random(in: 0..<8, using: &generator) {
             case 0, 1:
-                if case .launch(let id, _)? = table.begin(purpose, within: .seconds(9), at: now) {
+                if case .launch(let id, _)? = table.begin(
+                    purpose, .init(wait: .seconds(9)), at: now)
+                {
                     running.append(id)
                 }
             case 2: if let id = running.randomElement(using: &generator) { _ = table.end(id) }

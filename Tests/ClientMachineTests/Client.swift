@@ -55,12 +55,24 @@ struct Client {
         throws -> [Output]
     {
         let id = try #require(id)
+        let isEmptySuccess = body.isEmpty && (status == 200 || status == 201)
+        let body = isEmptySuccess ? made : body
+        let type = ClientRequest.Field(
+            "Content-Type", status < 300 ? "application/json" : problemType)
         return receive(
-            .answered(id, ClientResponse(status, fields: fields, body: Array(body.utf8))))
+            .answered(id, ClientResponse(status, fields: fields + [type], body: Array(body.utf8))))
     }
 
+    /// A refusal in the service's form.
     mutating func problem(_ id: AttemptID?, _ status: Int, _ code: String) throws -> [Output] {
         try answer(id, status, #"{"status":\#(status),"code":"\#(code)","detail":"\#(code)!"}"#)
+    }
+
+    /// An answer in place of a stream, in the service's form.
+    mutating func refuse(_ id: AttemptID, _ status: Int, _ code: String) -> [Output] {
+        _ = head(id, status)
+        _ = bytes(id, #"{"status":\#(status),"code":"\#(code)","detail":"\#(code)!"}"#)
+        return receive(.streamEnded(id, failure: nil))
     }
 
     /// Follows sessions, and has their stream opened.
@@ -77,9 +89,9 @@ struct Client {
 
     mutating func head(_ id: AttemptID?, _ status: Int = 200) -> [Output] {
         guard let id else { return [] }
-        let fields = [ClientRequest.Field("Content-Type", "text/event-stream")]
+        let type = status == 200 ? "text/event-stream" : problemType
         return receive(
-            .streamOpened(id, ClientResponse(status, fields: status == 200 ? fields : [])))
+            .streamOpened(id, ClientResponse(status, fields: [.init("Content-Type", type)])))
     }
 
     mutating func bytes(_ id: AttemptID, _ text: String) -> [Output] {
@@ -97,6 +109,11 @@ struct Client {
 func block(_ name: String, _ position: String, _ data: String, cause: String? = nil) -> String {
     "event: \(name)\nid: \(position)\n\(cause.map { "cause: \($0)\n" } ?? "")data: \(data)\n\n"
 }
+
+let problemType = "application/problem+json"
+
+/// The service's answer to a request that makes a session.
+let made = #"{"id":"room","reactor":"chat","version":0,"position":"aaaaaaaa.0"}"#
 
 func receipt(_ number: UInt64, _ rest: String = "") -> String {
     #"{"version":\#(number),"position":"aaaaaaaa.\#(number)"\#(rest)}"#
@@ -150,6 +167,7 @@ extension [Output] {
             case .inDoubt: "\(ticket.number):inDoubt"
             case .discarded: "\(ticket.number):discarded"
             case .outboxUnavailable: "\(ticket.number):outboxUnavailable"
+            case .stored: "\(ticket.number):stored"
             }
         }
     }

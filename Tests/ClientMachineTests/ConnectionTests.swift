@@ -218,9 +218,7 @@ struct ConnectionTests {
         _ = client.receive(.follow(room, states))
         _ = client.receive(.follow(other, states))
         let shared = try #require(client.wait(.milliseconds(50)).streams.first?.id)
-        _ = client.receive(.streamOpened(shared, ClientResponse(404)))
-        _ = client.bytes(shared, #"{"status":404,"code":"unknown_path"}"#)
-        let outputs = client.receive(.streamEnded(shared, failure: nil))
+        let outputs = client.refuse(shared, 404, "unknown_path")
         #expect(
             outputs.streams.map(\.request.target) == [
                 "/v1/sessions/room/events?only=states", "/v1/sessions/other/events?only=states",
@@ -243,9 +241,7 @@ struct ConnectionTests {
         #expect(open.map { $0.request.target.components(of: "session=") } == [10])
         // The server accepts three.
         while let large = open.first(where: { $0.request.target.components(of: "session=") > 3 }) {
-            _ = client.receive(.streamOpened(large.id, ClientResponse(status)))
-            _ = client.bytes(large.id, #"{"status":\#(status),"code":"\#(code)"}"#)
-            let outputs = client.receive(.streamEnded(large.id, failure: nil))
+            let outputs = client.refuse(large.id, status, code)
             open.removeAll { $0.id == large.id || outputs.closed.contains($0.id) }
             open += outputs.streams
         }
@@ -266,10 +262,8 @@ struct ConnectionTests {
         _ = client.bytes(stream, "event: other/end\ndata: {\"reason\":\"deleted\"}\n\n")
         _ = client.receive(.streamEnded(stream, failure: "reset"))
         let again = try #require(client.wait(.seconds(1)).streams.first?.id)
-        _ = client.receive(.streamOpened(again, ClientResponse(404)))
-        _ = client.bytes(again, #"{"status":404,"code":"unknown_path"}"#)
         #expect(
-            client.receive(.streamEnded(again, failure: nil)).streams.map(\.request.target) == [
+            client.refuse(again, 404, "unknown_path").streams.map(\.request.target) == [
                 "/v1/sessions/room/events?only=states"
             ])
     }
@@ -466,7 +460,7 @@ struct ConnectionTests {
 }
 
 extension LinkStatus {
-    fileprivate var isWaiting: Bool { if case .waiting = self { true } else { false } }
+    var isWaiting: Bool { if case .waiting = self { true } else { false } }
 }
 
 extension String {

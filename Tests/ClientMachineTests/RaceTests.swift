@@ -51,12 +51,12 @@ struct RaceTests {
     }
 
     @Test func `a refusal that follows from the key or the body is none`() throws {
-        for status in [412, 422] {
+        for (status, code) in [(412, "position_changed"), (422, "not_an_action")] {
             var client = try Client()
             let first = try #require(client.send("1").requests.first)
             _ = client.receive(.requestFailed(first.id, "reset"))
             let second = client.wait(.seconds(30)).requests.first
-            #expect(try client.problem(second?.id, status, "no").ends == ["1:refused no"])
+            #expect(try client.problem(second?.id, status, code).ends == ["1:refused \(code)"])
         }
     }
 

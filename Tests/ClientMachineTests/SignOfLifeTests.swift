@@ -26,7 +26,8 @@ struct SignOfLifeTests {
         status: Int, opens: Bool
     ) throws {
         var (client, post) = try broken()
-        let outputs = try client.answer(post, status, status < 300 ? receipt(1) : "{}")
+        let outputs = try client.answer(
+            post, status, status < 300 ? receipt(1) : #"{"code":"session_ended"}"#)
         // The session of a 410 has ended: its stream is not wanted any more.
         #expect(outputs.streams.count == (opens ? 1 : 0))
     }

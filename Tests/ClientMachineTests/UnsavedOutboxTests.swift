@@ -179,12 +179,19 @@ private struct RandomLife {
         }
     }
 
+    private func response(_ status: Int, _ body: String) -> ClientResponse {
+        let type = status < 300 ? "application/json" : problemType
+        return ClientResponse(
+            status, fields: [.init("Content-Type", type)], body: Array(body.utf8))
+    }
+
     private var otherAnswer: Input? {
         mutating get {
             guard let id = otherRequests.randomElement(using: &generator) else { return nil }
             otherRequests.removeAll { $0 == id }
             let status = [201, 201, 200, 404, 409, 503][pick(6)]
-            return .answered(id, ClientResponse(status))
+            return .answered(
+                id, response(status, status < 300 ? made : #"{"code":"other_reactor"}"#))
         }
     }
 
@@ -194,16 +201,17 @@ private struct RandomLife {
             posts.removeAll { $0 == id }
             let statuses = [
                 (0, ""), (409, "request_running"), (422, "not_an_action"), (422, "key_reused"),
-                (404, "unknown_session"), (410, "deleted"), (412, ""), (401, ""), (503, ""),
+                (404, "unknown_session"), (410, "session_ended"), (412, "position_changed"),
+                (401, ""), (404, ""), (503, ""),
             ]
             guard pick(2) > 0 else {
                 position += 1
-                return .answered(id, ClientResponse(200, body: Array(receipt(position).utf8)))
+                return .answered(id, response(200, receipt(position)))
             }
             let (status, code) = statuses[pick(statuses.count)]
             if status == 0 { return .requestFailed(id, "reset") }
             let body = #"{"status":\#(status),"code":"\#(code)","detail":"no"}"#
-            return .answered(id, ClientResponse(status, body: Array(body.utf8)))
+            return .answered(id, response(status, body))
         }
     }
 }

@@ -24,9 +24,9 @@ extension JSONValue {
                     "detail": .string(detail),
                 ]
             case .outboxFull: .failure("outbox_full", detail)
-            case .outboxUnavailable: .failure("outbox_unavailable", detail)
+            case .outboxUnavailable, .stored: .failure("outbox_unavailable", detail)
             case .notEncodable: .failure("not_encodable", detail)
-            case .empty: .failure("empty", detail)
+            case .empty, .dismissed: .failure("empty", detail)
             case .inDoubt: .failure("in_doubt", detail)
             case .ended: .failure("ended", detail)
             case .discarded: .failure("discarded", detail)

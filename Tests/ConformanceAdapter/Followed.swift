@@ -142,7 +142,7 @@ extension LinkStatus {
         case .live: "live"
         case .undecodable: "undecodable"
         case .waiting: "waiting"
-        case .paused: "paused"
+        case .stopped: "stopped"
         case .failed: "failed"
         case .ended: "ended"
         }
@@ -151,8 +151,9 @@ extension LinkStatus {
     var why: JSONValue {
         switch self {
         case .idle, .connecting, .live: .null
-        case .undecodable(let reason), .waiting(_, let reason): .string(reason)
-        case .paused(let problem), .failed(let problem): .string("\(problem)")
+        case .undecodable(let reason), .waiting(_, let reason), .stopped(let reason):
+            .string(reason)
+        case .failed(let problem): .string("\(problem)")
         case .ended(let reason): .string("\(reason)")
         }
     }

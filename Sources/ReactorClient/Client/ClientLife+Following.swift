@@ -35,6 +35,8 @@ extension ClientLife {
         guard let shared = hold.sink as? SessionCore<Action, State, Activity> else {
             throw .followedOtherwise(id)
         }
+        // It may have been tried again, after the server had refused to serve it.
+        if shared !== core { await driver.catchUp() }
         let readiness = await shared.readiness()
         switch await readiness.first() {
         case .ready?: return RemoteSession(shared, hold, self, reactor: reactor)

@@ -119,13 +119,33 @@ public final class ReactorClient: Sendable {
 
     // MARK: The client
 
-    /// The sends that did not succeed and that nobody has seen, and then every later one.
+    /// The sends that are not done, in their order: those of an earlier program with the same outbox as
+    /// well.
+    public var pendingSends: [PendingSend] { life.driver.pendingSends() }
+
+    /// The sends that did not succeed and that nobody has seen, and then every later one that its sender
+    /// does not see: because nothing awaits it, or the program that has sent it is gone.
     ///
-    /// Each takes room in the outbox until ``dismiss(_:)``, or until its sender sees it.
+    /// Each takes room in the outbox until ``dismiss(_:)`` or ``retry(_:)``: a program that looks at none
+    /// of them cannot send any more after 10 000 refused actions.
     public var refusals: ReactorStream<Refusal> { get async { life.driver.refusals() } }
 
     /// The program has seen a refusal.
     public func dismiss(_ refusal: Refusal) { life.driver.see(TicketNumber(refusal.ticket)) }
+
+    /// Sends the actions of a refusal once more, after all that wait now, and dismisses it.
+    ///
+    /// Without the position that the session was to have. After ``SendFailure/inDoubt`` they may be applied
+    /// twice.
+    ///
+    /// - Throws: `dismissed`, if it was dismissed or retried before; what any send throws.
+    @discardableResult
+    public func retry(_ refusal: Refusal) throws(SendFailure) -> Ticket {
+        guard let session = SessionName(refusal.session), !refusal.actions.isEmpty else {
+            throw .empty
+        }
+        return try life.driver.resend(TicketNumber(refusal.ticket), of: session)
+    }
 
     /// The network is back, or the app is: replaces silent connections, and ends every wait. Call it
     /// when the app becomes active.

@@ -7,10 +7,23 @@ extension ClientDriver {
     func submit(
         _ actions: [[UInt8]], _ options: SendOptions, to session: SessionName
     ) throws(SendFailure) -> Ticket {
+        try submit(.send(session, actions, options), to: session)
+    }
+
+    /// Puts the actions of a send that did not succeed into the outbox again.
+    func resend(
+        _ number: TicketNumber, of session: SessionName
+    ) throws(SendFailure) -> Ticket {
+        try submit(.resend(number, session), to: session)
+    }
+
+    private func submit(
+        _ input: Input, to session: SessionName
+    ) throws(SendFailure) -> Ticket {
         defer { carryOut() }
         return try desk.withLock { desk throws(SendFailure) in
             guard !desk.isClosing else { throw .closed }
-            let outputs = desk.decide(.send(session, actions, options), at: clock.now)
+            let outputs = desk.decide(input, at: clock.now)
             for case .deliver(session, let delivery) in outputs {
                 switch delivery {
                 case .accepted(let number):
@@ -61,12 +74,37 @@ extension ClientDriver {
         }
         let isSeen = ticket?.report(progress) ?? false
         guard case .failed(let failure) = progress, outcome.isSettlement else { return }
-        let refusal = Refusal(session: session.text, failure: failure, ticket: number.number)
-        desk.withLock { desk in desk.refusalReaders.removeAll { !$0.push(refusal) } }
-        if isSeen { see(number) }
+        if isSeen { return see(number) }
+        desk.withLock { desk in
+            let entry = desk.machine.outbox.settlements[number]?.entry
+            let refusal = Refusal(
+                session: session, failure: failure, actions: entry?.actions, ticket: number)
+            desk.refusalReaders.removeAll { !$0.push(refusal) }
+        }
     }
 
-    /// The refusals that the program has not seen, and all later ones.
+    /// The sends that are not done, in their order.
+    func pendingSends() -> [PendingSend] {
+        desk.withLock { desk in
+            let lanes = desk.machine.outbox.lanes
+            let sent = Set(lanes.values.flatMap { $0.sent?.entries ?? [] }.map(\.ticket))
+            let entries = lanes.values.flatMap(\.entries).sorted { $0.ticket < $1.ticket }
+            return entries.map { entry in
+                let ticket =
+                    desk.tickets[entry.ticket] ?? Ticket(entry.ticket, entry.session, self)
+                if !desk.isClosing { desk.tickets[entry.ticket] = ticket }
+                return PendingSend(
+                    session: entry.session.text, actions: Self.texts(of: entry.actions),
+                    isSent: sent.contains(entry.ticket), ticket: ticket)
+            }
+        }
+    }
+
+    static func texts(of actions: [[UInt8]]) -> [String] {
+        actions.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The refusals that the program has not seen, and all later ones that no sender sees.
     func refusals() -> ReactorStream<Refusal> {
         // Room for all that an outbox can have, and for later ones.
         let (stream, feed) = ReactorStream<Refusal>.make(buffer: limits.actionsInOutbox + 256)
@@ -84,8 +122,16 @@ extension ClientDriver {
 extension Refusal {
     init(_ settlement: Settlement) {
         self.init(
-            session: settlement.session.text, failure: SendFailure(settlement.outcome),
-            ticket: settlement.ticket.number)
+            session: settlement.session, failure: SendFailure(settlement.outcome),
+            actions: settlement.entry?.actions, ticket: settlement.ticket)
+    }
+
+    init(
+        session: SessionName, failure: SendFailure, actions: [[UInt8]]?, ticket: TicketNumber
+    ) {
+        self.init(
+            session: session.text, failure: failure,
+            actions: ClientDriver.texts(of: actions ?? []), ticket: ticket.number)
     }
 }
 
@@ -104,6 +150,7 @@ extension SendFailure {
         case .ended: self = .ended(.deleted)
         case .unusable(let problem): self = .refused(ProblemDetails(problem))
         case .empty: self = .empty
+        case .unknown: self = .dismissed
         }
     }
 }
@@ -113,7 +160,7 @@ extension TicketOutcome {
     fileprivate var isSettlement: Bool {
         switch self {
         case .refused, .inDoubt: true
-        case .queued, .sent, .applied, .discarded, .outboxUnavailable: false
+        case .queued, .sent, .applied, .discarded, .outboxUnavailable, .stored: false
         }
     }
 }

@@ -13,7 +13,10 @@ extension ClientDriver {
         let (earlier, new) = try desk.withLock { desk throws(ClientFailure) in
             guard !desk.isClosing else { throw .closed }
             let earlier = desk.sessions[session]?.hold
-            if earlier != nil, !desk.hasEnded(session) { return (earlier, nil as SessionHold?) }
+            if earlier != nil, !desk.hasEnded(session) {
+                _ = desk.decide(.revive(session), at: clock.now)
+                return (earlier, nil as SessionHold?)
+            }
             let hold = make()
             // The objects that have followed it are gone and have not left it yet, or are of a
             // session that has ended.

@@ -218,6 +218,10 @@ private final class DriverRelay: Sendable {
     func report(_ report: OutboxReport) {
         switch report {
         case .durable(let number): target?.decide(.persisted(number))
+        case .delayed(let wait, let failure):
+            guard let target else { return }
+            target.decide(
+                .persistDelayed(until: target.clock.now.uptime + wait, failure.description))
         case .failed(let failure): target?.decide(.persistFailed(failure.description))
         }
     }

@@ -26,8 +26,10 @@ package final class FileOutbox: OutboxStore {
         /// The newest ones that are not written. Invariant: bounded by the sessions that are followed.
         var states: [SessionName: SavedState?] = [:]
         var areStatesDue = false
-        /// Whether the queue has a job that writes.
+        /// Whether the queue has a job that writes, now or after a failure.
         var isScheduled = false
+        /// Failures to write since the last success.
+        var backoff = Backoff()
         /// Whether the queue has a job that makes states due.
         var isWaiting = false
         var hasFailed = false
@@ -168,11 +170,30 @@ package final class FileOutbox: OutboxStore {
             try writeChanges(work)
             if work.areStatesDue { try writeStates(work.states) }
             try change { file throws(OutboxFile.Failure) in try file.rewriteIfWorthwhile() }
+            gathered.withLock { $0.backoff.reset() }
         } catch {
+            let fault = OutboxUnavailable("the outbox \(path) cannot be written: \(error.reason)")
+            if case .rolledBack = error { return tryLater(work, fault) }
             gathered.withLock { $0.hasFailed = true }
-            work.report?(
-                .failed(OutboxUnavailable("the outbox \(path) cannot be written: \(error.reason)")))
+            work.report?(.failed(fault))
         }
+    }
+
+    /// The disk may have room later. The file keeps the changes until then.
+    private func tryLater(_ work: Gathered, _ fault: OutboxUnavailable) {
+        var generator = SystemRandomNumberGenerator()
+        let wait = gathered.withLock { gathered -> Duration? in
+            guard !gathered.isClosed else { return nil }
+            gathered.number = gathered.number ?? work.number
+            gathered.states.merge(work.areStatesDue ? work.states : [:]) { newer, _ in newer }
+            gathered.areStatesDue = gathered.areStatesDue || work.areStatesDue
+            // Later changes wait for the same attempt.
+            gathered.isScheduled = true
+            return gathered.backoff.fail(using: &generator)
+        }
+        guard let wait else { return }
+        work.report?(.delayed(wait, fault))
+        queue.asyncAfter(deadline: .now() + wait / .seconds(1)) { [weak self] in self?.flush() }
     }
 
     private func writeChanges(_ work: Gathered) throws(OutboxFile.Failure) {

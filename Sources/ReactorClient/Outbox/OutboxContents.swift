@@ -45,6 +45,9 @@ struct OutboxContents: Equatable, Sendable {
         OutboxLine.head(version: OutboxLine.version, account: account).append(to: &content)
         OutboxLine.nextTicket(snapshot.nextTicket).append(to: &content)
         for settlement in snapshot.settlements {
+            if let entry = settlement.entry {
+                OutboxLine.change(.queued(entry)).append(to: &content)
+            }
             OutboxLine.change(.settled(settlement)).append(to: &content)
         }
         for change in snapshot.changes { OutboxLine.change(change).append(to: &content) }
@@ -101,7 +104,7 @@ extension OutboxContents {
         guard case .head(let version, let owner) = lines.next() else {
             throw .damaged(at: start, "the file is no outbox of a client")
         }
-        guard version == OutboxLine.version else { throw .version(version) }
+        guard (1...OutboxLine.version).contains(version) else { throw .version(version) }
         guard owner == account else { throw .account(owner) }
         guard case .nextTicket(let ticket) = lines.next() else {
             throw .damaged(at: lines.offset, "the next ticket is missing")
@@ -110,7 +113,14 @@ extension OutboxContents {
         var states: [(SessionName, SavedState?)] = []
         while !lines.isAtEnd {
             switch lines.next() {
-            case .change(.settled(let settlement)): snapshot.settlements.append(settlement)
+            case .change(.settled(var settlement)):
+                if case .queued(let entry)? = snapshot.changes.last,
+                    entry.ticket == settlement.ticket, entry.session == settlement.session
+                {
+                    snapshot.changes.removeLast()
+                    settlement.entry = entry
+                }
+                snapshot.settlements.append(settlement)
             case .change(let change): snapshot.changes.append(change)
             case .state(let session, let state): states.append((session, state))
             case .head, .nextTicket, nil:

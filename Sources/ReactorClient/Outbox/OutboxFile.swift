@@ -2,11 +2,11 @@ internal import ClientMachine
 
 /// The file of an outbox (ADR-0042), by one writer.
 ///
-/// Each call waits for the disk. After a failure to append changes, and after one that is `broken`, no
-/// call follows but ``close()``: the contents have what the file does not have.
+/// Each call waits for the disk. After a failure that is `broken` no call follows but ``close()``.
 struct OutboxFile: Sendable {
     enum Failure: Error, Equatable {
-        /// Nothing of the write is in the file; later ones may succeed. States may be lost so.
+        /// Nothing of the write is in the file; later ones may succeed, and begin with its changes. Its
+        /// states are lost.
         case rolledBack(String)
         /// Behind its last durable group the file may have anything.
         case broken(String)
@@ -28,6 +28,12 @@ struct OutboxFile: Sendable {
     private(set) var contents: OutboxContents
     /// The length up to which the file is durable: where the next group begins.
     private(set) var length: Int
+    /// The lines of changes that the contents have and the file does not have. Invariant: bounded by the
+    /// outbox, whose sends wait for them.
+    private var unwritten: [UInt8] = []
+    /// Behind `length` the file has the rest of a write that was cut off. A shorter group would leave a
+    /// part of it behind itself.
+    private var hasRest = false
     /// The length from which it may be worthwhile to rewrite the file.
     private var rewriteLength = 0
 
@@ -81,39 +87,40 @@ struct OutboxFile: Sendable {
         } catch {
             throw OutboxUnavailable("the outbox \(path) cannot be used: \(error)")
         }
-        guard length < bytes.count else { return }
-        do throws(DiskFault) {
-            // Else a shorter group would leave a part of the one that was cut off behind itself.
-            try disk.truncate(file, to: length)
-            try disk.flush(file)
-        } catch {
-            throw OutboxUnavailable("the outbox \(path) cannot be written: \(error)")
-        }
+        // Removed by the first write: a disk that cannot be written now need not stop what was stored.
+        hasRest = length < bytes.count
     }
 
-    /// Appends a group, and returns when it is durable. Nothing is written for nothing.
+    /// Appends a group, with the changes of writes that were rolled back before it, and returns when it is
+    /// durable. Nothing is written for nothing.
     mutating func append(
         _ changes: [OutboxChange], _ states: [SessionName: SavedState?] = [:]
     ) throws(Failure) {
-        var content: [UInt8] = []
         for change in changes {
             guard contents.apply(change) else {
                 throw .broken("a change of the outbox does not follow from those before it")
             }
-            OutboxLine.change(change).append(to: &content)
+            OutboxLine.change(change).append(to: &unwritten)
         }
+        var content = unwritten
         for session in states.keys.sorted(by: { $0.text < $1.text }) {
             let state = states[session] ?? nil
             contents.apply(state, of: session)
             OutboxLine.state(session, state).append(to: &content)
         }
         guard !content.isEmpty else { return }
+        try write(content)
+        unwritten = []
+    }
+
+    private mutating func write(_ content: [UInt8]) throws(Failure) {
         guard length + OutboxGroup.headLength + content.count <= Self.limitBytes else {
             throw .rolledBack("the file would have more than \(Self.limitBytes) bytes")
         }
         guard disk.leads(path, to: file) else {
             throw .broken("the file \(path) was moved or deleted")
         }
+        if hasRest { try removeRest() }
         let group = OutboxGroup.encoded(content)
         do throws(DiskFault) {
             try disk.write(group, to: file, at: length)
@@ -132,14 +139,31 @@ struct OutboxFile: Sendable {
     }
 
     /// Removes what a failed write may have left.
-    private func rollBack(_ reason: String) -> Failure {
-        do throws(DiskFault) {
-            try disk.truncate(file, to: length)
-            try disk.flush(file)
+    private mutating func rollBack(_ reason: String) -> Failure {
+        hasRest = true
+        do throws(Failure) {
+            try removeRest()
             return .rolledBack(reason)
         } catch {
-            return .broken("\(reason); then \(error)")
+            switch error {
+            case .rolledBack(let second): return .rolledBack("\(reason); then \(second)")
+            case .broken(let second): return .broken("\(reason); then \(second)")
+            }
         }
+    }
+
+    private mutating func removeRest() throws(Failure) {
+        do throws(DiskFault) {
+            try disk.truncate(file, to: length)
+        } catch {
+            throw .rolledBack("\(error)")
+        }
+        do throws(DiskFault) {
+            try disk.flush(file)
+        } catch {
+            throw .broken("\(error)")
+        }
+        hasRest = false
     }
 
     /// Replaces the file by a shorter one if most of it is dead.

@@ -3,7 +3,7 @@ internal import ClientMachine
 // A line: words with a space between them, then the texts whose lengths the words say, one after the
 // other, then a line feed. `-` is no value.
 //
-//   reactor-client-outbox 1 <account>      the first line of the file
+//   reactor-client-outbox 2 <account>      the first line of the file
 //   n <ticket>                             the next ticket
 //   q <session> <ticket> <expected position> <settled milliseconds> <reactor> <action>,<action>…
 //   s <session> <key> <date> <number of sends> <body>
@@ -11,6 +11,8 @@ internal import ClientMachine
 //   d <session> <key>                      done
 //   r <session> <ticket> <status> <code> <detail>    refused
 //   i <session> <ticket>                   in doubt
+//                                          (in the first group each follows the `q` of its send; in
+//                                          form 1 these sends were gone)
 //   x <ticket>                             the program has seen the end of a send
 //   g <session> <ticket>                   discarded
 //   c <session> <position> <state>         a confirmed state; without a position: forgotten
@@ -23,7 +25,7 @@ enum OutboxLine: Equatable, Sendable {
     case change(OutboxChange)
     case state(SessionName, SavedState?)
 
-    static let version = 1
+    static let version = 2
 
     func append(to bytes: inout [UInt8]) {
         switch self {

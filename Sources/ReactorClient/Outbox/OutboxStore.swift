@@ -45,6 +45,8 @@ extension OutboxStore {
 package enum OutboxReport: Equatable, Sendable {
     /// All changes up to that number are durable.
     case durable(UInt64)
+    /// Changes could not be written yet. They are tried again after this time.
+    case delayed(Duration, OutboxUnavailable)
     /// Changes could not be written, and none will be.
     case failed(OutboxUnavailable)
 }

@@ -185,13 +185,13 @@ actor SessionCore<
         link = status
         republish()
         switch status {
-        case .failed(let problem), .paused(let problem):
+        case .failed(let problem):
             settleReadiness(.failed(.refused(ProblemDetails(problem))))
         case .ended(let reason):
             settleReadiness(.failed(.ended(EndReason(reason))))
             readers.finish()
             isOver = true
-        case .idle, .connecting, .live, .waiting: break
+        case .idle, .connecting, .live, .waiting, .stopped: break
         }
     }
 
@@ -214,8 +214,7 @@ actor SessionCore<
         waiting.append(feed)
         if projection.isShown { settleReadiness(.ready) }
         switch status {
-        case .failed(let problem), .paused(let problem):
-            settleReadiness(.failed(.refused(problem)))
+        case .failed(let problem): settleReadiness(.failed(.refused(problem)))
         case .ended(let reason): settleReadiness(.failed(.ended(reason)))
         default: break
         }

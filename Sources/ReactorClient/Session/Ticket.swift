@@ -151,6 +151,7 @@ public enum SendProgress: Hashable, Sendable {
         case .inDoubt: self = .failed(.inDoubt)
         case .discarded: self = .failed(.discarded)
         case .outboxUnavailable(let reason): self = .failed(.outboxUnavailable(reason))
+        case .stored(let reason): self = .failed(.stored(reason))
         }
     }
 }

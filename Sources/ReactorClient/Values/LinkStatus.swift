@@ -6,19 +6,24 @@ public enum LinkStatus: Hashable, Sendable {
     case idle
     /// - Parameter attempt: from 1.
     case connecting(attempt: Int)
-    /// Events arrive.
+    /// Events arrive, and nothing keeps actions back.
     case live
     /// Events arrive, and this program cannot decode the newest state: it has the last good one. The
     /// sentence names the place and the fault.
     case undecodable(String)
+    /// The stream of events has failed, or actions cannot be delivered or stored now: something other
+    /// than the service answers, the credentials are refused, or the disk is full. Nothing is lost.
+    ///
     /// - Parameters:
     ///   - until: the time of the next attempt.
     ///   - why: the last failure, as a sentence.
     case waiting(until: ContinuousClock.Instant, why: String)
-    /// The server refuses the program's credentials; ``ReactorClient/wake()`` tries again.
-    case paused(ProblemDetails)
-    /// The server refuses to serve the session.
+    /// The server refuses to serve the session. It is tried again after 30 to 60 s, and at once by
+    /// ``ReactorClient/wake()`` and by following it again.
     case failed(ProblemDetails)
+    /// The outbox cannot be written any more, as the sentence says: events may arrive, and no action
+    /// leaves. A new client with the same outbox sends what is stored.
+    case stopped(String)
     /// No more events come.
     case ended(EndReason)
 }
@@ -50,8 +55,8 @@ extension LinkStatus {
         case .connecting(let attempt): self = .connecting(attempt: attempt)
         case .live: self = undecodable.map(LinkStatus.undecodable) ?? .live
         case .waiting(let until, let why): self = .waiting(until: clock.instant(until), why: why)
-        case .paused(let problem): self = .paused(ProblemDetails(problem))
         case .failed(let problem): self = .failed(ProblemDetails(problem))
+        case .stopped(let reason): self = .stopped(reason)
         case .ended(let reason): self = .ended(EndReason(reason))
         }
     }

@@ -9,10 +9,15 @@ public enum SendFailure: Error, Hashable, Sendable {
     case outboxFull(limit: Int)
     /// The outbox cannot be written. The action is not sent, now or later.
     case outboxUnavailable(String)
+    /// The outbox cannot be written any more, as the sentence says. The action is in it, and the next
+    /// client with the same outbox sends it.
+    case stored(String)
     /// The action cannot be written as JSON.
     case notEncodable(String)
     /// There is no action to send.
     case empty
+    /// The refusal was dismissed before, or its actions are sent again already.
+    case dismissed
     /// It was applied once, or not at all, and the server may have forgotten which. It is not sent
     /// again.
     case inDoubt
@@ -36,8 +41,11 @@ extension SendFailure: CustomStringConvertible {
         case .outboxFull(let limit):
             "the outbox is full: it has at most \(limit) actions, and 16 MiB of them"
         case .outboxUnavailable(let reason): "the outbox cannot be used: \(reason)"
+        case .stored(let reason):
+            "the action is stored, and the next client with the same outbox sends it: \(reason)"
         case .notEncodable(let reason): "the action cannot be written as JSON: \(reason)"
         case .empty: "there is no action to send"
+        case .dismissed: "the refusal was dismissed, or its actions are sent again"
         case .inDoubt: "the action was applied once or not at all"
         case .ended(let reason): "the session has ended: \(reason)"
         case .discarded: "the action was taken back"

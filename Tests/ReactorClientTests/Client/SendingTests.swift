@@ -92,7 +92,7 @@ struct SendingTests {
         return (pthread_self(), transport.lines)
     }
 
-    @Test func `a refusal rolls back, fails the send, and is one of the refusals`() async throws {
+    @Test func `a refusal rolls back and fails the send`() async throws {
         let rig = try Rig()
         let (room, _) = try await rig.room()
         var refusals = Reading(await rig.client.refusals)
@@ -101,23 +101,76 @@ struct SendingTests {
         let details = problem(422, "not_an_action")
         await #expect(throws: SendFailure.refused(details)) { try await result.value }
         #expect(await room.currentState.count == 0)
-        let refusal = try await refusals.next()
-        #expect(refusal?.session == "room")
-        #expect(refusal?.failure == .refused(details))
-        // Its sender has seen it: it takes no room in the outbox.
-        var later = Reading(await rig.client.refusals)
+        // Its sender has seen it. Nobody looks at this one.
         let ticket = try room.submit(.add(number: 1))
         await rig.transport.request().problem(403, "forbidden")
-        #expect(
-            try await later.next()?.failure
-                == SendFailure.refused(
-                    problem(403, "forbidden")))
-        // Nobody has looked at this one.
+        let refusal = try #require(try await refusals.next())
+        #expect(refusal.session == "room")
+        #expect(refusal.failure == .refused(problem(403, "forbidden")))
         let kept = try await Reading(await rig.client.refusals).first(1)
-        #expect(kept.count == 1)
+        #expect(kept == [refusal])
         rig.client.dismiss(kept[0])
         withExtendedLifetime(ticket) {}
         await rig.client.close()
+    }
+
+    @Test func `a refusal has its actions, and can be sent again once`() async throws {
+        let rig = try Rig()
+        let (room, stream) = try await rig.room()
+        var refusals = Reading(await rig.client.refusals)
+        let sender = Task { try await room.send([.add(number: 1), .add(number: 2)]) }
+        let first = await rig.transport.request()
+        // A task that has stopped waiting does not see it.
+        sender.cancel()
+        await #expect(throws: SendFailure.cancelled) { try await sender.value }
+        first.problem(403, "forbidden")
+        let refusal = try #require(try await refusals.next())
+        #expect(refusal.actions == [#"{"type":"add","number":1}"#, #"{"type":"add","number":2}"#])
+        let decoded = try refusal.actions(as: Tally.Action.self)
+        #expect(decoded.count == 2)
+        let ticket = try rig.client.retry(refusal)
+        #expect(throws: SendFailure.dismissed) { try rig.client.retry(refusal) }
+        let again = await rig.transport.request()
+        #expect(again.body == first.body)
+        #expect(again.field("Idempotency-Key") != first.field("Idempotency-Key"))
+        again.answer(200, receipt(2))
+        stream.event("state", at(2), tally(3), cause: again.field("Idempotency-Key"))
+        #expect(try await ticket.receipt().version == 2)
+        #expect(await room.currentState.count == 3)
+        await rig.client.close()
+    }
+
+    @Test func `the sends of an earlier program are listed, and end`() async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let configuration = ClientConfiguration(
+            outbox: .file(folder.appending(path: "outbox").path, keepsStates: false))
+        let first = try Rig(configuration)
+        let (room, _) = try await first.room()
+        try room.submit(.add(number: 1))
+        _ = await first.transport.request()
+        var later = Reading(try room.submit(.add(number: 2)).outcomes)
+        #expect(try await later.next() == .queued)
+        #expect(first.client.pendingSends.map(\.isSent) == [true, false])
+        await first.client.close()
+
+        let second = try Rig(configuration)
+        let pending = second.client.pendingSends
+        #expect(pending.map(\.session) == ["room", "room"])
+        #expect(
+            pending.map(\.actions)
+                == [[#"{"type":"add","number":1}"#], [#"{"type":"add","number":2}"#]])
+        await second.transport.request().answer(200, receipt(1))
+        #expect(try await pending[0].ticket.receipt().version == 1)
+        #expect(second.client.pendingSends.count == 1)
+        await second.transport.request().problem(422, "not_an_action")
+        await #expect(throws: SendFailure.refused(problem(422, "not_an_action"))) {
+            try await pending[1].ticket.receipt()
+        }
+        #expect(second.client.pendingSends.isEmpty)
+        await second.client.close()
     }
 
     @Test func `a position that changed, and a key that was used, have failures of their own`()

@@ -314,17 +314,74 @@ struct FileOutboxTests {
             disk.disk.set(.failure(at: disk.disk.operations.count + 1, code: ENOSPC))
             disk.letOne()
             store.write(3, [.queued(try entry(3))])
-            guard case .failed(let why) = await reports.wait(for: 3) else {
+            guard case .delayed(_, let why) = await reports.wait(for: 3) else {
                 Issue.record("it was reported as durable")
                 return
             }
             #expect(why.description.contains("write: No space left on device"))
+            // It is tried again.
+            disk.letOne()
+            #expect(await reports.wait(for: 3) == .durable(3))
             await store.close()
             let again = FileOutbox(
                 path, account: nil, keepsStates: true, stateInterval: .zero, on: disk.disk)
             let saved = try again.open { _ in }
-            #expect(saved.outbox.nextTicket == TicketNumber(3))
+            #expect(saved.outbox.nextTicket == TicketNumber(4))
             #expect(saved.states.isEmpty)
+        }
+    }
+
+    @Test func `changes that a full disk has refused are written in order when it has room`()
+        async throws
+    {
+        try await withPath { path in
+            let disk = ForgetfulDisk()
+            let store = FileOutbox(
+                path, account: nil, keepsStates: false, stateInterval: .zero, on: disk)
+            let reports = Reports()
+            _ = try store.open(reports.receive)
+            // The write, and then the truncation that removes its half.
+            for round in 0..<2 as Range<UInt64> {
+                let first = 1 + 2 * round
+                disk.failNext(1 + Int(round), code: ENOSPC)
+                store.write(first, [.queued(try entry(first))])
+                guard case .delayed = await reports.wait(for: first) else {
+                    Issue.record("it was reported as durable")
+                    return
+                }
+                store.write(first + 1, [.queued(try entry(first + 1))])
+                #expect(await reports.wait(for: first + 1) == .durable(first + 1))
+            }
+            await store.close()
+            let again = FileOutbox(
+                path, account: nil, keepsStates: false, stateInterval: .zero, on: disk)
+            let outbox = try again.open { _ in }.outbox
+            #expect(outbox[try name("a")].entries.map(\.ticket.number) == [1, 2, 3, 4])
+            await again.close()
+        }
+    }
+
+    @Test func `a file with a cut-off end opens on a disk that cannot be written`() async throws {
+        try await withPath { path in
+            let disk = ForgetfulDisk()
+            var file = try OutboxFile(path, account: nil, keepsStates: false, on: disk)
+            try file.append([.queued(try entry(1, bytes: 500))])
+            disk.failNext(2, code: ENOSPC)
+            #expect(throws: OutboxFile.Failure.self) {
+                try file.append([.queued(try entry(2, bytes: 500))])
+            }
+            file.close()
+            // Every later write fails.
+            disk.failNext(1_000, code: ENOSPC)
+            var next = try OutboxFile(path, account: nil, keepsStates: false, on: disk)
+            #expect(next.contents.outbox.actionCount == 1)
+            #expect(throws: OutboxFile.Failure.self) { try next.append([.queued(try entry(2))]) }
+            disk.failNext(0, code: 0)
+            // A shorter group leaves nothing of the longer one that was cut off.
+            try next.append([])
+            next.close()
+            let last = try OutboxFile(path, account: nil, keepsStates: false, on: disk)
+            #expect(last.contents.outbox.actionCount == 2)
         }
     }
 }
@@ -408,7 +465,7 @@ struct OutboxProcessTests {
                     number += 1
                     store.write(number, [.queued(try entry(number, bytes: 7_777))])
                 } while await reports.wait(for: number) == .durable(number)
-                guard case .failed(let why) = reports.soFar.last,
+                guard case .delayed(_, let why) = reports.soFar.last,
                     why.description.contains("File too large")
                 else { exit(4) }
                 await store.close()

@@ -23,6 +23,8 @@ final class ForgetfulDisk: OutboxDisk {
         var fault: Fault?
         var operations: [String] = []
         var isDead = false
+        /// The changes of the disk that fail next, with their code.
+        var failing: (count: Int, code: Int32) = (0, 0)
     }
 
     private let state: Mutex<State>
@@ -42,6 +44,11 @@ final class ForgetfulDisk: OutboxDisk {
 
     var operations: [String] { state.withLock { $0.operations } }
     var isDead: Bool { state.withLock { $0.isDead } }
+
+    /// The next changes of the disk fail: writes after a half of them.
+    func failNext(_ count: Int, code: Int32) {
+        state.withLock { $0.failing = (count, code) }
+    }
 
     func set(_ fault: Fault?) { state.withLock { $0.fault = fault } }
 
@@ -77,6 +84,11 @@ final class ForgetfulDisk: OutboxDisk {
             let dead = DiskFault(operation: name, code: 5)
             guard !state.isDead else { return .failure(dead) }
             state.operations.append(name)
+            if state.failing.count > 0, ["write", "truncate", "flush", "create"].contains(name) {
+                state.failing.count -= 1
+                part(&state)
+                return .failure(DiskFault(operation: name, code: state.failing.code))
+            }
             switch state.fault {
             case .crash(let number) where number == state.operations.count:
                 part(&state)

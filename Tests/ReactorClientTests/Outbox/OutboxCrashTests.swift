@@ -115,19 +115,26 @@ struct OutboxCrashTests {
         let session = try name("a")
         let problem = MachineProblem(status: 422, code: "not_an_action", detail: "no")
         for number in 1...6 as ClosedRange<UInt64> {
+            let gone = OutboxEntry(
+                ticket: TicketNumber(2 * number - 1), session: session,
+                actions: [[UInt8](repeating: 7, count: 900)])
             let entry = OutboxEntry(
-                ticket: TicketNumber(number), session: session,
+                ticket: TicketNumber(2 * number), session: session,
                 actions: [[UInt8](repeating: 7, count: 300)])
             let outcome: Settlement.Outcome = number % 2 == 0 ? .inDoubt : .refused(problem)
             let end = Settlement(ticket: entry.ticket, session: session, outcome: outcome)
-            try file.append([.queued(entry), .settled(end)])
+            let past: [OutboxChange] = [.queued(gone), .discarded(gone.ticket, session)]
+            try file.append(past + [.queued(entry), .settled(end)])
             try file.rewriteIfWorthwhile()
         }
-        try file.append([.seen(TicketNumber(3))])
+        try file.append([.seen(TicketNumber(6))])
         #expect(disk.operations.count { $0 == "rename" } > 1)
         let outbox = try Self.open(disk).contents.outbox
-        #expect(outbox.settlements.keys.sorted() == [1, 2, 4, 5, 6].map { TicketNumber($0) })
-        #expect(outbox.settlements[TicketNumber(1)]?.outcome == .refused(problem))
-        #expect(outbox.settlements[TicketNumber(4)]?.outcome == .inDoubt)
+        #expect(outbox.settlements.keys.sorted() == [2, 4, 8, 10, 12].map { TicketNumber($0) })
+        #expect(outbox.settlements[TicketNumber(2)]?.outcome == .refused(problem))
+        #expect(outbox.settlements[TicketNumber(8)]?.outcome == .inDoubt)
+        let actions = outbox.settlements.values.map { $0.entry?.actions.first?.count }
+        #expect(actions == Array(repeating: 300, count: 5))
+        #expect(outbox.byteCount == 1_500)
     }
 }

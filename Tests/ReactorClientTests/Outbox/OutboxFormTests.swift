@@ -101,14 +101,25 @@ struct OutboxFormTests {
         let adas = OutboxContents().encoded(account: "ada")
         #expect(fault(adas, "bob") == .account("ada"))
         #expect(fault(adas, nil)?.description == "it belongs to the account ada")
-        let newer = OutboxGroup.encoded(Array("reactor-client-outbox 2 something else\n".utf8))
-        #expect(fault(newer) == .version(2))
+        let newer = OutboxGroup.encoded(Array("reactor-client-outbox 3 something else\n".utf8))
+        #expect(fault(newer) == .version(3))
         let other = OutboxGroup.encoded(Array("hello\n".utf8))
         #expect(fault(other) == .damaged(at: 27, "the file is no outbox of a client"))
         #expect(fault([]) == .damaged(at: 0, "the file ends in its first group"))
         #expect(
             fault(Array("hello, this is a text of some length\n".utf8))?.description
                 == "damaged at byte 0: the head of a group does not have its checksum")
+    }
+
+    @Test func `form 1, whose refusals have no actions, is read`() throws {
+        let lines = "reactor-client-outbox 1 - \nn 5\nr a 3 422 1 1 xy\nq a 4 - - - 2 {}\n"
+        let (contents, _) = try OutboxContents.read(
+            OutboxGroup.encoded(Array(lines.utf8)), account: nil, keepsStates: false)
+        let refusal = contents.outbox.settlements[TicketNumber(3)]
+        #expect(refusal?.entry == nil)
+        #expect(refusal?.outcome == .refused(.init(status: 422, code: "x", detail: "y")))
+        #expect(contents.outbox[try name("a")].entries.map(\.ticket.number) == [4])
+        #expect(contents.outbox.actionCount == 2)
     }
 
     @Test(arguments: [

@@ -65,7 +65,10 @@ final class ScriptedExchange: TransportHandle {
     func field(_ name: String) -> String? { request.fields.first { $0.name == name }?.value }
 
     func answer(_ status: Int, _ body: String = "", _ fields: [TransportField] = []) {
-        receiver.head(status, fields)
+        let isProblem = status >= 400
+        let type = isProblem ? "application/problem+json" : "application/json"
+        let body = body.isEmpty && [200, 201].contains(status) ? made : body
+        receiver.head(status, fields + [TransportField("Content-Type", type)])
         _ = receiver.bytes(Array(body.utf8))
         end()
     }
@@ -122,3 +125,6 @@ private final class Arrivals: Sendable {
         }
     }
 }
+
+/// The service's answer to a request that makes a session.
+private let made = #"{"id":"room","reactor":"tally","version":0,"position":"aaaaaaaa.0"}"#

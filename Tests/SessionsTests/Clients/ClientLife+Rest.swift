@@ -105,7 +105,7 @@ extension ClientLife {
                     && client.views.values.allSatisfy { view in
                         switch view.status {
                         case .live?, .ended?: true
-                        case nil, .idle?, .connecting?, .waiting?, .paused?, .failed?: false
+                        case nil, .idle?, .connecting?, .waiting?, .failed?, .stopped?: false
                         }
                     }
             }

@@ -183,6 +183,7 @@ extension ClientLife {
             case 2 where !flight.isStream:
                 hasDoubled = true
                 flights.append(Flight(flight.request, flight.id, of: nil, isStream: false))
+            case 3: return answerFromBetween(flight)
             default: break
             }
         }
@@ -203,7 +204,39 @@ extension ClientLife {
         }
         remove(flight)
         server.forget(call)
-        flight.client?.receive(.answered(flight.id, head))
+        // Something between has lost the answer, and has one of its own.
+        let isReplaced = !isHealed && chance(1, in: 24)
+        flight.client?.receive(.answered(flight.id, isReplaced ? foreignAnswer() : head))
+    }
+
+    /// Something between answers in the server's place.
+    private func answerFromBetween(_ flight: Flight) {
+        remove(flight)
+        let answer = foreignAnswer()
+        guard flight.isStream else {
+            flight.client?.receive(.answered(flight.id, answer))
+            return
+        }
+        let head = ClientResponse(answer.status, fields: answer.fields)
+        flight.client?.receive(.streamOpened(flight.id, head))
+        flight.client?.receive(.streamBytes(flight.id, answer.body))
+        flight.client?.receive(.streamEnded(flight.id, failure: nil))
+    }
+
+    /// A page, or the refusal of another service, with any status.
+    private func foreignAnswer() -> ClientResponse {
+        let status = any([
+            200, 201, 202, 204, 302, 307, 400, 401, 403, 404, 405, 408, 409, 410, 412, 413, 422,
+            429, 500, 502, 503, 504,
+        ])
+        let (type, body) =
+            any([
+                ("text/html", "<html>not the service</html>"),
+                ("application/json", #"{"code":"session_ended","detail":"d"}"#),
+                ("application/problem+json", #"{"code":"from_a_gateway","detail":"d"}"#),
+            ]) ?? ("", "")
+        return ClientResponse(
+            status ?? 404, fields: [.init("Content-Type", type)], body: Array(body.utf8))
     }
 
     private func stream(_ flight: Flight, _ call: ServerCall) {

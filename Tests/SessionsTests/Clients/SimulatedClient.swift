@@ -141,10 +141,16 @@ final class SimulatedClient {
         case .event(let event): receive(event, session)
         case .shown(let change): views[session]?.projection.show(change)
         case .reset: views[session]?.place = nil
-        case .ended:
+        case .ended(let reason):
             views[session]?.hasEnded = true
             views[session]?.place = nil
-        case .status(let status): views[session]?.status = status.link
+            let lives = world.logs.lives(of: session.text)
+            if reason == .deleted, !lives.contains(where: \.log.isDeleted) {
+                blame("\(session) ends as deleted, and nobody has deleted it")
+            }
+        case .status(let status):
+            views[session]?.status = status.link
+            if case .failed(let problem) = status.link { checkOrigin(problem, "fails \(session)") }
         }
     }
 
@@ -177,10 +183,12 @@ final class SimulatedClient {
             checkApplied(ticket, send, receipt)
         case .refused(let problem, _):
             end = .refused(problem)
+            checkOrigin(problem, "refuses \(ticket.number)")
         case .inDoubt: end = .inDoubt
         case .discarded:
             end = .discarded
         case .outboxUnavailable: end = .notDurable
+        case .stored: return
         }
         if let earlier = send.end {
             blame("\(ticket.number) ends as \(end.word) after \(earlier.word)")
@@ -191,6 +199,15 @@ final class SimulatedClient {
             if let send = sends[ticket] { checkAbsent(ticket, send, "is \(end.word)") }
         default: break
         }
+    }
+
+    /// Oracle 1: only the service refuses.
+    private func checkOrigin(_ problem: ProblemDetails, _ what: String) {
+        let codes = [
+            "not_an_action", "action_failed", "batch_too_large", "position_changed",
+            "unknown_session", "session_ended", "unknown_reactor",
+        ]
+        if !codes.contains(problem.code) { blame("\(problem) \(what)") }
     }
 
     /// Oracle 1: each action is in the log of its life exactly once.
