@@ -125,7 +125,7 @@ final class WholeLife {
     /// Losses after which the sessions of owners are not counted again yet.
     var recounts = 0
     /// The count that is to be set, and the losses after which it was made.
-    var countedOwners: (owned: [String: Int], losses: Int, isBeingSet: Bool)?
+    var countedOwners: (owned: [ExactText: Int], losses: Int, isBeingSet: Bool)?
     /// The faults that the oracle has found; empty at the end.
     var faults: [String] = []
 
