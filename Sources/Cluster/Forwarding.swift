@@ -14,9 +14,13 @@ package struct Forwarding: Sendable {
         /// No try begins after this time. One that has begun may take longer: a request may wait until effects
         /// have settled.
         package var nanoseconds: Int64
+        /// Whether they begin anew once, after a node has given the request up. That of a node that was cut off
+        /// from the journal lasts as long as its lease.
+        package var mayBeginAnew = false
 
         /// Of a client's request: the client can repeat it.
-        package static let request = Limits(tries: 3, nanoseconds: 2_000_000_000)
+        package static let request = Limits(
+            tries: 3, nanoseconds: 2_000_000_000, mayBeginAnew: true)
         /// Of an action of a part, which nobody repeats.
         package static let part = Limits(tries: 32, nanoseconds: 10_000_000_000)
     }
@@ -31,6 +35,9 @@ package struct Forwarding: Sendable {
         case notSent
         /// The request was sent, and the link has ended or become silent.
         case lost
+        /// The node has said that it does not know whether the request has taken effect, or it is no member
+        /// any more and has not answered.
+        case unknown
         /// The node still serves an earlier try of this request, whose link has ended
         /// (``meetsEarlierTry(_:_:)``).
         case running(Node)
@@ -52,12 +59,17 @@ package struct Forwarding: Sendable {
         case outcomeUnknown
     }
 
-    private let began: Int64
+    private var began: Int64
     private let limits: Limits
     private let isRepeatable: Bool
     private let onlyReads: Bool
     private var tries = 0
     private var mayBeApplied = false
+    /// Whether the limits have begun anew: the node that was asked has given the request up after it had
+    /// kept it for longer than they are.
+    private var isRenewed = false
+    /// The node that has given the request up with the last try.
+    private var gaveUp: Node?
 
     /// - Parameters:
     ///   - now: Nanoseconds of a monotonic clock.
@@ -72,14 +84,22 @@ package struct Forwarding: Sendable {
         self.onlyReads = onlyReads
     }
 
-    package mutating func beginTry() { tries += 1 }
+    package mutating func beginTry() {
+        tries += 1
+        gaveUp = nil
+    }
 
+    /// - Parameter asked: The node of the try that has ended; nil: none was asked.
     package mutating func next(
-        after ending: Ending, at now: Int64, _ members: Members
+        after ending: Ending, by asked: Node? = nil, at now: Int64, _ members: Members
     ) -> Next {
-        if ending == .lost, !onlyReads {
+        if ending == .lost || ending == .unknown, !onlyReads {
             mayBeApplied = true
             guard isRepeatable else { return .fail(.outcomeUnknown) }
+        }
+        if ending == .moved(nil) || ending == .unknown {
+            gaveUp = asked
+            renew(at: now)
         }
         if case .running(let node) = ending {
             // It is the earlier try that counts.
@@ -90,12 +110,25 @@ package struct Forwarding: Sendable {
         guard tries < limits.tries, now - began < limits.nanoseconds else {
             return .fail(failure)
         }
-        if case .moved(let owner?) = ending, owner != members.own.node,
+        // The journal still names a node that does not decide any more: until it is no member.
+        if case .moved(let owner?) = ending, owner != members.own.node, owner != gaveUp,
             let member = members[owner]
         {
             return member.address.isEmpty ? .fail(failure) : .send(owner)
         }
         return .lookUp
+    }
+
+    private mutating func renew(at now: Int64) {
+        guard limits.mayBeginAnew, !isRenewed, now - began >= limits.nanoseconds else { return }
+        isRenewed = true
+        (began, tries) = (now, 0)
+    }
+
+    /// Whether a response says that nobody knows whether the request has taken effect, and the request is
+    /// asked again instead: its key finds out.
+    package func isRepeated(_ status: Int, _ code: String) -> Bool {
+        isRepeatable && !isRenewed && status == 504 && code == "outcome_unknown"
     }
 
     /// Whether a response says that an earlier try of this request is still being served: 409

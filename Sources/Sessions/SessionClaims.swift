@@ -55,6 +55,12 @@ final class SessionClaims {
         _ id: SessionID, deposing deposed: Node? = nil, isDeletion: Bool = false,
         in table: SessionTable, then act: @escaping (Result<Claim, JournalFailure>) -> Void
     ) {
+        let (hop, bound) = (table.services.hop, LoopBound(act))
+        // First: what would be waited for needs the database.
+        guard isHeard else {
+            _ = hop { table in bound.open(on: table)(.failure(.notHeard)) }
+            return
+        }
         guard !leaving.contains(id.text) else {
             waiting[id.text] = { [self, unowned table] in
                 claim(id, deposing: deposed, isDeletion: isDeletion, in: table, then: act)
@@ -68,14 +74,9 @@ final class SessionClaims {
             }
         }
         failed[id.text] = nil
-        let (hop, bound) = (table.services.hop, LoopBound(act))
         if let home = takeHome(of: id), deposed == nil, !isDeletion {
             counts.elsewhere += 1
             _ = hop { table in bound.open(on: table)(.success(.elsewhere(home, nil))) }
-            return
-        }
-        guard isHeard else {
-            _ = hop { table in bound.open(on: table)(.failure(.notHeard)) }
             return
         }
         let losses = table.losses.count

@@ -57,6 +57,45 @@ struct ForwardingTests {
         #expect(request.next(after: .lost, at: 1, members) == .fail(.outcomeUnknown))
     }
 
+    /// The journal names it until it is no member any more.
+    @Test func `a node that has given the request up is not asked again at once`() {
+        var request = begun()
+        #expect(request.next(after: .moved(nil), by: owner, at: 1, members) == .lookUp)
+        #expect(request.next(after: .moved(owner), at: 2, members) == .lookUp)
+        #expect(request.next(after: .moved(other), at: 2, members) == .send(other))
+        request.beginTry()
+        #expect(request.next(after: .moved(owner), by: other, at: 3, members) == .send(owner))
+    }
+
+    /// It was cut off from the database, and has waited for it for as long as its lease lasted.
+    @Test(arguments: [Forwarding.Ending.moved(nil), .unknown])
+    func `the limits begin anew once, when a node gives up what it has kept for long`(
+        ending: Forwarding.Ending
+    ) {
+        let limit = Forwarding.timeLimitNanoseconds
+        var request = begun(isRepeatable: true)
+        for _ in 0..<2 { request.beginTry() }
+        #expect(request.next(after: ending, by: owner, at: 3 * limit, members) == .lookUp)
+        request.beginTry()
+        #expect(request.next(after: ending, by: other, at: 4 * limit - 1, members) == .lookUp)
+        let failure: Forwarding.Failure = ending == .unknown ? .outcomeUnknown : .unreachable
+        #expect(
+            request.next(after: ending, by: other, at: 9 * limit, members) == .fail(failure))
+    }
+
+    @Test func `an unknown outcome is asked for again with the key, and else it is the client's`() {
+        #expect(begun(isRepeatable: true).isRepeated(504, "outcome_unknown"))
+        #expect(!begun(isRepeatable: true).isRepeated(504, ""))
+        #expect(!begun(isRepeatable: true).isRepeated(503, "outcome_unknown"))
+        #expect(!begun().isRepeated(504, "outcome_unknown"))
+        var request = begun()
+        #expect(request.next(after: .unknown, by: owner, at: 1, members) == .fail(.outcomeUnknown))
+        request = begun(isRepeatable: true)
+        let late = 5 * Forwarding.timeLimitNanoseconds
+        #expect(request.next(after: .unknown, by: owner, at: late, members) == .lookUp)
+        #expect(!request.isRepeated(504, "outcome_unknown"), "it is repeated once")
+    }
+
     @Test(arguments: [Forwarding.Ending.moved(nil), .notSent, .lost])
     func `a request with a key is repeated, and is never said not to be applied`(
         ending: Forwarding.Ending

@@ -31,11 +31,16 @@ extension HTTPConnection {
         guard case .waiting(_, let options?) = state else { return }
         // Nothing was applied, and the other node still has the request.
         if response.code == Problem.movedCode { return answerGuest(movedTo: nil) }
+        // Another node may be able to serve what this one, which is cut off from the journal, has not begun.
+        if response.status == 503, !isHeard { return answerGuest(movedTo: nil) }
         options.endSpan(status: response.status, response.code)
         loop.links?.incoming.answer(origin, LinkAnswer(response))
         loop.links?.way.countGuest(isServed: true)
         releaseGuest(origin)
     }
+
+    /// Whether this node may decide on sessions.
+    private var isHeard: Bool { loop.links?.way.members.isHeard ?? true }
 
     func answerGuest(movedTo node: Node?) {
         guard case .waiting(_, let options?) = state, case .guest(let origin)? = options.link else {

@@ -102,7 +102,9 @@ enum RequestForwarder {
     ) {
         guard let way = connection.loop.links?.way else { return }
         let now = connection.loop.now.nanoseconds
-        switch forward.forwarding.next(after: ending, at: now, way.members) {
+        let next = forward.forwarding.next(
+            after: ending, by: forward.asked, at: now, way.members)
+        switch next {
         case .send(let node):
             way.remember(node, of: forward.session)
             send(forward, to: node, on: connection)
@@ -112,8 +114,9 @@ enum RequestForwarder {
             }
         case .lookUp:
             var deposed: Node?
-            if case .moved = ending {
-            } else {
+            switch ending {
+            case .moved, .unknown: break
+            case .notSent, .lost, .running:
                 deposed = way.deposable(forward.asked, of: forward.session)
             }
             lookUp(forward, deposing: deposed, on: connection)
@@ -203,6 +206,9 @@ enum RequestForwarder {
             forward.forwarding.meetsEarlierTry(Int(answer.status), answer.code)
         {
             return tryEnded(forward, .running(asked), on: connection)
+        }
+        if forward.forwarding.isRepeated(Int(answer.status), answer.code) {
+            return tryEnded(forward, .unknown, on: connection)
         }
         if let asked = forward.asked { loop.links?.way.remember(asked, of: forward.session) }
         loop.links?.way.count(.answered)
