@@ -4,16 +4,19 @@ package struct Members: Sendable, Equatable {
     package var own: Member
     /// The other nodes that have been heard of within a lease, by the database's clock.
     package var others: [Member]
-    /// Counts the losses of the database's history.
-    package var era: Int64
-    /// Whether this node was itself heard of within a lease. Otherwise it may have been declared gone:
-    /// it claims nothing, and its effects are cancelled.
+    /// The database whose members they are.
+    package var database: DatabaseMark
+    /// Whether this node was itself heard of within a lease, by the newest database of which it knows.
+    /// Otherwise it may have been declared gone: it claims nothing, and its effects are cancelled.
     package var isHeard: Bool
 
-    package init(own: Member, others: [Member] = [], era: Int64 = 1, isHeard: Bool = true) {
+    package init(
+        own: Member, others: [Member] = [], database: DatabaseMark = DatabaseMark(era: 1),
+        isHeard: Bool = true
+    ) {
         self.own = own
         self.others = others
-        self.era = era
+        self.database = database
         self.isHeard = isHeard
     }
 

@@ -26,8 +26,10 @@ extension Append {
     static let plainFenced = plain(fence: 17)
     static let wholeFenced = whole(fence: 47)
 
-    static func statement(_ form: Form, isFenced: Bool) -> String {
-        switch form {
+    /// - Parameter hasOwnTimes: Whether the times of the parts are written; only in tests.
+    static func statement(_ form: Form, isFenced: Bool, hasOwnTimes: Bool = false) -> String {
+        if hasOwnTimes, form == .whole { return whole(fence: isFenced ? 47 : nil) { $0 } }
+        return switch form {
         case .short: isFenced ? shortFenced : short
         case .plain: isFenced ? plainFenced : plain
         case .whole: isFenced ? wholeFenced : whole
@@ -125,13 +127,19 @@ extension Append {
         """
     }
 
-    /// The same with creations, ends, and the data that go in with their part.
-    private static func whole(fence: Int?) -> String {
+    /// The same with creations, ends, and the data that go in with their part. Their times are the
+    /// database's: those of the parts are of a node's clock.
+    ///
+    /// - Parameter time: The time that is written in place of that of a part.
+    private static func whole(
+        fence: Int?, _ time: (String) -> String = { _ in Schema.now }
+    ) -> String {
         let node = fence.map { "CASE WHEN t.deleted IS NULL THEN $\($0) END" } ?? "NULL"
         return """
             WITH born AS (
                 INSERT INTO sessions(id, reactor, generation, created, owner, deleted, node)
-                SELECT t.id, t.reactor, t.generation, t.created, t.owner, t.deleted, \(node)::bigint
+                SELECT t.id, t.reactor, t.generation, \(time("t.created")), t.owner,
+                    CASE WHEN t.deleted IS NOT NULL THEN \(time("t.deleted")) END, \(node)::bigint
                 FROM unnest($17::bigint[], $18::text[], $19::text[], $20::text[], $21::bigint[],
                     $22::text[], $23::bigint[])
                     t(i, id, reactor, generation, created, owner, deleted)
@@ -154,7 +162,7 @@ extension Append {
                 SELECT p.i, p.session FROM p
                 WHERE p.session IN (SELECT session FROM won) OR (p.has_runs = 0 AND p.fits)),
             ended AS (
-                UPDATE sessions s SET deleted = t.time, node = NULL, epoch = s.epoch + 1
+                UPDATE sessions s SET deleted = \(time("t.time")), node = NULL, epoch = s.epoch + 1
                 FROM unnest($24::bigint[], $25::bigint[]) t(i, time) JOIN good ON good.i = t.i
                 WHERE s.session = good.session RETURNING s.session),
             removing AS (
@@ -166,7 +174,7 @@ extension Append {
             saved AS (
                 INSERT INTO snapshots(session, version, number, last_action, state_version, time,
                     state, listens)
-                SELECT good.session, t.version, t.number, t.last_action, t.state_version, t.time,
+                SELECT good.session, t.version, t.number, t.last_action, t.state_version, \(time("t.time")),
                     t.state, t.listens = 1
                 FROM unnest($26::bigint[], $27::bigint[], $28::bigint[], $29::bigint[], $30::bigint[],
                     $31::bigint[], $32::bytea[], $33::bigint[])
@@ -177,7 +185,7 @@ extension Append {
                     state = excluded.state, listens = excluded.listens),
             answered AS (
                 INSERT INTO answers(session, key, digest, status, time, body)
-                SELECT good.session, t.key, t.digest, t.status, t.time, t.body
+                SELECT good.session, t.key, t.digest, t.status, \(time("t.time")), t.body
                 FROM unnest($34::bigint[], $35::text[], $36::bytea[], $37::bigint[], $38::bigint[],
                     $39::bytea[]) t(i, key, digest, status, time, body)
                 JOIN good ON good.i = t.i

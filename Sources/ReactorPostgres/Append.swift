@@ -50,7 +50,9 @@ struct Append {
             parameters.add((existing ?? Array(parts.indices)).map { namedEpoch(of: parts[$0]) })
         }
         let found = try connection.run(
-            Self.statement(form, isFenced: isFenced), parameters, within: limit)
+            Self.statement(
+                form, isFenced: isFenced, hasOwnTimes: !rules.contains(.writesTimes)),
+            parameters, within: limit)
         if rules.contains(.heedsWarnings) { try connection.refuseWarnings() }
         var seen: [Int: Seen] = [:]
         for row in 0..<found.count {

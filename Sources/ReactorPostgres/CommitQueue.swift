@@ -172,7 +172,8 @@ final class CommitQueue: CommitLane {
             if case .failed(let failure) = verdict { failure } else { nil }
         }
         book.withLock { book in
-            book.broken = failures.last
+            // A part that the database does not take says nothing about the database.
+            book.broken = failures.last { $0.reason != .refused }
             book.figures.recordFailure(of: failures.count)
             guard failures.count < group.count else { return }
             book.figures.recordCommit(of: group.count - failures.count, time)

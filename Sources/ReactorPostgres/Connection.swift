@@ -25,8 +25,8 @@ final class Connection {
     private var deadline = ContinuousClock.now
     /// The end of the time for all statements; nil: each has its own.
     var lastDeadline: ContinuousClock.Instant?
-    /// The history that it shows, found when it was made; see ``Connector``.
-    var origin = Connector.Origin()
+    /// The history that it shows, found when it was made; see ``Connector``. Nil before that.
+    var mark: DatabaseMark?
 
     /// Connects.
     ///
@@ -47,8 +47,11 @@ final class Connection {
         unsafe self.raw = raw
         guard unsafe PQstatus(raw) == CONNECTION_OK, unsafe PQsetnonblocking(raw, 1) == 0 else {
             // The object is complete: `deinit` closes the connection.
+            let parameter = parameters.last { $0.name == "dbname" }?.value ?? ""
             throw PostgresFault(
-                message: unsafe String(cString: PQerrorMessage(raw)), isBroken: true)
+                message: ConnectionText.isReadable(parameter)
+                    ? unsafe String(cString: PQerrorMessage(raw)) : ConnectionText.unreadable,
+                isBroken: true)
         }
         unsafe PQsetNoticeReceiver(
             raw,
@@ -61,6 +64,21 @@ final class Connection {
     }
 
     deinit { unsafe PQfinish(raw) }
+
+    /// The options of a connection as libpq reads them, with its services, variables and defaults. It
+    /// begins to connect for that, and gives it up at once. Empty if libpq cannot read them.
+    static func options(_ parameters: [(name: String, value: String)]) -> [String: String] {
+        var names = unsafe parameters.map { unsafe strdup($0.name) }
+        var values = unsafe parameters.map { unsafe strdup($0.value) }
+        unsafe names.append(nil)
+        unsafe values.append(nil)
+        defer { unsafe (names + values).forEach { unsafe free($0) } }
+        let raw = unsafe PQconnectStartParams(
+            names.map { unsafe UnsafePointer($0) }, values.map { unsafe UnsafePointer($0) }, 1)
+        guard let raw = unsafe raw else { return [:] }
+        defer { unsafe PQfinish(raw) }
+        return unsafe ConnectionText.options(PQconninfo(raw))
+    }
 
     /// The process that serves this connection, as the connection says; a pooler may say another.
     var processID: Int64 { Int64(unsafe PQbackendPID(raw)) }
@@ -94,6 +112,16 @@ final class Connection {
                 [Int32](repeating: 1, count: values.count), 1)
         }
         guard isSent == 1 else { throw unsafe fault(nil) }
+        return unsafe Rows(try result())
+    }
+
+    /// Executes one statement without preparing it, so that a pooler that works by transaction can carry
+    /// it out.
+    func ask(_ sql: String, within limit: Duration) throws(PostgresFault) -> Rows {
+        begin(limit)
+        guard unsafe PQsendQueryParams(raw, sql, 0, nil, nil, nil, nil, 1) == 1 else {
+            throw unsafe fault(nil)
+        }
         return unsafe Rows(try result())
     }
 
@@ -204,7 +232,8 @@ final class Connection {
 struct PostgresFault: Error {
     /// The SQLSTATE, if the server has said one.
     var state: String?
-    /// The message of the server or of libpq, which have no secrets.
+    /// The message of the server or of libpq. They have no secrets: an address that libpq may divide at
+    /// the wrong place is refused before, see ``ConnectionText``.
     var message: String
     /// Whether the connection is over. A statement that was under way may have been executed.
     var isBroken: Bool

@@ -18,32 +18,25 @@ final class Connector: Sendable {
         case members
     }
 
-    /// The history that a connection shows. A server that was promoted has another timeline than the former
-    /// primary, even if nothing was lost and no era has begun.
-    struct Origin: Equatable {
-        var system = ""
-        var timeline = ""
-        var era: Int64 = 0
-
-        /// Whether a standby of this server was promoted since.
-        func isBefore(_ other: Origin) -> Bool {
-            system == other.system && timeline < other.timeline
-        }
-    }
-
     /// The database, as the last connection has found it.
     struct Database: Equatable {
         var identity: String
         var system: String
         var timeline: String
         var era: Int64
+        /// Which of the servers that were promoted to the timeline it is; 0: no node has connected to
+        /// it yet.
+        var branch: Int64 = 0
+        /// The object id of the table `cluster`: a dump that is restored makes another table.
+        var table: Int64 = 0
         /// Whether commits wait for a standby.
         var isSynchronous: Bool
-        var hasPooler: Bool
         /// The end of the log that is flushed, in bytes.
         var flushed: Int64 = 0
 
-        var origin: Origin { Origin(system: system, timeline: timeline, era: era) }
+        var mark: DatabaseMark {
+            DatabaseMark(identity: identity, era: era, timeline: timeline, branch: branch)
+        }
 
         /// Whether this is the same server with less in its log: an older copy of its files. A crash
         /// loses nothing that was flushed.
@@ -53,7 +46,8 @@ final class Connector: Sendable {
 
         /// Whether nothing has to be adopted.
         func isSame(as earlier: Database) -> Bool {
-            identity == earlier.identity && origin == earlier.origin && !lacks(earlier)
+            identity == earlier.identity && mark == earlier.mark && table == earlier.table
+                && !lacks(earlier)
         }
     }
 
@@ -67,23 +61,42 @@ final class Connector: Sendable {
     let rules: Rules
     /// This process in a cluster; nil: it decides on all sessions.
     let node: Node?
+    /// The time after the adoption of another database in which nothing is decided there; see ``settle(_:)``.
+    private let settling: Duration
+    private let hosts: DatabaseHosts
+    private let usage: UsageLock
     private let book = Mutex(Book())
 
     private struct Book {
         var database: Database?
+        var belief = DatabaseBelief()
         /// Whether another era is being committed: a connection may show data of either.
         var isChanging = false
         var losses: UInt64 = 0
         var watchers: [@Sendable (UInt64) -> Void] = []
+        /// Called when the database is another one, or is believed no more.
+        var changed: (@Sendable () -> Void)?
+        /// Called when this node begins to doubt.
+        var doubts: (@Sendable (String) -> Void)?
     }
 
     /// The time for one statement of housekeeping, connecting included.
     static let limit = Duration.seconds(5)
 
-    init(_ address: PostgresAddress, rules: Rules = .all, node: Node? = nil) {
+    /// How long the other nodes have to hear of another database. Their links bring it with the next ping, after
+    /// 250 ms; a link that is not there yet takes a moment more.
+    static let settling = Duration.seconds(1)
+
+    init(
+        _ address: PostgresAddress, rules: Rules = .all, node: Node? = nil,
+        settling: Duration = Connector.settling
+    ) {
         self.address = address
         self.node = node
         self.rules = rules
+        self.settling = settling
+        hosts = DatabaseHosts(address)
+        usage = UsageLock(schema: address.schema, isShared: node != nil)
     }
 
     /// The database of the last connection; nil before the first.
@@ -100,18 +113,66 @@ final class Connector: Sendable {
     }
 
     /// The watchers refer to the loops, and those to the journal.
-    func removeWatchers() { book.withLock { $0.watchers = [] } }
-
-    /// Whether what the connection has shown is of the present era, and of the server that is the primary
-    /// now: a former one keeps its connections, and may neither show nor accept anything.
-    func isPresent(_ connection: Connection) -> Bool {
-        book.withLock { !$0.isChanging && $0.database?.origin == connection.origin }
+    func removeWatchers() {
+        book.withLock { book in
+            (book.watchers, book.changed, book.doubts) = ([], nil, nil)
+        }
     }
+
+    /// Whether what the connection has shown is of the newest database that this node has heard of: a
+    /// former primary keeps its connections, and may neither show nor accept anything.
+    func isPresent(_ connection: Connection) -> Bool {
+        book.withLock { book in
+            !book.isChanging && book.belief.sought == nil && book.database?.mark == connection.mark
+        }
+    }
+
+    // MARK: Doubt
+
+    /// The mark of the database that is believed; nil before the first.
+    var mark: DatabaseMark? { book.withLock { $0.belief.present } }
+
+    /// The reason that no database is believed at the moment; nil if one is.
+    var doubt: PostgresFault? {
+        book.withLock { $0.belief.sought }.map { .behind($0) }
+    }
+
+    /// - Parameters:
+    ///   - changed: Called when the database is another one, or is believed no more.
+    ///   - doubts: Called with a sentence when this node begins to doubt.
+    func watchDatabase(
+        changed: (@Sendable () -> Void)? = nil, doubts: (@Sendable (String) -> Void)? = nil
+    ) {
+        book.withLock { book in
+            if let changed { book.changed = changed }
+            if let doubts { book.doubts = doubts }
+        }
+    }
+
+    /// Another node, or another host, has a database with this mark. If it is newer than the one that is
+    /// believed, nothing is believed until it is found.
+    func hear(_ mark: DatabaseMark) {
+        let (begins, changed, doubts) = book.withLock { book in
+            (book.belief.hear(mark), book.changed, book.doubts)
+        }
+        guard begins else { return }
+        hosts.forgetChoice()
+        changed?()
+        doubts?(PostgresFault.behind(mark).message)
+    }
+
+    /// Asks the hosts of the address whether one of them has a newer history.
+    func lookAtHosts() {
+        if let newest = hosts.newestMark() { hear(newest) }
+    }
+
+    /// The tables have been replaced: every connection is made again, and finds out.
+    func suspect() { book.withLock { $0.isChanging = true } }
 
     /// Records how far the log is flushed; see ``Database/lacks(_:)``.
     func recordFlushed(_ end: Int64, over connection: Connection) {
         book.withLock { book in
-            guard var database = book.database, database.origin == connection.origin else {
+            guard var database = book.database, database.mark == connection.mark else {
                 return
             }
             database.flushed = max(end, database.flushed)
@@ -123,29 +184,59 @@ final class Connector: Sendable {
 
     // MARK: Connecting
 
-    /// - Parameter name: Says in `pg_stat_activity` what the connection is for.
+    /// - Parameters:
+    ///   - name: Says in `pg_stat_activity` what the connection is for.
+    ///   - lost: The server process of a connection that was lost with a statement under way, which is
+    ///     ended: what it has committed is covered by the first commit of this connection.
     func connect(
-        _ name: String, for purpose: Purpose = .history
+        _ name: String, for purpose: Purpose = .history, ending lost: Backend? = nil
     ) throws(PostgresFault) -> (connection: Connection, backend: Backend) {
-        let connection = try Connection(address.parameters)
+        let connection = try open()
         try connection.execute(settings(name), within: Self.limit)
         // Ends the statements of a node whose process has ended. Not on every system.
         try? connection.execute(
             "SET client_connection_check_interval = '1s'", within: Self.limit)
+        if rules.contains(.locksUse) { try usage.acquire(connection) }
+        if let lost { Self.end(lost, over: connection) { Line.wait(.milliseconds(20)) } }
         // Read before the look, which shows all that was flushed by then. More may be flushed, and recorded,
         // between the look and the comparison.
         let last = database
         if purpose == .members {
-            let (found, backend) = try look(at: connection)
-            connection.origin = found.origin
+            let (found, backend, _) = try look(at: connection)
+            connection.mark = found.mark
             if let last, found.isSame(as: last), isPresent(connection) {
                 return (connection, backend)
             }
         }
         if rules.contains(.beginsWithCommit) { try beginWithCommit(connection) }
-        let (database, backend) = try look(at: connection)
-        try adopt(database, after: last, connection)
+        let (database, backend, age) = try look(at: connection)
+        let isAdopted = try adopt(database, after: last, connection)
+        if purpose == .history { settle(after: isAdopted ? .zero : age) }
         return (connection, backend)
+    }
+
+    /// A connection to the host that is believed, whose settings are those of the server.
+    func open() throws(PostgresFault) -> Connection {
+        let connection = try hosts.connect(book.withLock { $0.belief }) { hear($0) }
+        // A pooler that works by transaction would leave each setting to other clients, and other clients'
+        // to this server: nothing is set before the connection is known to be its own.
+        let process = try connection.ask("SELECT pg_backend_pid()::bigint", within: Self.limit)
+        if process.integer(0, 0) != connection.processID, !address.hasSessionPooler {
+            throw PostgresFault(
+                state: Self.refusedState,
+                message: "a pooler stands before the database: it has to work by session, and the "
+                    + "address has to say so with pooler=session", isBroken: false)
+        }
+        return connection
+    }
+
+    /// Waits until the other nodes have heard of a database that was adopted a moment ago: those that still
+    /// believe another one must stop before anything is decided here.
+    ///
+    /// - Parameter age: The time since the adoption.
+    private func settle(after age: Duration) {
+        guard node != nil, age < settling else { return }
+        Line.wait(settling - age)
     }
 
     private func settings(_ name: String) -> String {
@@ -156,7 +247,8 @@ final class Connector: Sendable {
         SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
         SET default_transaction_isolation = 'read committed';
         SET default_transaction_read_only = off;
-        SET plan_cache_mode = force_generic_plan; SET jit = off
+        SET plan_cache_mode = force_generic_plan; SET jit = off;
+        SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3
         """
     }
 
@@ -194,7 +286,7 @@ final class Connector: Sendable {
 
     private func look(
         at connection: Connection
-    ) throws(PostgresFault) -> (Database, Backend) {
+    ) throws(PostgresFault) -> (Database, Backend, adopted: Duration) {
         try Self.check(connection)
         let found = try connection.run(
             """
@@ -202,7 +294,9 @@ final class Connector: Sendable {
                 substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), c.era,
                 current_setting('synchronous_standby_names') <> '', pg_backend_pid()::bigint,
                 (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()),
-                c.version, \(Self.flushed)
+                c.version, \(Self.flushed), 'cluster'::regclass::oid::bigint, c.timeline, c.branch,
+                (least(600, greatest(0, coalesce(
+                    extract(epoch FROM clock_timestamp() - c.adopted), 600))) * 1000)::bigint
             FROM cluster c
             """, within: Self.limit)
         let version = found.integer(0, 7)
@@ -216,18 +310,26 @@ final class Connector: Sendable {
         let process = found.integer(0, 5)
         let database = Database(
             identity: found.text(0, 0), system: found.text(0, 1), timeline: found.text(0, 2),
-            era: found.integer(0, 3, in: Era.range), isSynchronous: found.bool(0, 4),
-            hasPooler: process != connection.processID, flushed: found.integer(0, 8))
-        return (database, Backend(processID: process, started: found.text(0, 6)))
+            era: found.integer(0, 3, in: Era.range),
+            branch: found.text(0, 2) == found.text(0, 10) ? found.integer(0, 11) : 0,
+            table: found.integer(0, 9), isSynchronous: found.bool(0, 4),
+            flushed: found.integer(0, 8))
+        return (
+            database, Backend(processID: process, started: found.text(0, 6)),
+            .milliseconds(found.integer(0, 12))
+        )
     }
 
-    /// Compares the database with that of the last connection and of the last process.
+    /// Compares the database with that of the last connection, of the last process, and with what this node
+    /// has heard.
+    ///
+    /// - Returns: Whether it is adopted with this connection: no node has connected to it before.
     private func adopt(
         _ found: Database, after last: Database?, _ connection: Connection
-    ) throws(PostgresFault) {
+    ) throws(PostgresFault) -> Bool {
         guard rules.contains(.comparesDatabases) || last == nil else {
-            connection.origin = last?.origin ?? Origin()
-            return
+            connection.mark = last?.mark
+            return false
         }
         if let last, last.identity != found.identity {
             throw PostgresFault(
@@ -235,14 +337,19 @@ final class Connector: Sendable {
                 message: "the schema \(address.schema) has another journal than before; "
                     + "a server that is started anew takes it", isBroken: false)
         }
-        if let last, found.origin.isBefore(last.origin) { throw Self.formerPrimary }
+        guard book.withLock({ $0.belief.accepts(found.mark) }) else {
+            hosts.forgetChoice()
+            throw Self.formerPrimary
+        }
         var (found, begins) = (found, false)
-        found.era = try Era(address, connection).bringUpToDate(with: found, after: last) {
+        let adoption = try Era(address, connection).bringUpToDate(with: found, after: last) {
             begins = true
             book.withLock { $0.isChanging = true }
         }
-        connection.origin = found.origin
+        (found.era, found.branch) = (adoption.era, adoption.branch)
+        connection.mark = found.mark
         try announce(found, begins: begins)
+        return adoption.isNew
     }
 
     /// Another attempt may reach the present one.
@@ -255,19 +362,21 @@ final class Connector: Sendable {
     /// - Parameter begins: Whether the era begins with this connection. As the first one of a process it
     ///   has nobody to notify, and counts.
     private func announce(_ found: Database, begins: Bool) throws(PostgresFault) {
-        let isFormer = book.withLock { book in
-            let present = book.database?.origin ?? found.origin
-            let era = present.era
-            // Another connection has found a newer era, or a newer primary, meanwhile.
-            guard found.era >= era, !found.origin.isBefore(present) else { return true }
+        let (isFormer, changed) = book.withLock { book -> (Bool, (@Sendable () -> Void)?) in
+            // Another connection has found a newer database meanwhile, or another node has.
+            guard book.belief.accepts(found.mark) else { return (true, nil) }
+            let (before, doubted) = (book.database, book.belief.sought != nil)
             book.isChanging = false
-            defer { book.database = found }
-            guard found.era > era || begins && book.database == nil else { return false }
-            book.losses += 1
-            for lost in book.watchers { lost(UInt64(found.era)) }
-            return false
+            book.belief.believe(found.mark)
+            book.database = found
+            if found.era > before?.era ?? found.era || begins && before == nil {
+                book.losses += 1
+                for lost in book.watchers { lost(UInt64(found.era)) }
+            }
+            return (false, before?.mark == found.mark && !doubted ? nil : book.changed)
         }
         if isFormer { throw Self.formerPrimary }
+        changed?()
     }
 
     // MARK: A connection that was lost
@@ -291,5 +400,15 @@ final class Connector: Sendable {
             guard let found, found.count > 0 else { return }
             pause()
         }
+    }
+}
+
+extension PostgresFault {
+    /// No host that this node reaches has the newest database that it has heard of.
+    static func behind(_ mark: DatabaseMark) -> PostgresFault {
+        PostgresFault(
+            message:
+                "a newer database was heard of (\(mark)), which this server does not reach: it "
+                + "believes none before it has found that one", isBroken: true)
     }
 }

@@ -12,56 +12,77 @@ struct Era {
         self.connection = connection
     }
 
-    /// Begins another era if the database has another timeline, is a copy on another system, or lacks
-    /// what this process has seen in it.
+    /// The history of a database, as the nodes know it.
+    struct Adoption {
+        var era: Int64
+        var branch: Int64
+        /// Whether no node has connected to it before.
+        var isNew = false
+    }
+
+    /// Begins another era if the database has another timeline, is a copy on another system, was restored
+    /// from a dump, or lacks what this process has seen in it.
     ///
     /// - Parameters:
     ///   - known: The database of the last connection; nil before the first.
     ///   - willBegin: Called before the commit of another era: what other connections show from then on
     ///     may be of either.
-    /// - Returns: the present era.
     func bringUpToDate(
         with found: Connector.Database, after known: Connector.Database?, willBegin: () -> Void
-    ) throws(PostgresFault) -> Int64 {
+    ) throws(PostgresFault) -> Adoption {
         let limit = Duration.seconds(60)
         try connection.execute("BEGIN", within: limit)
         let rows = try connection.run(
-            "SELECT era, timeline, system, is_synchronous FROM cluster FOR UPDATE", within: limit)
+            """
+            SELECT era, timeline, system, is_synchronous, branch, table_oid FROM cluster FOR UPDATE
+            """, within: limit)
         let (timeline, system) = (rows.text(0, 1), rows.text(0, 2))
-        var era = rows.integer(0, 0, in: Self.range)
+        var adoption = Adoption(era: rows.integer(0, 0, in: Self.range), branch: rows.integer(0, 4))
+        let era = adoption.era
+        // Tables of an earlier version do not say which table they are.
+        let isRestored = ![0, found.table].contains(rows.integer(0, 5))
         let isNew = timeline.isEmpty
         let isSame = timeline == found.timeline && system == found.system
         let wasSynchronous = rows.bool(0, 3)
         let lacks = known.map { found.lacks($0) || era < $0.era } ?? false
-        guard !isSame || wasSynchronous != found.isSynchronous || lacks else {
+        let isKnown = adoption.branch != 0 && rows.integer(0, 5) == found.table
+        guard !isSame || !isKnown || wasSynchronous != found.isSynchronous || lacks else {
             try connection.execute("ROLLBACK", within: limit)
-            return era
+            return adoption
         }
         let isOther =
             !isNew && !isSame && mayHaveLost(wasSynchronous, isSameSystem: system == found.system)
-        if isOther || lacks && address.failover != .safe {
-            era = max(era, known?.era ?? 0) + 1
+        let begins = isOther || isRestored || lacks && address.failover != .safe
+        if begins {
+            adoption.era = max(era, known?.era ?? 0) + 1
             willBegin()
             try connection.execute(
                 """
                 UPDATE sessions SET generation =
                     substr(md5(random()::text || clock_timestamp()::text || id), 1, 8)
                 WHERE deleted IS NULL
-                """, within: .seconds(600))
+                """, within: .seconds(3_600))
         }
         if !isSame, !isNew { try moveBeats(within: limit) }
+        adoption.isNew = !isSame && !isNew || begins
+        if adoption.isNew || adoption.branch == 0 { adoption.branch = .random(in: 1 ... .max) }
         var parameters = Parameters()
-        parameters.add(era)
+        parameters.add(adoption.era)
         parameters.add(found.timeline)
         parameters.add(found.system)
         parameters.add(found.isSynchronous ? 1 as Int64 : 0)
+        parameters.add(adoption.branch)
+        parameters.add(found.table)
+        parameters.add(adoption.isNew ? 1 as Int64 : 0)
         _ = try connection.run(
             """
-            UPDATE cluster SET era = $1, timeline = $2, system = $3, is_synchronous = $4 = 1
+            UPDATE cluster SET era = $1, timeline = $2, system = $3, is_synchronous = $4 = 1,
+                branch = $5, table_oid = $6,
+                adopted = CASE WHEN $7 = 1 THEN clock_timestamp() ELSE adopted END
             """, parameters, within: limit)
         try connection.execute("COMMIT", within: limit)
         try connection.refuseWarnings()
-        return era
+        return adoption
     }
 
     /// The beats are of the clock of another server, which may be any time ahead or behind. The newest one was

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Storage
 internal import Synchronization
 
@@ -49,10 +50,7 @@ final class Lane: @unchecked Sendable {
             drop()
         }
         do throws(PostgresFault) {
-            let fresh = try connector.connect("writer")
-            if let lost {
-                Connector.end(lost, over: fresh.connection) { Line.wait(.milliseconds(20)) }
-            }
+            let fresh = try connector.connect("writer", ending: lost)
             lost = nil
             present = fresh
             absence.withLock { $0 = nil }
@@ -126,7 +124,9 @@ final class Lane: @unchecked Sendable {
                         // Those that nobody holds up go first.
                         waiting.insert(Array(parts[half...]), at: 0)
                         waiting.append(Array(parts[..<half]))
-                    case .split where !error.isLock && !isUndecided, .fail where !isUndecided,
+                    case .split where !error.isLock && !isUndecided:
+                        refuse(parts, error)
+                    case .fail where !isUndecided,
                         .fail where error.state == Connector.refusedState:
                         giveUp(parts, error)
                     default:
@@ -172,7 +172,7 @@ final class Lane: @unchecked Sendable {
         // A part that was sent in an earlier era has another generation now, if it is there. One that
         // was not sent yet is decided by its generation: it may be of this era.
         for part in parts where part.outcome == .open && part.mayBeWritten {
-            guard let era = part.sentEra, era != connection.origin.era else { continue }
+            guard let era = part.sentEra, era != connection.mark?.era else { continue }
             part.outcome = .refused(Self.unknown("another era"))
         }
         let left = deadline - ContinuousClock.now
@@ -194,7 +194,7 @@ final class Lane: @unchecked Sendable {
             if error.isBroken {
                 for part in open {
                     part.mayBeWritten = true
-                    part.sentEra = part.sentEra ?? connection.origin.era
+                    part.sentEra = part.sentEra ?? connection.mark?.era
                 }
             }
             throw error
@@ -249,6 +249,14 @@ final class Lane: @unchecked Sendable {
         .failed(JournalFailure(reason: .outcomeUnknown, detail: "PostgreSQL: \(reason)"))
     }
 
+    /// The database does not take what is in a part, now or later: that is no failure of the database.
+    private func refuse(_ parts: [Part], _ fault: PostgresFault) {
+        for part in parts where part.outcome == .open {
+            part.outcome = .refused(
+                .failed(JournalFailure(reason: .refused, detail: "PostgreSQL: \(fault.sentence)")))
+        }
+    }
+
     private func giveUp(_ parts: [Part], _ fault: PostgresFault) {
         for part in parts where part.outcome == .open {
             var failure = JournalFailure(fault)
@@ -273,7 +281,9 @@ extension PostgresFault {
     fileprivate var isLock: Bool { state == "55P03" }
 
     /// See ``JournalFailure/isTemporary``.
-    fileprivate var isTemporary: Bool { isLock || isUnanswered }
+    fileprivate var isTemporary: Bool {
+        isLock || isUnanswered || state == UsageLock.occupiedState
+    }
 
     fileprivate var remedy: Remedy {
         guard let state else { return .again }

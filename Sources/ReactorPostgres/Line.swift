@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Storage
+internal import Synchronization
 
 /// One connection on a queue of its own, which is made again when it was lost.
 final class Line: @unchecked Sendable {
@@ -10,8 +11,8 @@ final class Line: @unchecked Sendable {
     private let queue: DispatchQueue
     /// On the queue.
     private var connection: Connection?
-    /// The last attempt to connect, if it has failed. On the queue.
-    private var failed: (at: ContinuousClock.Instant, fault: PostgresFault)?
+    /// The last attempt to connect, if it has failed.
+    private let failed = Mutex<(at: ContinuousClock.Instant, fault: PostgresFault)?>(nil)
 
     /// - Parameters:
     ///   - name: Says in `pg_stat_activity` what the connection is for.
@@ -25,6 +26,19 @@ final class Line: @unchecked Sendable {
         self.purpose = purpose
         self.settings = settings
         queue = DispatchQueue(label: "journal.postgres.\(name)")
+    }
+
+    /// The fault of the last attempt to connect; nil once one has succeeded.
+    var failure: JournalFailure? { failed.withLock { $0?.fault }.map(JournalFailure.init) }
+
+    /// Connects.
+    func open() throws(PostgresFault) { try sync { () throws(PostgresFault) in _ = try connect() } }
+
+    /// Tries to connect again if the last attempt has failed.
+    func look() {
+        async { [self] in
+            if failed.withLock({ $0 != nil }) { _ = try? connect() }
+        }
     }
 
     /// Later calls find no connection that is left open.
@@ -77,15 +91,17 @@ final class Line: @unchecked Sendable {
     /// For a second nobody waits again for a database that does not answer.
     private func connect() throws(PostgresFault) -> Connection {
         if let connection { return connection }
-        if let failed, ContinuousClock.now - failed.at < .seconds(1) { throw failed.fault }
+        if let failed = failed.withLock({ $0 }), ContinuousClock.now - failed.at < .seconds(1) {
+            throw failed.fault
+        }
         do throws(PostgresFault) {
             let fresh = try connector.connect(name, for: purpose).connection
             if let settings { try fresh.execute(settings, within: Connector.limit) }
-            failed = nil
+            failed.withLock { $0 = nil }
             connection = fresh
             return fresh
         } catch {
-            failed = (ContinuousClock.now, error)
+            failed.withLock { $0 = (ContinuousClock.now, error) }
             throw error
         }
     }

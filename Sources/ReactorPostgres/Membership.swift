@@ -13,7 +13,8 @@ final class Membership: @unchecked Sendable {
     fileprivate struct Book {
         var own: Member
         var others: [Member] = []
-        var era: Int64 = 1
+        /// Nodes that may have links although they are no members: see ``Ownership/acquaintances``.
+        var acquaintances: [Member] = []
         var lease: Lease
         var watcher: (@Sendable (OwnershipChange) -> Void)?
         /// The last members of which the watcher was notified.
@@ -25,6 +26,8 @@ final class Membership: @unchecked Sendable {
     /// Calls the watcher.
     private let watching = DispatchQueue(label: "journal.postgres.members")
     private let book: Mutex<Book>
+    /// The database whose nodes were read for ``Book/acquaintances``. On the line's queue.
+    private var known: DatabaseMark?
     /// Depositions that were reported, and are removed with the next beat. On the line's queue.
     private var read: [Int64] = []
     /// On the line's queue.
@@ -43,9 +46,33 @@ final class Membership: @unchecked Sendable {
         line = Line(
             connector, "beat", for: .members, settings: "SET synchronous_commit = off")
         book = Mutex(Book(own: own, lease: Lease(lease)))
+        connector.watchDatabase(changed: { [weak self] in self?.databaseChanged() })
     }
 
-    var members: Members { book.withLock { $0.members(at: ContinuousClock.now) } }
+    var members: Members {
+        let (mark, isInDoubt) = (line.connector.mark, line.connector.doubt != nil)
+        return book.withLock { book in
+            var members = book.members(at: ContinuousClock.now)
+            if let mark { members.database = mark }
+            if isInDoubt { members.isHeard = false }
+            return members
+        }
+    }
+
+    var acquaintances: [Member] { book.withLock { $0.acquaintances } }
+
+    /// The reason that there is no connection.
+    var lineFailure: JournalFailure? { line.failure }
+
+    /// The watcher hears at once that nothing is believed, and as soon as possible what the newest database
+    /// says.
+    private func databaseChanged() {
+        report()
+        line.async { [weak self] in
+            guard let self, !book.withLock({ $0.isClosed }) else { return }
+            try? beatNow()
+        }
+    }
 
     /// Becomes a member. Processes that had this address before have ended.
     func join() throws(PostgresFault) {
@@ -99,8 +126,9 @@ final class Membership: @unchecked Sendable {
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {
         book.withLock { book in
             book.watcher = changed
-            book.reported = book.members(at: ContinuousClock.now)
         }
+        let present = members
+        book.withLock { $0.reported = present }
     }
 
     /// Ends the membership: others may claim this node's sessions at once.
@@ -137,19 +165,39 @@ final class Membership: @unchecked Sendable {
             // The next connection finds it out like any other, and all loops are notified.
             let isPresent =
                 !line.connector.rules.contains(.comparesDatabases)
-                || found.integer(0, 0, in: Era.range) == connection.origin.era
+                || found.integer(0, 0, in: Era.range) == connection.mark?.era
             guard isPresent else { throw Self.anotherEra }
+            try lookForAcquaintances(of: own.node, connection)
             return (found, try depositions(of: own.node, connection), sent)
         }
         book.withLock { book in
             book.lease.renew(sentAt: sent)
-            book.era = found.integer(0, 0, in: Era.range)
             book.others = Self.members(found)
         }
         report(Self.deposed(taken))
         read = (0..<taken.count).map { taken.integer($0, 0) }
         reportEndOfLease()
         forgetOld()
+    }
+
+    /// Reads once for each database which nodes have used it: one that still believes an earlier database is
+    /// no member here, and one that believes a newer one is none there.
+    private func lookForAcquaintances(
+        of node: Node, _ connection: Connection
+    ) throws(PostgresFault) {
+        guard known == nil || known != connection.mark else { return }
+        var parameters = Parameters()
+        parameters.add(node.number)
+        let found = try connection.run(Self.acquaintances, parameters, within: Self.limit)
+        let members = (0..<found.count).compactMap { row in
+            found.node(row, 0).map { node in
+                Member(
+                    node: node, address: found.text(row, 1),
+                    loops: Int(found.integer(row, 2, in: 0...Self.loopLimit)))
+            }
+        }
+        known = connection.mark
+        book.withLock { $0.acquaintances = members }
     }
 
     /// Removes what nobody reads any more, with one beat of 60. If it fails, another node does it, or this
@@ -232,6 +280,12 @@ final class Membership: @unchecked Sendable {
         ORDER BY n.node
         """
 
+    static let acquaintances = """
+        SELECT node, address, loops FROM nodes
+        WHERE node <> $1 AND address <> '' AND seen > clock_timestamp() - interval '1 hour'
+        ORDER BY seen DESC LIMIT 64
+        """
+
     static let depositions = """
         SELECT number, id, generation, epoch FROM depositions WHERE node = $1
         ORDER BY number LIMIT \(depositionLimit)
@@ -247,8 +301,8 @@ final class Membership: @unchecked Sendable {
     /// Calls the watcher if there is something new.
     private func report(_ deposed: [OwnedSession] = []) {
         watching.async { [self] in
+            let members = members
             let call = book.withLock { book -> (@Sendable (OwnershipChange) -> Void, Members)? in
-                let members = book.members(at: ContinuousClock.now)
                 guard let watcher = book.watcher, !deposed.isEmpty || members != book.reported
                 else { return nil }
                 book.reported = members
@@ -274,6 +328,6 @@ final class Membership: @unchecked Sendable {
 
 extension Membership.Book {
     fileprivate func members(at now: Lease.Time) -> Members {
-        Members(own: own, others: others, era: era, isHeard: lease.isHeld(at: now))
+        Members(own: own, others: others, isHeard: lease.isHeld(at: now))
     }
 }

@@ -29,6 +29,9 @@ package struct PostgresAddress: Sendable, Equatable {
     package let failover: Failover
     /// The number of connections that write. One process of PostgreSQL uses one processor. Default: 2.
     package let lanes: Int
+    /// Whether a pooler stands before the database that keeps a connection of its own for each of this
+    /// server's. Any other pooler is refused.
+    let hasSessionPooler: Bool
 
     /// A part of an address that cannot be used.
     package struct Fault: Error, CustomStringConvertible {
@@ -40,18 +43,18 @@ package struct PostgresAddress: Sendable, Equatable {
         guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else {
             throw Fault(description: "the address of a database begins with postgres://")
         }
+        guard ConnectionText.isReadable(Self.withoutOwn(text)) else {
+            throw Fault(description: ConnectionText.unreadable)
+        }
         let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        var (own, others) = ([Substring: String](), [Substring]())
+        var own: [Substring: String] = [:]
         for item in (parts.count > 1 ? parts[1] : "").split(separator: "&") {
             let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             if Self.names.contains(pair[0]) {
                 own[pair[0]] = pair.count > 1 ? String(pair[1]) : ""
-            } else {
-                others.append(item)
             }
         }
-        connection =
-            String(parts[0]) + (others.isEmpty ? "" : "?" + others.joined(separator: "&"))
+        connection = Self.withoutOwn(text)
         schema = own["schema"] ?? "reactor"
         guard Schema.isValid(name: schema) else {
             throw Fault(
@@ -61,6 +64,12 @@ package struct PostgresAddress: Sendable, Equatable {
         }
         durability = try Self.choice("durability", own, .on)
         failover = try Self.choice("failover", own, .auto)
+        guard ["session", nil].contains(own["pooler"]) else {
+            throw Fault(
+                description:
+                    "pooler=\(own["pooler"] ?? ""): session is expected, or no such setting")
+        }
+        hasSessionPooler = own["pooler"] != nil
         lanes = own["lanes"].map { Int($0) ?? 0 } ?? 2
         guard Self.lanesRange.contains(lanes) else {
             throw Fault(
@@ -70,7 +79,25 @@ package struct PostgresAddress: Sendable, Equatable {
         }
     }
 
-    private static let names: Set<Substring> = ["schema", "durability", "failover", "lanes"]
+    private static let names: Set<Substring> = [
+        "schema", "durability", "failover", "lanes", "pooler",
+    ]
+
+    /// The address with libpq's parameters alone.
+    static func withoutOwn(_ text: String) -> String {
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let others = (parts.count > 1 ? parts[1] : "").split(separator: "&").filter { item in
+            !names.contains(item.prefix { $0 != "=" })
+        }
+        return parts[0] + (others.isEmpty ? "" : "?" + others.joined(separator: "&"))
+    }
+
+    /// The address without its secrets; nil if libpq cannot read it, so that nobody knows where they are.
+    package static func masked(_ text: String) -> String? {
+        guard ConnectionText.isReadable(withoutOwn(text)) else { return nil }
+        return ConnectionText.masked(text)
+    }
+
     /// More would compete for the processors of the database.
     private static let lanesRange = 1...16
 

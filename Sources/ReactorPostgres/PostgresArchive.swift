@@ -16,6 +16,19 @@ final class PostgresArchive: Archive {
         readers = (0..<Self.connections).map { _ in Reader(connector) }
     }
 
+    /// Makes the connections.
+    func open() throws(PostgresFault) {
+        for reader in readers { try reader.open() }
+    }
+
+    /// The reason that a connection cannot be made.
+    var failure: JournalFailure? { readers.lazy.compactMap(\.failure).first }
+
+    /// Tries to make the connections that are missing.
+    func look() {
+        for reader in readers { reader.look() }
+    }
+
     func close() async {
         for reader in readers { await reader.close() }
     }
@@ -57,6 +70,23 @@ final class PostgresArchive: Archive {
             return try life.records(after: start, through: last, limitBytes, connection)
         }
     }
+
+    /// Counts the sessions of a client, but no more than a limit.
+    func countSessions(of owner: String, upTo limit: Int, _ answer: @escaping Answer<Int>) {
+        read(answer) { connection in
+            var parameters = Parameters()
+            parameters.add(owner)
+            parameters.add(Int64(limit))
+            let found = try connection.run(Self.count, parameters, within: Life.limit)
+            guard found.count > 0, !found.bool(0, 1) else { throw PostgresFault.standby }
+            return Int(found.integer(0, 0))
+        }
+    }
+
+    static let count = """
+        SELECT count(*), pg_is_in_recovery() FROM (
+            SELECT 1 FROM sessions WHERE owner = $1 AND deleted IS NULL LIMIT $2) s
+        """
 
     /// The same of a generation that has ended.
     fileprivate func endedRecords(
@@ -216,10 +246,24 @@ private final class Reader: @unchecked Sendable {
     private let queue = DispatchQueue(label: "journal.postgres.reader")
     /// On the queue.
     private var connection: Connection?
-    /// The last attempt to connect, if it has failed. On the queue.
-    private var failed: (at: ContinuousClock.Instant, fault: PostgresFault)?
+    /// The last attempt to connect, if it has failed.
+    private let failed = Mutex<(at: ContinuousClock.Instant, fault: PostgresFault)?>(nil)
 
     init(_ connector: Connector) { self.connector = connector }
+
+    var failure: JournalFailure? { failed.withLock { $0?.fault }.map { JournalFailure($0) } }
+
+    func open() throws(PostgresFault) {
+        try queue.sync { [self] in
+            Result { () throws(PostgresFault) in connection = try connect() }
+        }.get()
+    }
+
+    func look() {
+        queue.async { [self] in
+            if failed.withLock({ $0 != nil }) { connection = try? connect() }
+        }
+    }
 
     func close() async {
         await withCheckedContinuation { continuation in
@@ -274,13 +318,15 @@ private final class Reader: @unchecked Sendable {
 
     /// For a second nobody waits again for a database that does not answer.
     private func connect() throws(PostgresFault) -> Connection {
-        if let failed, ContinuousClock.now - failed.at < .seconds(1) { throw failed.fault }
+        if let failed = failed.withLock({ $0 }), ContinuousClock.now - failed.at < .seconds(1) {
+            throw failed.fault
+        }
         do throws(PostgresFault) {
             let fresh = try connector.connect("reader").connection
-            failed = nil
+            failed.withLock { $0 = nil }
             return fresh
         } catch {
-            failed = (ContinuousClock.now, error)
+            failed.withLock { $0 = (ContinuousClock.now, error) }
             throw error
         }
     }

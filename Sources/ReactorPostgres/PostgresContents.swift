@@ -7,7 +7,7 @@ package final class PostgresContents {
     /// - Throws: ``JournalFailure``: there is no such journal, or it is of another version.
     package init(_ address: PostgresAddress) throws(JournalFailure) {
         do throws(PostgresFault) {
-            connection = try Connection(address.parameters)
+            connection = try Connector(address).open()
             try connection.execute(
                 "SET client_encoding = 'UTF8'; SET client_min_messages = error; SET jit = off",
                 within: Life.limit)

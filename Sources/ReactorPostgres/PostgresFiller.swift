@@ -33,7 +33,7 @@ package final class PostgresFiller: JournalVisitor {
         schema = address.schema
         do throws(PostgresFault) {
             try PostgresJournal.prepare(address)
-            connection = try Connection(address.parameters)
+            connection = try Connector(address).open()
             try connection.execute(
                 """
                 SET client_encoding = 'UTF8'; SET client_min_messages = warning;

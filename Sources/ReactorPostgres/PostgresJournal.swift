@@ -16,6 +16,7 @@ package final class PostgresJournal: Journal {
     private let reader: PostgresArchive
     private let sweeper: Sweeper
     private let owners: PostgresOwnership?
+    private let hosts: DispatchQueue
     package let interrupted: [InterruptedWork]
 
     /// How long a group waits for the database, and a statement without an answer for certainty.
@@ -44,11 +45,15 @@ package final class PostgresJournal: Journal {
         commitLimit: Duration = PostgresJournal.commitLimit,
         lockLimit: Duration = PostgresJournal.lockLimit,
         respite: Duration = Suspicion.respite, rules: Rules = .all,
+        settling: Duration = Connector.settling,
+        wallClock: @escaping @Sendable () -> Int64 = WallClock.milliseconds,
         now: @escaping @Sendable (_ database: Int64) -> Int64 = { $0 },
         looksEvery pause: Duration? = .seconds(1)
     ) throws(JournalFailure) {
-        let connector = Connector(address, rules: rules, node: member?.node)
-        let sweeper = Sweeper(connector, retention, now)
+        let connector = Connector(
+            address, rules: rules, node: member?.node, settling: settling)
+        let sweeper = Sweeper(connector, retention, now, wallClock)
+        hosts = DispatchQueue(label: "journal.postgres.watch", qos: .utility)
         let reader = PostgresArchive(connector)
         self.connector = connector
         self.sweeper = sweeper
@@ -62,11 +67,12 @@ package final class PostgresJournal: Journal {
                 connector, reader, $0, lease: lease, lockLimit: lockLimit, respite: respite)
         }
         do throws(PostgresFault) {
-            try Self.prepare(address)
-            if owners == nil { try queues[0].read(Self.refuseMembers) }
+            try Self.prepare(address, connector)
             interrupted = try queues[0].read(Self.interruptedWork)
-            // A server with too few connections is found at its start.
+            // A database with too few connections is found at the start.
             for queue in queues.dropFirst() { try queue.read { _ in } }
+            try reader.open()
+            try sweeper.open()
             try owners?.join()
         } catch {
             throw JournalFailure(error)
@@ -75,13 +81,42 @@ package final class PostgresJournal: Journal {
         for queue in queues { queue.look(every: pause) }
         sweeper.begin(every: pause)
         owners?.begin(every: pause)
+        lookAtConnections(every: pause)
+        watchHosts(connector, every: Self.hostPause)
+    }
+
+    private func lookAtConnections(every pause: Duration) {
+        hosts.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak self] in
+            guard let self else { return }
+            lookAtConnections()
+            lookAtConnections(every: pause)
+        }
+    }
+
+    /// Tries to make the connections that are missing.
+    func lookAtConnections() {
+        reader.look()
+        owners?.look()
+    }
+
+    /// How often the hosts of the address are asked whether one has a newer database.
+    private static let hostPause = Duration.seconds(5)
+
+    private func watchHosts(_ connector: Connector, every pause: Duration) {
+        hosts.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak self, weak connector] in
+            guard let connector, let self else { return }
+            connector.lookAtHosts()
+            watchHosts(connector, every: pause)
+        }
     }
 
     /// Makes the tables, or brings them up to date.
     ///
     /// - Throws: ``PostgresFault``
-    static func prepare(_ address: PostgresAddress) throws(PostgresFault) {
-        let connection = try Connection(address.parameters)
+    static func prepare(
+        _ address: PostgresAddress, _ connector: Connector? = nil
+    ) throws(PostgresFault) {
+        let connection = try (connector ?? Connector(address)).open()
         try Connector.check(connection)
         try Schema.prepare(address.schema, connection)
     }
@@ -98,14 +133,26 @@ package final class PostgresJournal: Journal {
     package var ownership: (any Ownership)? { owners }
 
     package var failure: JournalFailure? {
+        if let doubt = connector.doubt { return JournalFailure(doubt) }
         // Not lazily: that reads a failure twice, and it may have ended in between.
-        queues.compactMap(\.failure).first ?? owners?.failure
+        return queues.compactMap(\.failure).first ?? reader.failure ?? sweeper.failure
+            ?? owners?.failure
     }
 
     package var figures: JournalMetrics? {
         var figures = queues.reduce(into: JournalMetrics()) { $0.add($1.figures) }
         figures.historyLosses = connector.losses
         return figures
+    }
+
+    package func watchDoubt(_ began: @escaping @Sendable (String) -> Void) {
+        connector.watchDatabase(doubts: began)
+    }
+
+    package func countSessions(
+        of owner: String, upTo limit: Int, _ answer: @escaping ArchiveAnswer<Int>
+    ) {
+        reader.countSessions(of: owner, upTo: limit, answer)
     }
 
     package func watchHistory(_ lost: @escaping @Sendable (UInt64) -> Void) {
@@ -127,21 +174,6 @@ package final class PostgresJournal: Journal {
         } catch {
             throw JournalFailure(error)
         }
-    }
-
-    /// A process without an owner's fence would run the effects of sessions that members have awake,
-    /// and show them as they were.
-    private static func refuseMembers(_ connection: Connection) throws(PostgresFault) {
-        let found = try connection.run(
-            """
-            SELECT n.address FROM nodes n WHERE \(Membership.isMember) ORDER BY n.address LIMIT 1
-            """, within: Connector.limit)
-        guard found.count > 0 else { return }
-        throw PostgresFault(
-            state: Connector.refusedState,
-            message: "the nodes of a cluster use this journal, one of them at "
-                + "\(found.text(0, 0)): end them first, or join them with a link",
-            isBroken: false)
     }
 
     /// Actions whose effects had not ended when the process of their owner did; those with the most
@@ -197,4 +229,10 @@ package final class PostgresJournal: Journal {
     package func look() async {
         for queue in queues { await queue.look() }
     }
+
+    /// Asks the hosts of the address, as it happens every five seconds.
+    func lookAtHosts() { connector.lookAtHosts() }
+
+    /// A node with a database of this mark is heard of.
+    func hear(_ mark: DatabaseMark) { connector.hear(mark) }
 }

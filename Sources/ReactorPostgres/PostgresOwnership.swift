@@ -6,6 +6,7 @@ internal import Storage
 /// It has four connections: one that beats, one that claims and releases, one that confirms, and one
 /// that looks at the sessions that this node follows, so that many of these delay no read.
 final class PostgresOwnership: Ownership {
+    private let connector: Connector
     private let node: Node
     private let rules: Rules
     private let membership: Membership
@@ -29,6 +30,7 @@ final class PostgresOwnership: Ownership {
         _ connector: Connector, _ archive: PostgresArchive, _ own: Member, lease: Duration,
         lockLimit: Duration, respite: Duration
     ) {
+        self.connector = connector
         let (node, rules) = (own.node, connector.rules)
         let membership = Membership(connector, own, lease: lease)
         (self.node, self.rules, self.membership, self.archive) = (node, rules, membership, archive)
@@ -66,16 +68,31 @@ final class PostgresOwnership: Ownership {
 
     var members: Members { membership.members }
 
-    /// Nil while this node is a member.
+    /// Nil while this node is a member and has all connections.
     var failure: JournalFailure? {
-        membership.members.isHeard ? nil : Self.failure(Self.unheard)
+        guard membership.members.isHeard else { return Self.failure(Self.unheard) }
+        return lines.lazy.compactMap(\.failure).first ?? membership.lineFailure
     }
+
+    private var lines: [Line] { [claimLine, confirmLine, followLine] }
+
+    /// Tries to make the connections that are missing.
+    func look() {
+        for line in lines { line.look() }
+    }
+
+    var acquaintances: [Member] { membership.acquaintances }
+
+    func hear(_ mark: DatabaseMark) { connector.hear(mark) }
 
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {
         membership.watch(changed)
     }
 
-    func join() throws(PostgresFault) { try membership.join() }
+    func join() throws(PostgresFault) {
+        for line in lines { try line.open() }
+        try membership.join()
+    }
 
     func begin(every pause: Duration) { membership.begin(every: pause) }
 
@@ -85,9 +102,7 @@ final class PostgresOwnership: Ownership {
 
     func close() async {
         await membership.close()
-        await claimLine.close()
-        await confirmLine.close()
-        await followLine.close()
+        for line in lines { await line.close() }
     }
 
     // MARK: Sessions

@@ -25,8 +25,14 @@ package struct Rules: OptionSet, Sendable {
     /// Where a row may have been trimmed, nobody says that it never was there.
     package static let heedsTrimming = Rules(rawValue: 256)
 
+    /// Each connection holds the lock of its process's use of the journal.
+    package static let locksUse = Rules(rawValue: 512)
+    /// Times that nodes compare are the database's.
+    package static let writesTimes = Rules(rawValue: 1_024)
+
     package static let all: Rules = [
         .handsInAgain, .recognisesItsOwn, .comparesDatabases, .beginsWithCommit, .heedsWarnings,
-        .fences, .resubmitsWithoutFence, .loadsBehindClaim, .heedsTrimming,
+        .fences, .resubmitsWithoutFence, .loadsBehindClaim, .heedsTrimming, .locksUse,
+        .writesTimes,
     ]
 }

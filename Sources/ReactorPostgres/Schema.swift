@@ -7,7 +7,11 @@ internal import Storage
 /// Nothing is updated in place for an append: while somebody holds a snapshot open, the dead versions
 /// of a counter in a row make each append slower than the last (ADR-0047).
 enum Schema {
-    static let version: Int64 = 3
+    static let version: Int64 = 4
+
+    /// The present time of the database, in milliseconds since 1970. Times that nodes compare are written in the
+    /// statement itself, so that no node's clock matters.
+    static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
     /// The part that stands for a record: notes precede the record of their number.
     static let recordPart: Int64 = 4_294_967_295
@@ -28,6 +32,7 @@ enum Schema {
     /// Makes the tables, or brings them up to date. Several processes may do it at once.
     ///
     /// - Parameter schema: A valid name.
+    /// - Throws: ``PostgresFault``: nodes of an earlier release use the tables.
     static func prepare(
         _ schema: String, _ connection: Connection
     ) throws(PostgresFault) {
@@ -46,6 +51,7 @@ enum Schema {
                 .integer(0, 0, in: 0...(.max))
         }
         guard present < version else { return try connection.execute("COMMIT", within: limit) }
+        if present >= firstWithNodes { try refuseMembers(schema, connection) }
         for step in migrations[Int(present)...] {
             try connection.execute(
                 "CREATE SCHEMA IF NOT EXISTS \(schema); SET LOCAL search_path = \(schema); \(step)",
@@ -55,12 +61,35 @@ enum Schema {
             "UPDATE \(schema).cluster SET version = \(version); COMMIT", within: limit)
     }
 
+    /// Nodes of an earlier release heed neither a newer database nor other servers.
+    private static func refuseMembers(
+        _ schema: String, _ connection: Connection
+    ) throws(PostgresFault) {
+        let found = try connection.run(
+            """
+            SELECT n.address FROM \(schema).nodes n WHERE \(Membership.isMember)
+            ORDER BY n.address LIMIT 1
+            """, within: Connector.limit)
+        guard found.count > 0 else { return }
+        throw PostgresFault(
+            state: Connector.refusedState,
+            message: "nodes of an earlier release use this journal, one of them at "
+                + "\(found.text(0, 0)): end them all before the first of this release starts",
+            isBroken: false)
+    }
+
+    /// The version from which on there is the table `nodes`.
+    private static let firstWithNodes: Int64 = 2
+
     /// The n-th upgrades the tables of version n to version n + 1. Invariant: never changed once
     /// released.
     ///
     ///   cluster    one row. `identity` is random: another one is another journal. `era` counts the
     ///              losses of the database's history; `timeline` and `system` are PostgreSQL's.
-    ///              `touched` is what a new connection commits.
+    ///              `touched` is what a new connection commits. From version 4 on `branch` is a number
+    ///              for each server that was promoted, drawn with the first connection; `table_oid` is
+    ///              the object id of the table itself, which a restored dump has not; `adopted` is when
+    ///              the branch was drawn.
     ///   sessions   one row for each id that is used or was deleted; `session` changes when an id is
     ///              used again. Records up to `kept_number` (of the version `kept_version`) were
     ///              trimmed.
@@ -140,6 +169,12 @@ enum Schema {
         """
         ALTER TABLE snapshots ADD listens boolean NOT NULL DEFAULT false;
         CREATE INDEX snapshots_listening ON snapshots(session) WHERE listens;
+        """,
+        """
+        ALTER TABLE cluster ADD branch bigint NOT NULL DEFAULT 0,
+            ADD table_oid bigint NOT NULL DEFAULT 0, ADD adopted timestamptz;
+        CREATE INDEX sessions_by_owner ON sessions(owner)
+            WHERE deleted IS NULL AND owner IS NOT NULL;
         """,
     ]
 }

@@ -10,6 +10,9 @@ final class Sweeper: @unchecked Sendable {
     private let connector: Connector
     private let retention: JournalRetention
     private let now: @Sendable (_ database: Int64) -> Int64
+    private let wallClock: @Sendable () -> Int64
+    /// The last failure, until the next success: of the connection, or because the clocks differ.
+    private let broken = Mutex<JournalFailure?>(nil)
     private let queue = DispatchQueue(label: "journal.postgres.sweeper", qos: .utility)
     private let growth: Mutex<Growth>
 
@@ -19,6 +22,8 @@ final class Sweeper: @unchecked Sendable {
     /// Where the examination of all sessions continues.
     private var nextLook: Int64 = 0
     private var looks = 0
+    /// The pages of the examination of all sessions in this second.
+    private var scans = 0
     /// Of the work that is under way, in milliseconds since 1970.
     private var time: Int64 = 0
 
@@ -28,13 +33,29 @@ final class Sweeper: @unchecked Sendable {
 
     init(
         _ connector: Connector, _ retention: JournalRetention,
-        _ now: @escaping @Sendable (_ database: Int64) -> Int64
+        _ now: @escaping @Sendable (_ database: Int64) -> Int64,
+        _ wallClock: @escaping @Sendable () -> Int64
     ) {
         self.connector = connector
         self.retention = retention
         self.now = now
+        self.wallClock = wallClock
         removalDelay = Double(min(60_000, retention.age)) / 1_000
         growth = Mutex(Growth(retention))
+    }
+
+    /// The reason that this process should not be used: it cannot remove what is over, or its clock is wrong.
+    var failure: JournalFailure? { broken.withLock { $0 } }
+
+    /// Connects, and looks at the clocks.
+    func open() throws(PostgresFault) {
+        try queue.sync { [self] in
+            Result { () throws(PostgresFault) in
+                let fresh = try connector.connect("retention").connection
+                connection = fresh
+                try look(fresh)
+            }
+        }.get()
     }
 
     /// Records what was written.
@@ -86,12 +107,22 @@ final class Sweeper: @unchecked Sendable {
             looks += 1
             try look(connection)
             // Many small transactions; what is left then is for the next second.
-            var left = 100
-            while left > 0, try step(connection) { left -= 1 }
+            let end = ContinuousClock.now + Self.workLimit
+            scans = 0
+            while ContinuousClock.now < end, try step(connection) {}
         } catch {
             connection = nil
+            broken.withLock { $0 = JournalFailure(error) }
         }
     }
+
+    /// A million sessions are examined in two hours, with a small part of one process of the database.
+    private static let scanLimit = 10
+    /// Of each second.
+    private static let workLimit = Duration.milliseconds(250)
+    /// A node whose clock differs by more says so, and is not ready: what it writes beside the database's own
+    /// times, and the lifetimes of tokens, would be wrong by as much.
+    private static let clockLimit: Int64 = 120_000
 
     /// Reads the time and the end of the log. Commits may wait for a standby from now on, or no more: another
     /// connection finds out.
@@ -99,13 +130,29 @@ final class Sweeper: @unchecked Sendable {
         let found = try connection.run(
             """
             SELECT current_setting('synchronous_standby_names') <> '', \(Connector.flushed),
-                (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+                \(Schema.now), 'cluster'::regclass::oid::bigint
             """, within: Connector.limit)
         time = now(found.integer(0, 2))
+        broken.withLock { $0 = Self.failure(ofClock: wallClock(), at: found.integer(0, 2)) }
+        if let table = connector.database?.table, table != found.integer(0, 3) {
+            // A dump was restored in the place of the tables.
+            connector.suspect()
+            self.connection = try connector.connect("retention").connection
+            return
+        }
         let isSynchronous = found.bool(0, 0)
         connector.recordFlushed(found.integer(0, 1), over: connection)
         guard isSynchronous != connector.database?.isSynchronous else { return }
         self.connection = try connector.connect("retention").connection
+    }
+
+    private static func failure(ofClock own: Int64, at database: Int64) -> JournalFailure? {
+        let difference = own - database
+        guard abs(difference) > clockLimit else { return nil }
+        return JournalFailure(
+            reason: .unavailable,
+            detail: "the clock of this server is \(abs(difference) / 1_000) s "
+                + "\(difference < 0 ? "behind" : "ahead of") that of the database")
     }
 
     /// - Returns: whether there is more to do at once.
@@ -160,7 +207,7 @@ final class Sweeper: @unchecked Sendable {
                 """
                 DELETE FROM sessions WHERE session IN (
                     SELECT session FROM sessions WHERE deleted IS NOT NULL
-                    ORDER BY deleted DESC OFFSET $1 LIMIT $2) AND deleted IS NOT NULL
+                    ORDER BY deleted DESC, session DESC OFFSET $1 LIMIT $2) AND deleted IS NOT NULL
                 """, parameters, within: Life.limit
             ).changed
         }
@@ -229,7 +276,8 @@ final class Sweeper: @unchecked Sendable {
             nextLook = life.row
         }
         if found.count < 16 { nextLook = 0 }
-        return false
+        scans += 1
+        return found.count == 16 && scans < Self.scanLimit
     }
 
     private func trim(_ life: Life) -> Trim { Trim(life: life, retention: retention, now: time) }

@@ -48,7 +48,7 @@ package enum PartOutcome {
         case nil: self = .applied
         case .moved: self = .moved(nil)
         case .outcomeUnknown: self = .unknown
-        case .full, .unavailable: self = .unavailable(failure?.detail ?? "")
+        case .full, .unavailable, .refused: self = .unavailable(failure?.detail ?? "")
         }
     }
 

@@ -48,6 +48,16 @@ package protocol Journal: CommitLane {
     /// there are none.
     var work: (any WorkFinder)? { get }
 
+    /// Calls `began` with a sentence each time that the journal begins to doubt its database: a newer one was
+    /// heard of, and nothing is committed or read until it is found. One caller; default: it never does.
+    func watchDoubt(_ began: @escaping @Sendable (String) -> Void)
+
+    /// Counts the sessions of a client, but no more than a limit, where several processes create them. Default:
+    /// nil: this process knows them all.
+    func countSessions(
+        of owner: String, upTo limit: Int, _ answer: @escaping ArchiveAnswer<Int>
+    )
+
     /// Calls `lost` with the number of the new era each time that acknowledged history may be lost: a
     /// standby that lacked it was promoted, or a backup was restored. Every session has another
     /// generation then. Several callers; default: it never happens.
@@ -65,6 +75,12 @@ extension Journal {
     package func takeLane() -> any CommitLane { self }
 
     package var interrupted: [InterruptedWork] { [] }
+
+    package func watchDoubt(_ began: @escaping @Sendable (String) -> Void) {}
+
+    package func countSessions(
+        of owner: String, upTo limit: Int, _ answer: @escaping ArchiveAnswer<Int>
+    ) { answer(.success(0)) }
 
     package var figures: JournalMetrics? { nil }
 
@@ -118,6 +134,8 @@ package struct JournalFailure: Error, Sendable, Equatable {
         case full
         /// Any other failure of the medium: HTTP 503.
         case unavailable
+        /// The medium works, and does not take what is to be written: HTTP 422.
+        case refused
         /// Another process decides on the session: HTTP 503.
         case moved
         /// The commit failed so late that its records may be in the journal nevertheless, once:

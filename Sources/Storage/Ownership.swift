@@ -28,6 +28,15 @@ package protocol Ownership: Sendable {
     /// Default: ``claim(_:deposing:_:)`` without a deposed owner.
     func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>)
 
+    /// Another node believes a database with this mark. If it is a newer one than that of this node, this node
+    /// believes nothing until it has found it: it is not heard of (``Members/isHeard``) until then.
+    /// Default: nothing.
+    func hear(_ mark: DatabaseMark)
+
+    /// Nodes that have used the journal lately, as its newest database has them, whether they are members or
+    /// not: one of them may believe another database. Default: none.
+    var acquaintances: [Member] { get }
+
     /// Gives up sessions. A session that this node no longer owns at this epoch is skipped.
     func release(_ sessions: [OwnedSession], _ answer: @escaping ArchiveAnswer<Void>)
 
@@ -61,6 +70,8 @@ package protocol Ownership: Sendable {
 
 extension Ownership {
     package func leave() {}
+    package func hear(_ mark: DatabaseMark) {}
+    package var acquaintances: [Member] { [] }
     package var followPause: Int64 { 1_000 }
 
     package func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>) {

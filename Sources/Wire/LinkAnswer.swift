@@ -79,13 +79,22 @@ package struct LinkMoved: Equatable, Sendable {
 
 /// A sign of life.
 package struct LinkPing: Equatable, Sendable {
-    /// Counts the losses of the database's history: a node that meets a newer one believes nothing
-    /// that it has in memory.
+    /// The database that the node believes: its journal, the era and the timeline of its history, and the
+    /// branch. A node that hears of a newer one believes nothing before it has found that.
+    package var journal: Int64
     package var era: Int64
+    package var timeline: Int64
+    package var branch: Int64
     package var features: LinkFeatures
 
-    package init(era: Int64, features: LinkFeatures) {
+    package init(
+        journal: Int64 = 0, era: Int64, timeline: Int64 = 0, branch: Int64 = 0,
+        features: LinkFeatures
+    ) {
+        self.journal = journal
         self.era = era
+        self.timeline = timeline
+        self.branch = branch
         self.features = features
     }
 
@@ -93,6 +102,9 @@ package struct LinkPing: Equatable, Sendable {
         var payload = try LinkPayload(frame, is: .ping)
         era = try payload.number()
         features = LinkFeatures(rawValue: try payload.number())
+        journal = try payload.number()
+        timeline = try payload.number()
+        branch = try payload.number()
         try payload.finish()
     }
 
@@ -100,6 +112,9 @@ package struct LinkPing: Equatable, Sendable {
         LinkFrame.append(.ping, stream: 0, to: &out) { payload in
             payload.append(era)
             payload.append(features.rawValue)
+            payload.append(journal)
+            payload.append(timeline)
+            payload.append(branch)
         }
     }
 }

@@ -19,6 +19,7 @@ struct ProblemTests {
         (Problem(ActionRefusal.overloaded), 503, "too_busy"),
         (Problem(JournalFailure(reason: .full, detail: "d")), 507, "journal_full"),
         (Problem(JournalFailure(reason: .unavailable, detail: "d")), 503, "journal_unavailable"),
+        (Problem(JournalFailure(reason: .refused, detail: "d")), 422, "not_encodable"),
         (Problem(JournalFailure(reason: .moved, detail: "d")), 503, "moved"),
         (Problem.moved("s"), 503, "moved"),
         (Problem(JournalFailure(reason: .outcomeUnknown, detail: "d")), 504, "outcome_unknown"),

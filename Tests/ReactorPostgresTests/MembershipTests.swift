@@ -99,7 +99,7 @@ struct MembershipTests {
             "UPDATE \(schema).cluster SET era = 2; UPDATE \(schema).sessions SET generation = 'g2'")
         try await a.journal.beat()
         #expect(a.journal.figures?.historyLosses == 1)
-        #expect(try a.members.era == 2)
+        #expect(try a.members.database.era == 2)
         // It happens once.
         try await a.journal.beat()
         #expect(try await a.journal.head("s")?.key == .of("s", "g2"))

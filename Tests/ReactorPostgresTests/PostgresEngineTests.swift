@@ -15,12 +15,14 @@ struct PostgresEngineTests {
 
         init(_ server: PostgresServer) throws {
             address = try PostgresAddress(server, server.newSchema())
-            present = try PostgresJournal(address, looksEvery: nil)
+            present = try PostgresJournal(
+                address, rules: .all.subtracting(.writesTimes), looksEvery: nil)
         }
 
         func reopen() async throws {
             await present.close()
-            present = try PostgresJournal(address, looksEvery: nil)
+            present = try PostgresJournal(
+                address, rules: .all.subtracting(.writesTimes), looksEvery: nil)
         }
     }
 
@@ -49,7 +51,8 @@ struct PostgresEngineTests {
 
         private static func open(_ address: PostgresAddress) throws -> PostgresJournal {
             let member = Member(node: Node(number: 7), address: "10.0.0.1:7080", loops: 1)
-            return try PostgresJournal(address, member: member, looksEvery: nil)
+            return try PostgresJournal(
+                address, member: member, rules: .all.subtracting(.writesTimes), looksEvery: nil)
         }
     }
 

@@ -54,7 +54,10 @@ struct PostgresFaultTests {
     @Test func `several writers never fork a history`() async throws {
         let server = try PostgresServer.shared.get()
         let address = try PostgresAddress(server, server.newSchema())
-        let writers = try (0..<3).map { _ in try PostgresJournal(address, looksEvery: nil) }
+        // The chain holds although the lock that keeps them apart is missing.
+        let writers = try (0..<3).map { _ in
+            try PostgresJournal(address, rules: .all.subtracting(.locksUse), looksEvery: nil)
+        }
         let ids = (0..<5).map { "s\($0)" }
         #expect(
             await writers[0].verdict(on: Batch(records: ids.map { .created($0) })) == .committed)
@@ -164,7 +167,9 @@ struct PostgresFaultTests {
         #expect(await journal.verdict(on: .created("s")) == .committed)
         relay.stall()
         #expect(await journal.verdict(on: .mutation("s", 1)) == .committed)
-        #expect(try await journal.records("s").map(\.number) == [1])
+        // The readers' connections say nothing either, and a read waits for ten seconds.
+        let newest = try server.query("SELECT max(number) FROM \(schema).runs")
+        #expect(newest.integer(0, 0) == 1)
         await journal.close()
     }
 

@@ -61,7 +61,7 @@ struct PostgresLaneTests {
         let schema = server.newSchema()
         try server.connection().execute(
             """
-            CREATE ROLE few_\(schema) LOGIN CONNECTION LIMIT 2;
+            CREATE ROLE few_\(schema) LOGIN CONNECTION LIMIT 5;
             GRANT CREATE ON DATABASE postgres TO few_\(schema);
             GRANT pg_monitor TO few_\(schema)
             """, within: .seconds(600))

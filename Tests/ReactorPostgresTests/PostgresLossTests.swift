@@ -226,7 +226,7 @@ struct PostgresLossTests {
     @Test func `an older copy of the same server has lost history`() {
         let now = Connector.Database(
             identity: "a", system: "1", timeline: "00000001", era: 1, isSynchronous: false,
-            hasPooler: false, flushed: 100)
+            flushed: 100)
         var other = now
         #expect(!other.lacks(now))
         other.flushed = 99
@@ -247,6 +247,57 @@ struct PostgresLossTests {
         } catch {
             #expect(error.detail.contains("made by a newer program"), "\(error.detail)")
         }
+    }
+
+    /// They are those of today but for what version 4 has added.
+    private func makeVersion3(_ server: PostgresServer, _ schema: String) throws {
+        try server.execute(
+            """
+            SET search_path = \(schema); DROP INDEX sessions_by_owner;
+            ALTER TABLE cluster DROP branch, DROP table_oid, DROP adopted;
+            UPDATE cluster SET version = 3
+            """)
+    }
+
+    @Test func `tables of version 3 are brought up to date, and nothing is lost`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let address = try PostgresAddress(server, schema)
+        let first = try PostgresJournal(address, looksEvery: nil)
+        #expect(await first.verdict(on: .created("s"), .mutation("s", 1)) == .committed)
+        await first.close()
+        try makeVersion3(server, schema)
+        for _ in 0..<2 {
+            let next = try PostgresJournal(address, looksEvery: nil)
+            #expect(try await next.head("s")?.key == .of("s"))
+            #expect(next.figures?.historyLosses == 0)
+            await next.close()
+        }
+        let found = try server.query("SELECT version, branch, table_oid FROM \(schema).cluster")
+        #expect(found.integer(0, 0) == 4)
+        #expect(found.integer(0, 1) > 0 && found.integer(0, 2) > 0)
+    }
+
+    /// A node of an earlier release heeds neither a newer database nor the place of another server.
+    @Test func `tables that nodes of an earlier release use are left as they are`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let address = try PostgresAddress(server, schema)
+        await (try PostgresJournal(address, looksEvery: nil)).close()
+        try makeVersion3(server, schema)
+        try server.execute(
+            """
+            INSERT INTO \(schema).nodes(node, address, loops, reactors, state_versions, lease)
+                VALUES (7, '10.0.0.7:7080', 1, '{}', '{}', 4000000)
+            """)
+        do {
+            _ = try PostgresJournal(address, looksEvery: nil)
+            Issue.record("they were changed")
+        } catch {
+            #expect(error.detail.contains("10.0.0.7:7080"), "\(error.detail)")
+        }
+        try server.execute("DELETE FROM \(schema).nodes")
+        await (try PostgresJournal(address, looksEvery: nil)).close()
     }
 
     /// A trigger that warns, with the code of a cancelled wait.

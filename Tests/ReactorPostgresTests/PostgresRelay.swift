@@ -20,6 +20,7 @@ final class PostgresRelay: Sendable {
         var listener: Int32
         /// The folder of the server to which new connections go.
         var target: String
+        var isPooler = false
     }
 
     private struct Pair {
@@ -53,6 +54,9 @@ final class PostgresRelay: Sendable {
     func untilSwallowed() async {
         while state.withLock({ $0.swallowed }) == 0 { await Task.yield() }
     }
+
+    /// Says another process than the server's to each new connection, as poolers do.
+    func poseAsPooler() { state.withLock { $0.isPooler = true } }
 
     /// New connections go to another server; the present ones stay.
     func lead(to server: PostgresServer) { state.withLock { $0.target = server.folder } }
@@ -134,9 +138,12 @@ final class PostgresRelay: Sendable {
             return
         }
         state.withLock { $0.pairs.append(Pair(client: client, server: server)) }
+        let isPooler = state.withLock { $0.isPooler }
         Self.pump(client, server) { [weak self] in self?.lets(.swallowingRequests, client) ?? false
         }
-        Self.pump(server, client) { [weak self] in self?.lets(.swallowingAnswers, client) ?? false }
+        Self.pump(server, client, changesProcess: isPooler) { [weak self] in
+            self?.lets(.swallowingAnswers, client) ?? false
+        }
     }
 
     /// Whether bytes pass, in the direction that this mode swallows.
@@ -150,13 +157,22 @@ final class PostgresRelay: Sendable {
     }
 
     /// Descriptors are not closed: others would get their numbers while the other direction uses them.
-    private static func pump(_ from: Int32, _ to: Int32, _ lets: @escaping @Sendable () -> Bool) {
+    private static func pump(
+        _ from: Int32, _ to: Int32, changesProcess: Bool = false,
+        _ lets: @escaping @Sendable () -> Bool
+    ) {
         Thread.detachNewThread {
+            var changes = changesProcess
             var buffer = [UInt8](repeating: 0, count: 65_536)
             while true {
                 let count = unsafe read(from, &buffer, buffer.count)
                 guard count > 0 else { break }
                 guard lets() else { continue }
+                // BackendKeyData: K, the length 12, the process, the key.
+                if changes, let key = buffer[..<count].firstRange(of: [0x4b, 0, 0, 0, 12]) {
+                    buffer[key.upperBound] ^= 0x40
+                    changes = false
+                }
                 var sent = 0
                 while sent < count {
                     let more = unsafe buffer.withUnsafeBytes { bytes in

@@ -147,6 +147,64 @@ struct PostgresToolTests {
         }
     }
 
+    @Test(
+        arguments: [
+            ("postgres://u:pw1234@h/db", "postgres://u:***@h/db"),
+            ("postgres://u@h/db", "postgres://u@h/db"),
+            ("postgres://u:@h/db", "postgres://u:***@h/db"),
+            (
+                "postgres://u:p%40w1@h1,h2:5433/db?schema=x&pooler=session&sslmode=require",
+                "postgres://u:***@h1,h2:5433/db?schema=x&pooler=session&sslmode=require"
+            ),
+            ("postgres://h/db?password=p w&user=u", "postgres://h/db?password=***&user=u"),
+            ("postgresql://h/db?sslpassword=abc", "postgresql://h/db?sslpassword=***"),
+            ("postgres://h/db?user=a@b", "postgres://h/db?user=a@b"),
+            // Texts that libpq does not read, or divides at another place than its author.
+            ("postgres://u:p@w1234@h/db", nil), ("postgres://u:pw/1234@h/db", nil),
+            ("postgres://u:pw?1234@h/db", nil), ("postgres://h/db?PASSWORD=pw1234", nil),
+            ("postgres:/u:pw1234@h/db", nil), ("postgres://u:pw1234@h:x/db?port=y&z", nil),
+            ("postgres://u:p%w1234@h/db", nil),
+        ] as [(String, String?)])
+    func `an address is shown without its secrets, or not at all`(text: String, shown: String?) {
+        #expect(PostgresAddress.masked(text) == shown)
+    }
+
+    /// libpq names the part that it takes for a host or a port.
+    @Test(arguments: [
+        "postgres://u:sec@ret@/postgres", "postgres://u:sec/ret@h/postgres",
+        "postgres://u:sec?ret@h/postgres", "postgres://u:sec%ret@h/postgres",
+        "postgres://h:secret/postgres?secret", "postgres://h:secret/postgres",
+    ])
+    func `no message has a part of a password`(text: String) {
+        do {
+            _ = try PostgresAddress(text)
+            Issue.record("libpq would divide it at another place")
+        } catch {
+            for part in ["sec", "ret"] {
+                #expect(!error.description.replacing("secret", with: "").contains(part))
+                #expect(!error.description.contains("secret"))
+            }
+            #expect(error.description.contains("%40"))
+        }
+    }
+
+    @Test(arguments: [
+        ("postgres://u@a,b/d", ["a/", "b/"]), ("postgres://u@a:1,b:2/d", ["a/1", "b/2"]),
+        ("postgres://u@a:1,b/d", ["a/1", "b/"]), ("postgres:///d?host=a,b&port=7", ["a/7", "b/7"]),
+        ("postgres:///d?host=/x,/y", ["/x/", "/y/"]), ("postgres://u@a/d", []),
+    ])
+    func `each host of an address is reached by itself`(text: String, expected: [String]) throws {
+        let hosts = DatabaseHosts.hosts(of: try PostgresAddress(text))
+        let found = hosts.map { host in
+            let values = Dictionary(uniqueKeysWithValues: host.map { ($0.name, $0.value) })
+            #expect(values["dbname"] == "d")
+            #expect(values["target_session_attrs"] == "read-write")
+            let port = values["port"] == "5432" ? "" : values["port"] ?? ""
+            return "\(values["host"] ?? "-")/\(port)"
+        }
+        #expect(found == expected)
+    }
+
     @Test func `a server that loses commits is refused`() async throws {
         let server = try PostgresServer()
         try server.execute("ALTER SYSTEM SET full_page_writes = off")

@@ -49,8 +49,10 @@ struct RuleTests {
             let (schema, relay) = (server.newSchema(), try PostgresRelay(to: server))
             let journal = try PostgresJournal(
                 PostgresAddress(server, schema, by: relay.folder), commitLimit: .seconds(600),
-                rules: rules, looksEvery: nil)
-            let other = try PostgresJournal(PostgresAddress(server, schema), looksEvery: nil)
+                rules: rules.subtracting(.locksUse), looksEvery: nil)
+            let other = try PostgresJournal(
+                PostgresAddress(server, schema), rules: .all.subtracting(.locksUse), looksEvery: nil
+            )
             #expect(await journal.verdict(on: .created("s")) == .committed)
             relay.become(.swallowingRequests)
             let pending = Pending(
@@ -74,10 +76,12 @@ struct RuleTests {
             let schema = server.newSchema()
             let address = try PostgresAddress(server, schema)
             let journal = try PostgresJournal(
-                address, commitLimit: .seconds(600), rules: rules, looksEvery: nil)
+                address, commitLimit: .seconds(600), rules: rules.subtracting(.locksUse),
+                looksEvery: nil)
             #expect(await journal.verdict(on: .created("s")) == .committed)
             try server.execute("DROP SCHEMA \(schema) CASCADE")
-            let other = try PostgresJournal(address, looksEvery: nil)
+            let other = try PostgresJournal(
+                address, rules: .all.subtracting(.locksUse), looksEvery: nil)
             #expect(await other.verdict(on: .created("s")) == .committed)
             try server.cutConnections(to: schema)
             let verdict = await journal.verdict(on: .mutation("s", 1))

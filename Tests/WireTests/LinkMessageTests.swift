@@ -28,7 +28,8 @@ struct LinkMessageTests {
     @Test func `moved and ping are read as they were written`() throws {
         let moved = LinkMoved(node: .max)
         #expect(try LinkMoved(frame { moved.append(stream: 8, to: &$0) }) == moved)
-        let ping = LinkPing(era: -1, features: LinkFeatures(rawValue: .max))
+        let ping = LinkPing(
+            journal: 7, era: -1, timeline: 3, branch: .max, features: LinkFeatures(rawValue: .max))
         let bytes = readFrames(pingBytes(ping)).frames
         #expect(bytes.map(\.stream) == [0])
         #expect(try LinkPing(bytes[0]) == ping)
@@ -121,9 +122,9 @@ struct LinkMessageTests {
 
     // Numbers that no kind has are kept, so that a newer program's ping is read.
     @Test func `a ping of a program without features, or with more of them, is read`() throws {
-        let old = LinkFrame(.ping, payload: [UInt8](repeating: 0, count: 16))
+        let old = LinkFrame(.ping, payload: [UInt8](repeating: 0, count: 40))
         #expect(try LinkPing(old).features == [])
-        let new = LinkFrame(.ping, payload: [UInt8](repeating: 0xff, count: 16))
+        let new = LinkFrame(.ping, payload: [UInt8](repeating: 0xff, count: 40))
         #expect(try LinkPing(new).features.contains(.hints))
     }
 

@@ -265,12 +265,23 @@ struct RunningServer {
         let work = configuration.wakesOnDemand ? nil : WorkSearch(journal, waking: peers)
         self.work = work
         peers.introduce(allLoops)
-        journal.ownership?.watch { change in
+        let database = Mutex(journal.ownership?.members.database)
+        journal.ownership?.watch { [ownership = journal.ownership] change in
+            let isOther = database.withLock { known in
+                defer { known = change.members.database }
+                return known != change.members.database
+            }
             for index in 0..<peers.count {
-                peers.enqueue(on: index) { $0.sessions.ownershipChanged(change) }
+                peers.enqueue(on: index) { loop in
+                    loop.sessions.ownershipChanged(change)
+                    guard isOther, index == 0, let acquaintances = ownership?.acquaintances
+                    else { return }
+                    loop.resources.links?.outgoing.meet(acquaintances)
+                }
             }
             work?.membersChanged(change.members)
         }
+        journal.watchDoubt { logger.critical("\($0)") }
         service.watch.start()
         // The last watcher: the loops have got the message when it is called.
         journal.watchHistory { [self] _ in Task { await historyWasLost() } }
@@ -356,6 +367,7 @@ struct RunningServer {
                 throw StartFailure(description: "can't listen: \(error)")
             }
         }
+        await meetAcquaintances()
         await introduceToMembers()
         do {
             var listeners = try await listenToClients(socket, operations: bound)
@@ -365,6 +377,21 @@ struct RunningServer {
             entry?.close()
             await entry?.untilClosed()
             throw error
+        }
+    }
+
+    /// Returns when this node knows whether another one believes a newer database, as far as they can be
+    /// reached.
+    private func meetAcquaintances() async {
+        guard service.node != nil, let first = loops.first,
+            let acquaintances = service.journal.ownership?.acquaintances
+        else { return }
+        await withCheckedContinuation { continuation in
+            let isPosted = first.enqueue { loop in
+                guard let links = loop.resources.links else { return continuation.resume() }
+                links.outgoing.meet(acquaintances) { continuation.resume() }
+            }
+            if !isPosted { continuation.resume() }
         }
     }
 

@@ -1,3 +1,4 @@
+import Cluster
 import Foundation
 import SampleReactors
 import Testing
@@ -49,6 +50,52 @@ struct ForwardingTests {
                 let owners = Set(
                     (0..<12).compactMap { cluster.journal.owner(of: "home-\($0)") })
                 #expect(owners.count > 1, "twelve sessions have more than one home of three")
+            }
+        }
+    }
+
+    /// It still decides on the session for those that believe its database.
+    @Test func `nothing is sent to a node that believes another database`() async throws {
+        try await withSession { cluster, session in
+            let (here, there) = (cluster.journal.nodes[0], cluster.journal.nodes[1])
+            let other = DatabaseMark(era: 2, timeline: 2, branch: 2)
+            cluster.journal.believe(other, at: there)
+            let refused = try await cluster.client(0).post(
+                "\(session.path)/actions", #"{"type":"alert","message":"a"}"#)
+            #expect(refused.status == 503)
+            #expect(try refused.json["code"]?.string == "owner_unreachable")
+            #expect(cluster.journal.hasHeard(here, of: other), "its first ping says so")
+            let owner = SessionHandle(
+                client: cluster.client(1), id: session.id, created: session.created)
+            #expect(try await owner.read()["version"] == 0)
+            cluster.journal.believe(other, at: here)
+            // Links bring it within their next pings.
+            while try await cluster.client(0).post(
+                "\(session.path)/actions", #"{"type":"alert","message":"a"}"#
+            ).status != 200 {}
+            #expect(try await owner.read()["version"] == 1)
+        }
+    }
+
+    /// The node of the client finds the next one, as soon as that may claim the session.
+    @Test func `a node that has lost the journal leaves what it cannot load to others`()
+        async throws
+    {
+        try await Turnstile.servers.pass {
+            try await LocalCluster.with { cluster in
+                let session = try await cluster.session(ownedBy: 0)
+                let there = cluster.journal.nodes[1]
+                cluster.journal.give(session.id, to: there)
+                cluster.journal.cutOff(there)
+                let refused = try await cluster.client(0).post(
+                    "\(session.path)/actions", #"{"type":"alert","message":"a"}"#)
+                #expect(refused.status == 503)
+                #expect(try refused.json["code"]?.string == "owner_unreachable")
+                let metrics = try await cluster.client(1).get("/metrics").text
+                #expect(metrics.contains("reactor_guests_total{result=\"answered\"} 0\n"))
+                // Its lease has ended.
+                cluster.journal.leave(there)
+                #expect(try await session.alert("a").version == 1)
             }
         }
     }

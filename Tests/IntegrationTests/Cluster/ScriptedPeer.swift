@@ -162,7 +162,8 @@ private final class PeerEnd: LoopHandler {
                 }
             case .unfollow: note("unfollow")
             case .ping(let ping) where ping.features.contains(.isHolding): note("holding")
-            case .hurry, .opened, .ping: break
+            case .opened: link.send(ping)
+            case .hurry, .ping: break
             }
         }
         links[id] = link

@@ -16,6 +16,12 @@ final class SharedJournal: Sendable {
         var nodes: [Node] = []
         var sessions: [String: Ownership] = [:]
         var deposed = 0
+        /// Members that cannot reach the journal any more.
+        var unheard: Set<Node> = []
+        /// Where nodes believe another database than the others.
+        var databases: [Node: DatabaseMark] = [:]
+        /// The databases of which each node has heard.
+        var heard: [Node: Set<DatabaseMark>] = [:]
         /// Members that other nodes' last beats have not shown.
         var hidden: Set<Node> = []
         /// Sessions that a claim has referred to a hidden one.
@@ -60,6 +66,21 @@ final class SharedJournal: Sendable {
     /// All nodes that have joined, in order.
     var nodes: [Node] { book.withLock { $0.nodes } }
 
+    /// A node reaches the journal no more, and is a member until its lease ends for the others.
+    func cutOff(_ node: Node) { book.withLock { _ = $0.unheard.insert(node) } }
+
+    func believe(_ database: DatabaseMark, at node: Node) {
+        book.withLock { $0.databases[node] = database }
+    }
+
+    func hear(_ database: DatabaseMark, at node: Node) {
+        book.withLock { _ = $0.heard[node, default: []].insert(database) }
+    }
+
+    func hasHeard(_ node: Node, of database: DatabaseMark) -> Bool {
+        book.withLock { $0.heard[node]?.contains(database) ?? false }
+    }
+
     func leave(_ node: Node) {
         book.withLock { book in
             book.members[node] = nil
@@ -88,7 +109,9 @@ final class SharedJournal: Sendable {
                 own: own,
                 others: book.members.values.filter {
                     $0.node != own.node && !book.hidden.contains($0.node)
-                }.sorted { $0.node.number < $1.node.number })
+                }.sorted { $0.node.number < $1.node.number },
+                database: book.databases[own.node] ?? DatabaseMark(era: 1),
+                isHeard: !book.unheard.contains(own.node))
         }
     }
 
@@ -178,6 +201,8 @@ final class NodeJournal: Journal, Ownership {
     var followPause: Int64 { shared.followPause }
 
     func close() async { shared.leave(member.node) }
+
+    func hear(_ mark: DatabaseMark) { shared.hear(mark, at: member.node) }
 
     func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit {
         let fenced = shared.fenced(batch, of: member.node)

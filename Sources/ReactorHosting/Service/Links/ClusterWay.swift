@@ -36,9 +36,18 @@ final class ClusterWay {
 
     var ping: LinkPing {
         let features: LinkFeatures = [.hints, .records, .topics, .parts]
+        let database = members.database
         return LinkPing(
-            era: members.era, features: isEnding ? features.union(.isEnding) : features)
+            journal: database.journal, era: database.era, timeline: database.timeline,
+            branch: database.branch, features: isEnding ? features.union(.isEnding) : features)
     }
+
+    /// Another node has said which database it believes. If it is a newer one, this node believes none.
+    func hear(_ database: DatabaseMark) { ownership.hear(database) }
+
+    /// Whether a node believes the database that this one believes. One that believes an older one decides
+    /// nothing that lasts, and one that believes a newer one gets nothing from a node in doubt.
+    func shares(_ database: DatabaseMark?) -> Bool { database == members.database }
 
     /// The member to ask for a session that this node does not have: the owner, if it is known, else the
     /// session's home. Nil: this node asks the journal.

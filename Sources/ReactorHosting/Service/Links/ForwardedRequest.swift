@@ -57,7 +57,8 @@ final class ForwardedRequest {
 }
 
 extension ForwardedRequest: Forward {
-    func isReady(for link: OutgoingLink) -> Bool { link.isOpen }
+    /// The other node's first ping says which database it believes.
+    func isReady(for link: OutgoingLink) -> Bool { link.isOpen && link.features != nil }
 
     func send(on link: OutgoingConnection, _ delegate: (any LinkTableDelegate)?) -> UInt32? {
         guard let request = delegate?.request(of: self) else { return nil }

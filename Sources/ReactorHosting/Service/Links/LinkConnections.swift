@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Sessions
 internal import Sockets
 internal import Wire
@@ -17,6 +18,8 @@ final class OutgoingConnection {
     /// Values of topics that have no answer, by their streams.
     var publications: [UInt32: TopicTicket] = [:]
     var followed = FollowedStreams()
+    /// The database that the other node believes; nil until it has said so.
+    var database: DatabaseMark?
     /// Whether the other node was sent the values that this one remembers.
     var hasTopics = false
     /// Whether the other node, which ends, knows that it is sent no more values.

@@ -1,6 +1,14 @@
+internal import Cluster
 internal import Wire
 
-// Responses and clients, as they are on a link.
+// Responses, clients and databases, as they are on a link.
+
+extension DatabaseMark {
+    init(_ ping: LinkPing) {
+        self.init(
+            journal: ping.journal, era: ping.era, timeline: ping.timeline, branch: ping.branch)
+    }
+}
 
 extension LinkAnswer {
     init(_ response: Response) {

@@ -46,6 +46,7 @@ final class OutgoingLinks {
     private var unsent: Set<ConnectionID> = []
     private var lastNumber: UInt64 = 0
     private(set) var isClosed = false
+    private let meetings = LinkMeetings()
 
     init(
         _ way: ClusterWay, _ table: ConnectionTable, _ timer: LinkTimer, secret: [UInt8],
@@ -62,14 +63,14 @@ final class OutgoingLinks {
     var count: Int { bySocket.count }
 
     /// Whether no timer is needed.
-    var isIdle: Bool { links.isEmpty && !way.hasPaused }
+    var isIdle: Bool { links.isEmpty && !way.hasPaused && meetings.isEmpty }
 
     // MARK: Requests
 
     /// Sends a request, at once or when the other node has proved itself. The delegate gets its end later.
     ///
     /// - Returns: False if it was not sent: the node has no address, the lookup of its name takes long,
-    ///   or the link has no room.
+    ///   the link has no room, or the node believes another database.
     func send(_ forward: any Forward, to member: Member) -> Bool {
         guard !isClosed, member.loops > 0, let address = LinkAddress(member.address) else {
             return false
@@ -77,7 +78,7 @@ final class OutgoingLinks {
         let far = FarEnd(
             node: member.node, loop: forward.session.owner(of: member.loops))
         let link = links[far] ?? open(far, address)
-        guard forward.isReady(for: link.machine) else {
+        guard isReady(forward, link) else {
             guard link.waiting.count < OutgoingLink.streamLimit,
                 link.pulse.sign(at: table.now.nanoseconds) != .overdue
             else { return false }
@@ -88,8 +89,14 @@ final class OutgoingLinks {
         return send(forward, on: link)
     }
 
+    private func isReady(_ forward: any Forward, _ link: OutgoingConnection) -> Bool {
+        link.database != nil && forward.isReady(for: link.machine)
+    }
+
     private func send(_ forward: any Forward, on link: OutgoingConnection) -> Bool {
-        guard link.machine.hasRoom, let stream = forward.send(on: link, delegate) else {
+        guard link.machine.hasRoom, way.shares(link.database),
+            let stream = forward.send(on: link, delegate)
+        else {
             return false
         }
         link.underWay[stream] = forward
@@ -170,8 +177,8 @@ final class OutgoingLinks {
     /// Sends what has waited until the other node has proved itself, or has said what it accepts.
     private func sendWaiting(on link: OutgoingConnection) {
         guard !link.waiting.isEmpty else { return }
-        let ready = link.waiting.filter { $0.isReady(for: link.machine) }
-        link.waiting.removeAll { $0.isReady(for: link.machine) }
+        let ready = link.waiting.filter { isReady($0, link) }
+        link.waiting.removeAll { isReady($0, link) }
         for forward in ready {
             forward.place = .here
             if !send(forward, on: link) { forward.ended(.notSent, delegate) }
@@ -193,7 +200,8 @@ final class OutgoingLinks {
         markUnsent(link.socket)
         for event in events {
             switch event {
-            case .opened: sendWaiting(on: link)
+            // The ping that follows says which database the node believes.
+            case .opened: break
             case .answer(let stream, let answer):
                 guard let forward = link.underWay.removeValue(forKey: stream) else {
                     answered(stream, answer, on: link)
@@ -209,7 +217,8 @@ final class OutgoingLinks {
                 forward.place = .here
                 let owner = moved.node > 0 ? Node(number: moved.node) : nil
                 forward.ended(.moved(owner), delegate)
-            case .ping:
+            case .ping(let ping):
+                heard(DatabaseMark(ping), on: link)
                 sendWaiting(on: link)
                 sendFollows(on: link)
                 topics?.heard(on: link)
@@ -221,6 +230,36 @@ final class OutgoingLinks {
         }
         if let fault { end(link, .fault(fault)) }
     }
+
+    private func heard(_ database: DatabaseMark, on link: OutgoingConnection) {
+        link.database = database
+        way.hear(database)
+        meetings.heard(link.far)
+        // Its hints and records may be of a history that has ended.
+        if !way.shares(database) { endFollowing(on: link) }
+    }
+
+    // MARK: Acquaintances
+
+    /// Opens links to nodes that may believe another database, so that each hears of the newer one.
+    ///
+    /// - Parameter done: Called once, on this loop, when all have said what they believe, have not been
+    ///   reached, or have not answered in time.
+    func meet(_ members: [Member], then done: @escaping () -> Void = {}) {
+        guard !isClosed else { return done() }
+        var awaited: Set<FarEnd> = []
+        for member in members {
+            guard let far = FarEnd(topicsAt: member), let address = LinkAddress(member.address)
+            else { continue }
+            let link = links[far] ?? open(far, address)
+            if link.database == nil { awaited.insert(far) }
+        }
+        meetings.begin(awaited, until: table.now + Self.meetingLimit, done)
+        timer.start()
+    }
+
+    /// As long as a link may take to open.
+    private static let meetingLimit = Duration.nanoseconds(LinkPulse.openingNanoseconds)
 
     func writable(_ socket: ConnectionID) {
         if bySocket[socket] != nil { unsent.insert(socket) }
@@ -254,7 +293,10 @@ final class OutgoingLinks {
     /// - Parameter isLate: Whether this process was itself paused.
     func tick(isLate: Bool) {
         let now = table.now.nanoseconds
+        meetings.expire(at: table.now)
+        let members = way.members
         for link in links.values {
+            if members[link.far.node] == nil { giveUp(link) }
             if isLate { link.pulse.resumed(at: now) }
             switch link.pulse.sign(at: now) {
             case .alive: break
@@ -288,6 +330,20 @@ final class OutgoingLinks {
 
     // MARK: Ends
 
+    /// The other node is no member any more: others may decide on its sessions. What it was asked may have
+    /// taken effect, and its answer is not waited for.
+    private func giveUp(_ link: OutgoingConnection) {
+        guard !link.underWay.isEmpty else { return }
+        let underWay = link.underWay
+        link.underWay = [:]
+        for (stream, forward) in underWay {
+            link.machine.abandon(stream)
+            forward.place = .here
+            forward.ended(.unknown, delegate)
+        }
+        markUnsent(link.socket)
+    }
+
     /// Ends a link. Each request is asked again elsewhere, or its client gets a failure.
     private func end(_ link: OutgoingConnection, _ why: Ending) {
         guard links[link.far] === link else { return }
@@ -297,6 +353,7 @@ final class OutgoingLinks {
             table.close(socket, .reset)
         }
         judge(link, why)
+        meetings.heard(link.far)
         var ending = Forwarding.Ending.lost
         if case .finished = why { ending = .notSent }
         let (waiting, underWay) = (link.waiting, link.underWay)
@@ -321,7 +378,11 @@ final class OutgoingLinks {
     private func judge(_ link: OutgoingConnection, _ why: Ending) {
         let node = link.far.node
         switch why {
-        case .refused: way.suspicion.refused(by: node)
+        case .refused:
+            way.suspicion.refused(by: node)
+            way.report(
+                "no link: nothing accepts connections at the node's --link address",
+                about: node.number, at: table.now)
         case .silent: way.suspicion.fellSilent(node, at: .now)
         case .fault(.otherNode):
             // A process at the same address: the one that is sought has ended.
@@ -337,6 +398,7 @@ final class OutgoingLinks {
 
     func close() {
         isClosed = true
+        meetings.end()
         for socket in bySocket.keys { table.close(socket, .reset) }
         let forwards = links.values.flatMap { $0.waiting + $0.underWay.values } + way.claimPaused()
         (links, bySocket, unsent, followed) = ([:], [:], [], [:])

@@ -91,6 +91,10 @@ extension Problem {
             self.init(
                 503, "journal_unavailable", "nothing was applied: \(failure.detail)",
                 fields: [("Retry-After", "1")])
+        case .refused:
+            self.init(
+                422, "not_encodable",
+                "nothing was applied: the journal does not take it: \(failure.detail)")
         case .moved:
             self.init(
                 503, Self.movedCode, "nothing was applied: \(failure.detail)",

@@ -1,0 +1,43 @@
+internal import Sockets
+
+/// Links whose other nodes are awaited: each says with its first ping which database it believes.
+final class LinkMeetings {
+    private struct Meeting {
+        var awaited: Set<OutgoingLinks.FarEnd>
+        let deadline: LoopInstant
+        let done: () -> Void
+    }
+
+    private var all: [Meeting] = []
+
+    var isEmpty: Bool { all.isEmpty }
+
+    /// Calls `done` once: when nobody is awaited any more.
+    func begin(
+        _ awaited: Set<OutgoingLinks.FarEnd>, until deadline: LoopInstant,
+        _ done: @escaping () -> Void
+    ) {
+        guard !awaited.isEmpty else { return done() }
+        all.append(Meeting(awaited: awaited, deadline: deadline, done: done))
+    }
+
+    /// The node has said it, or its link has ended.
+    func heard(_ far: OutgoingLinks.FarEnd) {
+        guard !all.isEmpty else { return }
+        for index in all.indices { all[index].awaited.remove(far) }
+        end(where: { $0.awaited.isEmpty })
+    }
+
+    func expire(at now: LoopInstant) {
+        if !all.isEmpty { end(where: { now >= $0.deadline }) }
+    }
+
+    /// The server ends.
+    func end() { end(where: { _ in true }) }
+
+    private func end(where isOver: (Meeting) -> Bool) {
+        let over = all.filter(isOver)
+        all.removeAll(where: isOver)
+        for meeting in over { meeting.done() }
+    }
+}

@@ -1,0 +1,230 @@
+internal import CPostgres
+internal import Cluster
+internal import Dispatch
+internal import Synchronization
+
+/// Finds the host of an address whose database is believed.
+///
+/// Design: libpq takes the first host that accepts writes, which may be a former primary that nobody has
+/// stopped. So all hosts are asked, at the same time, and the one with the newest history is taken; see
+/// ``DatabaseBelief``. An address with one host is libpq's alone.
+///
+/// The answer holds for a moment, so that many connections that are made at once cost one round.
+final class DatabaseHosts: Sendable {
+    /// All parameters of libpq for one of the hosts.
+    typealias Host = [(name: String, value: String)]
+
+    private let address: PostgresAddress
+    /// Why a queue: of several callers the first one asks, and the others wait for its answer.
+    private let queue = DispatchQueue(label: "journal.postgres.hosts")
+    private let book = Mutex(Book())
+
+    private struct Book {
+        /// Nil before the first look at the address.
+        var hosts: [Host]?
+        /// The host that was chosen last.
+        var chosen: (index: Int, at: ContinuousClock.Instant)?
+        /// The last look at the hosts, if none of them could be chosen.
+        var failed: (fault: PostgresFault, at: ContinuousClock.Instant)?
+    }
+
+    /// How long a choice holds.
+    private static let freshness = Duration.seconds(1)
+    /// More hosts than this are left to libpq: each is a connection at the same time.
+    private static let hostLimit = 16
+
+    init(_ address: PostgresAddress) { self.address = address }
+
+    /// Whether there is a choice.
+    var areSeveral: Bool { hosts.count > 1 }
+
+    private var hosts: [Host] {
+        book.withLock { book in
+            if let hosts = book.hosts { return hosts }
+            let found = Self.hosts(of: address)
+            book.hosts = found
+            return found
+        }
+    }
+
+    /// The next connection asks all hosts.
+    func forgetChoice() { book.withLock { ($0.chosen, $0.failed) = (nil, nil) } }
+
+    // MARK: Connecting
+
+    /// Connects to the host with the newest history.
+    ///
+    /// - Parameters:
+    ///   - belief: As of a moment before.
+    ///   - heard: Gets the newest mark that a host has shown, if no host that can be written to has it.
+    /// - Throws: ``PostgresFault``
+    func connect(
+        _ belief: DatabaseBelief, heard: (DatabaseMark) -> Void
+    ) throws(PostgresFault) -> Connection {
+        let hosts = hosts
+        guard hosts.count > 1 else { return try Connection(address.parameters) }
+        return try queue.sync {
+            Result { () throws(PostgresFault) in try choose(among: hosts, belief, heard) }
+        }.get()
+    }
+
+    private func choose(
+        among hosts: [Host], _ belief: DatabaseBelief, _ heard: (DatabaseMark) -> Void
+    ) throws(PostgresFault) -> Connection {
+        if let chosen = book.withLock({ $0.chosen }),
+            ContinuousClock.now - chosen.at < Self.freshness,
+            let connection = try? Connection(hosts[chosen.index])
+        {
+            return connection
+        }
+        // Hosts that do not answer must not be asked by one caller after the other.
+        if let failed = book.withLock({ $0.failed }),
+            ContinuousClock.now - failed.at < Self.freshness
+        {
+            throw failed.fault
+        }
+        do throws(PostgresFault) {
+            let (index, connection) = try chooseAnew(among: hosts, belief, heard)
+            book.withLock { book in
+                (book.chosen, book.failed) = ((index, ContinuousClock.now), nil)
+            }
+            return connection
+        } catch {
+            book.withLock { $0.failed = (error, ContinuousClock.now) }
+            throw error
+        }
+    }
+
+    private func chooseAnew(
+        among hosts: [Host], _ belief: DatabaseBelief, _ heard: (DatabaseMark) -> Void
+    ) throws(PostgresFault) -> (index: Int, Connection) {
+        let answers = ask(hosts)
+        switch belief.choose(among: answers.map { $0.sight }) {
+        case .take(let index):
+            if let connection = answers[index].connection { return (index, connection) }
+        case .behind(let mark):
+            heard(mark)
+            throw .behind(mark)
+        case .severalJournals:
+            throw PostgresFault(
+                state: Connector.refusedState,
+                message: "the hosts of the address have different journals", isBroken: false)
+        case .none: break
+        }
+        throw answers.compactMap(\.fault).first
+            ?? PostgresFault(message: "no host of the address accepts writes", isBroken: true)
+    }
+
+    /// The newest mark that any host shows; nil if none does.
+    func newestMark() -> DatabaseMark? {
+        let hosts = hosts
+        guard hosts.count > 1 else { return nil }
+        return DatabaseMark.newest(queue.sync { ask(hosts) }.compactMap { $0.sight?.mark })
+    }
+
+    // MARK: Asking
+
+    private struct Answer {
+        var connection: Connection?
+        var sight: DatabaseBelief.Sight?
+        var fault: PostgresFault?
+    }
+
+    /// Asks all hosts at the same time. Blocks for as long as the slowest of them may take to connect.
+    private func ask(_ hosts: [Host]) -> [Answer] {
+        let answers = Mutex([Answer](repeating: Answer(), count: hosts.count))
+        DispatchQueue.concurrentPerform(iterations: hosts.count) { index in
+            var answer = Answer()
+            do throws(PostgresFault) {
+                let connection = try Connection(
+                    hosts[index] + [("target_session_attrs", "any")])
+                answer.sight = try DatabaseBelief.Sight(of: connection, address.schema)
+                answer.connection = connection
+            } catch {
+                answer.fault = error
+            }
+            let found = UncheckedAnswer(answer: answer)
+            answers.withLock { $0[index] = found.answer }
+        }
+        return answers.withLock { $0 }
+    }
+
+    /// A connection is used by one queue after the other, never by two.
+    private struct UncheckedAnswer: @unchecked Sendable {
+        let answer: Answer
+    }
+
+    /// The hosts of an address, as libpq reads it with its services and variables. One host is none, nor is
+    /// what libpq cannot read.
+    ///
+    /// Why all parameters: an empty one does not override the list of the address.
+    static func hosts(of address: PostgresAddress) -> [Host] {
+        let options = Connection.options(address.parameters)
+        func items(_ name: String) -> [String] {
+            (options[name] ?? "").split(separator: ",", omittingEmptySubsequences: false)
+                .map(String.init)
+        }
+        let (names, addresses, ports) = (items("host"), items("hostaddr"), items("port"))
+        let count = max(names.count, addresses.count)
+        guard (2...hostLimit).contains(count) else { return [] }
+        let lists = [("host", names), ("hostaddr", addresses), ("port", ports)]
+        let shared = options.filter { option in !lists.contains { $0.0 == option.key } }
+            .sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
+        return (0..<count).map { index in
+            shared
+                + lists.compactMap { name, all in
+                    let item = all.count == count ? all[index] : all.count == 1 ? all[0] : ""
+                    return item.isEmpty ? nil : (name: name, value: item)
+                }
+        }
+    }
+}
+
+extension DatabaseBelief.Sight {
+    /// The mark that a server shows, without a change of its settings: a pooler may stand before it.
+    init(of connection: Connection, _ schema: String) throws(PostgresFault) {
+        let found = try connection.ask(
+            """
+            SELECT pg_is_in_recovery(), to_regclass('\(schema).cluster') IS NOT NULL
+            """, within: Connector.limit)
+        let isStandby = found.bool(0, 0)
+        guard found.bool(0, 1) else {
+            self.init(nil, isWritable: !isStandby)
+            return
+        }
+        // A standby says what it has received. Tables of an earlier version have no branch.
+        let row = try connection.ask(
+            """
+            SELECT c.identity, c.era, c.timeline,
+                CASE WHEN pg_is_in_recovery() THEN c.timeline
+                    ELSE substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END,
+                coalesce((to_jsonb(c)->>'branch')::bigint, 0)
+            FROM \(schema).cluster c
+            """, within: Connector.limit)
+        guard row.count > 0 else {
+            self.init(nil, isWritable: !isStandby)
+            return
+        }
+        let mark = DatabaseMark(
+            identity: row.text(0, 0), era: row.integer(0, 1, in: Era.range),
+            timeline: row.text(0, 3),
+            branch: row.text(0, 2) == row.text(0, 3) ? row.integer(0, 4) : 0)
+        self.init(mark, isWritable: !isStandby)
+    }
+}
+
+extension DatabaseMark {
+    /// - Parameters:
+    ///   - identity: Of the journal, any text.
+    ///   - timeline: As PostgreSQL writes it, in hexadecimal.
+    ///   - branch: 0 if no node has connected to the timeline yet.
+    init(identity: String, era: Int64, timeline: String, branch: Int64) {
+        // FNV-1a, with an offset that no identity maps to 0.
+        let hash = identity.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
+        self.init(
+            journal: max(1, Int64(hash >> 1)), era: era, timeline: Int64(timeline, radix: 16) ?? 0,
+            branch: branch)
+    }
+}

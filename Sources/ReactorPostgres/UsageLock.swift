@@ -1,0 +1,49 @@
+/// Keeps processes that may not use a journal together from doing so.
+///
+/// Design: nodes of a cluster have one number, and a server without links has a number of its own. Each
+/// connection holds an advisory lock with its process's number for as long as it lives, and is given up
+/// if it sees a lock with another number. The locks of a process that ends in any way end with its
+/// connections.
+///
+/// Invariant: a connection takes its own lock before it looks for others, so of two at least one sees the
+/// other.
+struct UsageLock: Sendable {
+    private let schema: String
+    /// 0 for the nodes of a cluster.
+    private let number: Int64
+
+    /// For `isTemporary`: the other process may be about to end.
+    static let occupiedState = "reactor-occupied"
+
+    init(schema: String, isShared: Bool) {
+        self.schema = schema
+        number = isShared ? 0 : Int64.random(in: 1...Int64(Int32.max))
+    }
+
+    /// - Throws: ``PostgresFault``: another process, or a cluster, uses the journal.
+    func acquire(_ connection: Connection) throws(PostgresFault) {
+        var parameters = Parameters()
+        parameters.add("reactor \(schema) use")
+        parameters.add(number)
+        _ = try connection.run(
+            "SELECT pg_try_advisory_lock_shared(hashtext($1), $2::bigint::int)", parameters,
+            within: Connector.limit)
+        let others = try connection.run(Self.others, parameters, within: Connector.limit)
+        guard others.count > 0 else { return }
+        let isCluster = others.integer(0, 0) == 0
+        throw PostgresFault(
+            state: Self.occupiedState,
+            message: isCluster
+                ? "the nodes of a cluster use this journal: end them first, or join them with a link"
+                : "another server without a link uses this journal: end it first, or give each a link",
+            isBroken: false)
+    }
+
+    static let others = """
+        SELECT objid::bigint FROM pg_locks
+        WHERE locktype = 'advisory' AND objsubid = 2 AND classid = hashtext($1)::oid
+            AND objid <> $2::bigint::int::oid
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        ORDER BY objid LIMIT 1
+        """
+}

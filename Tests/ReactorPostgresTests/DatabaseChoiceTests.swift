@@ -1,0 +1,369 @@
+import Cluster
+import EngineSuite
+import PostgresRig
+import Storage
+import Synchronization
+import Testing
+
+@testable import ReactorPostgres
+
+@Suite("ADR-0067 — a server believes the newest database, or none", .timeLimit(.minutes(15)))
+struct DatabaseChoiceTests {
+    private final class Heard: Sendable {
+        let sentences = Mutex<[String]>([])
+        var all: [String] { sentences.withLock { $0 } }
+    }
+
+    private func address(
+        _ servers: [PostgresServer], _ schema: String
+    ) throws -> PostgresAddress {
+        try PostgresAddress(
+            servers[0].address(schema, by: servers.map(\.folder).joined(separator: ",")))
+    }
+
+    private func journal(
+        _ servers: [PostgresServer], _ schema: String, commitLimit: Duration = .seconds(600)
+    ) throws -> PostgresJournal {
+        try PostgresJournal(
+            address(servers, schema), commitLimit: commitLimit, settling: .zero, looksEvery: nil)
+    }
+
+    /// The database still answers, and nothing that it says shows that another one was promoted.
+    @Test
+    func `a node that hears of a newer database decides and shows nothing before it has found it`()
+        async throws
+    {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let member = Member(node: Node(number: 1), address: "10.0.0.1:7080", loops: 1)
+        let journal = try PostgresJournal(
+            PostgresAddress(server, schema), member: member, lease: .seconds(3_600),
+            commitLimit: .milliseconds(200), settling: .zero, looksEvery: nil)
+        let heard = Heard()
+        journal.watchDoubt { sentence in heard.sentences.withLock { $0.append(sentence) } }
+        let ownership = try #require(journal.ownership)
+        let changes = Mutex<[OwnershipChange]>([])
+        ownership.watch { change in changes.withLock { $0.append(change) } }
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        #expect(ownership.members.isHeard)
+        #expect(journal.failure == nil)
+        var newer = ownership.members.database
+        newer.era += 1
+        newer.branch = 77
+        // The same again, and an older one: the doubt begins once.
+        for mark in [newer, newer, ownership.members.database] { ownership.hear(mark) }
+        #expect(heard.all.count == 1)
+        #expect(!ownership.members.isHeard)
+        #expect(journal.failure?.detail.contains("a newer database was heard of") == true)
+        if case .failed = await journal.verdict(on: .mutation("s", 1)) {
+        } else {
+            Issue.record("it was acknowledged")
+        }
+        await #expect(throws: JournalFailure.self) { try await journal.head("s") }
+        await #expect(throws: PostgresFault.self) { try await journal.beat() }
+        while changes.withLock({ $0.last?.members.isHeard }) != false { await Task.yield() }
+        // It is found where the former one was.
+        try server.execute("UPDATE \(schema).cluster SET era = \(newer.era), branch = 77")
+        while (try? await journal.beat()) == nil { await Task.yield() }
+        #expect(ownership.members.isHeard)
+        #expect(ownership.members.database == newer)
+        while journal.failure != nil {
+            await journal.look()
+            journal.lookAtConnections()
+        }
+        while (try? await journal.head("s")) == nil { await Task.yield() }
+        await journal.close()
+    }
+
+    @Test func `a server that starts takes the newest of the hosts, wherever it stands`()
+        async throws
+    {
+        let primary = try PostgresServer()
+        let schema = primary.newSchema()
+        let first = try journal([primary], schema)
+        #expect(await first.verdict(on: .created("s")) == .committed)
+        await first.close()
+        let standby = try PostgresServer(standbyOf: primary, in: PostgresServer.newFolder())
+        try standby.promote()
+        // Nobody has stopped the former primary, and nobody has been connected to the new one.
+        for (round, hosts) in [[primary, standby], [standby, primary], [primary, standby]]
+            .enumerated()
+        {
+            let next = try journal(hosts, schema)
+            let key = try #require(try await next.head("s")).key
+            #expect(key.generation != "g1", "round \(round)")
+            let record = HistoryEntry.mutation("s", UInt64(round + 1), generation: key.generation)
+            #expect(await next.verdict(on: record) == .committed)
+            #expect(next.figures?.historyLosses == (round == 0 ? 1 : 0))
+            await next.close()
+        }
+        #expect(try primary.query("SELECT 1 FROM \(schema).runs").count == 1)
+        #expect(try standby.query("SELECT 1 FROM \(schema).runs").count == 4)
+    }
+
+    /// Without the rule each new connection takes the first host, refuses it, and takes it again.
+    @Test func `a former primary that comes back keeps nobody from the present one`() async throws {
+        let primary = try PostgresServer()
+        let schema = primary.newSchema()
+        let standby = try PostgresServer(standbyOf: primary, in: PostgresServer.newFolder())
+        let journal = try journal([primary, standby], schema)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        while try standby.query("SELECT 1 FROM \(schema).sessions").count == 0 {}
+        try primary.stop("immediate")
+        try standby.promote()
+        let key = try #require(try await journal.head("s")).key
+        #expect(key.generation != "g1")
+        try primary.start()
+        for number in 1...2 as ClosedRange<UInt64> {
+            try standby.cutConnections(to: schema)
+            let verdict = await journal.verdict(
+                on: .mutation("s", number, generation: key.generation))
+            #expect(verdict == .committed)
+        }
+        await journal.close()
+    }
+
+    /// No connection is lost, and no other node says so.
+    @Test func `a promotion while the primary lives is noticed by a look at the hosts`()
+        async throws
+    {
+        let primary = try PostgresServer()
+        let schema = primary.newSchema()
+        let standby = try PostgresServer(standbyOf: primary, in: PostgresServer.newFolder())
+        let journal = try journal([primary, standby], schema)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        while try standby.query("SELECT 1 FROM \(schema).sessions").count == 0 {}
+        journal.lookAtHosts()
+        #expect(journal.failure == nil)
+        try standby.promote()
+        #expect(await journal.verdict(on: .mutation("s", 1)) == .committed, "it knows nothing yet")
+        journal.lookAtHosts()
+        let head = try #require(try await journal.head("s"))
+        #expect(head.key.generation != "g1")
+        #expect(head.end.number == 0, "the last record was of the former primary")
+        #expect(journal.figures?.historyLosses == 1)
+        await journal.close()
+    }
+
+    /// Its own node would decide at once, and the others have not heard of the database yet.
+    @Test func `a node decides nothing before the others have heard of a database that it adopts`()
+        async throws
+    {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let address = try PostgresAddress(server, schema)
+        let member = Member(node: Node(number: 1), address: "10.0.0.1:7080", loops: 1)
+        await (try PostgresJournal(address, looksEvery: nil)).close()
+        try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
+        let journal = try PostgresJournal(
+            address, member: member, settling: .milliseconds(300), looksEvery: nil)
+        let age =
+            "SELECT extract(epoch FROM clock_timestamp() - adopted) * 1000 >= 300 FROM \(schema).cluster"
+        #expect(try server.query(age).bool(0, 0))
+        await journal.close()
+    }
+
+    // MARK: The place of a process
+
+    @Test func `a server without links waits until the one before has ended`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let address = try PostgresAddress(server, schema)
+        let first = try PostgresJournal(address, looksEvery: nil)
+        do {
+            _ = try PostgresJournal(address, looksEvery: nil)
+            Issue.record("two servers decide on all sessions")
+        } catch {
+            #expect(error.detail.contains("another server without a link uses this journal"))
+            #expect(error.isTemporary, "a successor may wait")
+        }
+        let member = Member(node: Node(number: 1), address: "10.0.0.1:7080", loops: 1)
+        #expect(throws: JournalFailure.self) {
+            try PostgresJournal(address, member: member, looksEvery: nil)
+        }
+        #expect(await first.verdict(on: .created("s")) == .committed)
+        await first.close()
+        let nodes = try [1, 2].map { try ClusterNode($0, server, schema) }
+        do {
+            _ = try PostgresJournal(address, looksEvery: nil)
+            Issue.record("a server without links joins a cluster")
+        } catch {
+            #expect(error.detail.contains("the nodes of a cluster use this journal"))
+        }
+        for node in nodes { await node.close() }
+        await (try PostgresJournal(address, looksEvery: nil)).close()
+    }
+
+    /// While it was cut off, its successor has started.
+    @Test func `a server that has lost its place acknowledges nothing`() async throws {
+        let server = try PostgresServer.shared.get()
+        let relay = try PostgresRelay(to: server)
+        let schema = server.newSchema()
+        let first = try PostgresJournal(
+            PostgresAddress(server, schema, by: relay.folder), commitLimit: .milliseconds(200),
+            looksEvery: nil)
+        #expect(await first.verdict(on: .created("s")) == .committed)
+        relay.close()
+        let places = "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE '\(schema)/%'"
+        while try server.query(places).count > 0 {}
+        let second = try PostgresJournal(PostgresAddress(server, schema), looksEvery: nil)
+        try relay.listen()
+        if case .failed = await first.verdict(on: .mutation("s", 1)) {
+        } else {
+            Issue.record("both acknowledge")
+        }
+        #expect(first.failure != nil)
+        #expect(await second.verdict(on: .mutation("s", 1)) == .committed)
+        await first.close()
+        await second.close()
+    }
+
+    // MARK: A dump
+
+    private func restoreDump(_ server: PostgresServer, _ schema: String) throws {
+        try server.execute(
+            """
+            SET search_path = \(schema);
+            BEGIN; ALTER TABLE cluster RENAME TO replaced;
+            CREATE TABLE cluster (LIKE replaced INCLUDING ALL);
+            INSERT INTO cluster SELECT * FROM replaced; DROP TABLE replaced; COMMIT
+            """)
+    }
+
+    /// Identity, system, timeline and era are those of the tables before.
+    @Test(arguments: [true, false])
+    func `a dump that was restored in the same server begins another era`(isRunning: Bool)
+        async throws
+    {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        var journal = try journal([server], schema)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        if !isRunning { await journal.close() }
+        try restoreDump(server, schema)
+        if isRunning {
+            await journal.keepHouse()
+        } else {
+            journal = try self.journal([server], schema)
+        }
+        #expect(try await journal.head("s")?.key.generation != "g1")
+        #expect(journal.figures?.historyLosses == 1)
+        await journal.keepHouse()
+        #expect(journal.figures?.historyLosses == 1, "it begins once")
+        await journal.close()
+    }
+
+    // MARK: Connections
+
+    /// As if other programs had the rest.
+    @Test func `a connection that cannot be made again counts for readiness`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let role = "limited_\(schema)"
+        try server.execute("CREATE ROLE \(role) SUPERUSER LOGIN")
+        let address = try PostgresAddress(
+            "postgres://\(role)@/postgres?host=\(server.folder)&schema=\(schema)")
+        let journal = try PostgresJournal(address, looksEvery: nil)
+        let open = "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE '\(schema)/%'"
+        #expect(try server.query(open).count == 5, "all are made at the start")
+        #expect(journal.failure == nil)
+        try server.execute("ALTER ROLE \(role) NOLOGIN")
+        _ = try server.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                + "WHERE application_name = '\(schema)/reader'")
+        await #expect(throws: JournalFailure.self) { try await journal.head("s") }
+        #expect(journal.failure != nil)
+        #expect(await journal.verdict(on: .created("s")) == .committed, "the writers are there")
+        try server.execute("ALTER ROLE \(role) LOGIN")
+        while journal.failure != nil {
+            journal.lookAtConnections()
+            await Task.yield()
+        }
+        await journal.close()
+    }
+
+    /// A pooler that works by transaction leaves a setting of one client to another.
+    @Test func `a pooler is refused unless the address says that it works by session`() async throws
+    {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let relay = try PostgresRelay(to: server)
+        relay.poseAsPooler()
+        let address = try PostgresAddress(server, schema, by: relay.folder)
+        do throws(JournalFailure) {
+            _ = try PostgresJournal(address, looksEvery: nil)
+            Issue.record("its settings would be other clients'")
+        } catch {
+            #expect(error.detail.contains("pooler=session"), "\(error.detail)")
+        }
+        let text = server.address(schema, by: relay.folder)
+        let journal = try PostgresJournal(
+            PostgresAddress(text + "&pooler=session"), looksEvery: nil)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        await journal.close()
+        #expect(throws: PostgresAddress.Fault.self) {
+            try PostgresAddress(text + "&pooler=transaction")
+        }
+    }
+
+    // MARK: Clocks
+
+    /// A node whose clock is behind would write answers that the next sweep removes.
+    @Test func `the times in the tables are the database's`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let journal = try journal([server], schema)
+        var batch = Batch(records: [.created("s"), .mutation("s", 1)])
+        batch.snapshots = [.of("s", 1, time: 5)]
+        batch.answers = [.of("s", "k", time: 5)]
+        #expect(await journal.verdict(on: batch) == .committed)
+        #expect(await journal.verdict(on: .created("t"), .deleted("t", 1, time: 5)) == .committed)
+        #expect(await journal.verdict(on: .created("u")) == .committed)
+        #expect(await journal.verdict(on: .deleted("u", 1, time: 5)) == .committed)
+        for (table, column) in [
+            ("sessions", "created"), ("sessions", "deleted"), ("snapshots", "time"),
+            ("answers", "time"),
+        ] {
+            let wrong = """
+                SELECT 1 FROM \(schema).\(table) WHERE \(column) < 1600000000000
+                """
+            #expect(try server.query(wrong).count == 0, "\(table).\(column)")
+        }
+        await journal.keepHouse()
+        #expect(try await journal.answer("s", "k") != nil)
+        await journal.close()
+    }
+
+    @Test(arguments: [-86_400_000, 130_000, 110_000, 0] as [Int64])
+    func `a server whose clock differs by minutes says so`(difference: Int64) async throws {
+        let server = try PostgresServer.shared.get()
+        let journal = try PostgresJournal(
+            PostgresAddress(server, server.newSchema()),
+            wallClock: { WallClock.milliseconds() + difference }, looksEvery: nil)
+        let isWrong = abs(difference) > 120_000
+        #expect(journal.failure?.detail.contains("the clock of this server is") ?? false == isWrong)
+        await journal.close()
+    }
+
+    // MARK: What the database does not take
+
+    /// Otherwise four such requests a second keep all of a server out of a balancer.
+    @Test func `what the database does not take is no failure of the journal`() async throws {
+        let server = try PostgresServer.shared.get()
+        let journal = try journal([server], server.newSchema())
+        let bad = HistoryEntry.created("a\u{0}b")
+        guard case .failed(let failure) = await journal.verdict(on: bad) else {
+            Issue.record("it was let in")
+            return
+        }
+        #expect(failure.reason == .refused)
+        #expect(journal.failure == nil)
+        #expect(journal.figures?.isFailing == false)
+        // The others of its batch are let in.
+        let verdict = await journal.verdict(on: Batch(records: [.created("a"), bad]))
+        #expect(verdict.failure(of: bad.key)?.reason == .refused)
+        #expect(try await journal.head("a") != nil)
+        #expect(journal.failure == nil)
+        await journal.close()
+    }
+}
