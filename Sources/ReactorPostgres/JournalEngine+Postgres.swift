@@ -12,7 +12,8 @@ extension JournalEngine {
     /// ```
     ///
     /// The program needs libpq, to build (`libpq-dev`) and to run (`libpq5`).
-    public static let postgres = JournalEngine(tools: PostgresTools()) {
+    public static let postgres = JournalEngine(tools: PostgresTools(), mask: PostgresAddress.masked)
+    {
         (address, retention, member) throws(JournalFailure) in
         try PostgresJournal(
             try PostgresAddress(journal: address), retention: retention, member: member)

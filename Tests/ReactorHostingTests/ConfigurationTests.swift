@@ -149,9 +149,8 @@ struct ConfigurationTests {
         let address = "postgres://ada:secret@db1,db2/reactor?schema=two&password=other"
         let configuration = try Configuration(typed: ["journal": address], environment: [:])
         #expect(configuration.journal == .postgres(address: address))
-        #expect(
-            "\(configuration.journal)"
-                == "postgres://ada:***@db1,db2/reactor?schema=two&password=***")
+        // Only the database's library knows where the password is.
+        #expect("\(configuration.journal)" == "postgres://***")
         let refused = await #expect(throws: StartFailure.self) {
             try await RunningServer.open(configuration)
         }

@@ -109,14 +109,16 @@ struct SettingsFileTests {
 @Suite("Secrets in settings", .timeLimit(.minutes(15)))
 struct SecretSettingTests {
     @Test(arguments: [
-        ("postgres://u:pw@h/db", "postgres://u:***@h/db"),
-        ("postgres://u:p@w:x/y@h:5432/db", "postgres://u:***@h:5432/db"),
-        ("postgres://u@h/db", "postgres://u@h/db"), ("https://h:80/a", "https://h:80/a"),
-        ("postgres://h/db?password=pw&a=b", "postgres://h/db?password=***&a=b"),
+        // This program has no library that reads them.
+        ("postgres://u:pw@h/db", "postgres://***"), ("postgres:/u:pw@h/db", "postgres://***"),
+        ("POSTGRESQL://h/db?PASSWORD=pw", "postgresql://***"),
+        ("mysql://u:p@w:x/y@h:5432/db", "mysql://u:***@h:5432/db"),
+        ("mysql://u@h/db", "mysql://u@h/db"), ("https://h:80/a", "https://h:80/a"),
+        ("mysql://h/db?password=pw&a=b", "mysql://h/db?password=***&a=b"),
         ("host=h password=pw user=u", "host=h password=*** user=u"),
         (
-            "postgres://u:pw@h/?password=a&sslpassword=b",
-            "postgres://u:***@h/?password=***&sslpassword=***"
+            "mysql://u:pw@h/?password=a&sslpassword=b",
+            "mysql://u:***@h/?password=***&sslpassword=***"
         ),
         ("file:reactor.sqlite", "file:reactor.sqlite"), ("", ""),
     ])

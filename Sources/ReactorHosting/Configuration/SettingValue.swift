@@ -25,9 +25,16 @@ package struct SettingValue: Sendable {
     /// The text without passwords: that of `scheme://user:password@host`, and those in
     /// `password=…` of a query or a list of words.
     ///
-    /// Why up to the last `@`: a password that is not percent-encoded, as it should be, may have
-    /// any character.
+    /// The address of a database is masked by the parser of the database's library, the only one that knows
+    /// where a password is. What that cannot read is masked as a whole, and so is every such address in a
+    /// program without the library.
+    ///
+    /// Why up to the last `@` in any other text: a password that is not percent-encoded, as it should be,
+    /// may have any character.
     package static func masked(_ text: String) -> String {
+        if let scheme = JournalEngine.scheme(of: text) {
+            return JournalEngine.ofProgram?.mask(text) ?? "\(scheme)://\(mask)"
+        }
         var rest = text[...]
         var masked = ""
         if let scheme = text.firstRange(of: "://") {

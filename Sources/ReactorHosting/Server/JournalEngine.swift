@@ -10,21 +10,30 @@ public struct JournalEngine: Sendable {
         @Sendable (_ address: String, JournalRetention, _ member: Member?) throws(JournalFailure) ->
             any Journal
     package let tools: any JournalTools
+    /// An address without its secrets; nil if nobody can say where they are.
+    package let mask: @Sendable (_ address: String) -> String?
 
     package init(
-        tools: any JournalTools,
+        tools: any JournalTools, mask: @escaping @Sendable (_ address: String) -> String?,
         open:
             @escaping @Sendable (
                 _ address: String, JournalRetention, _ member: Member?
             ) throws(JournalFailure) -> any Journal
     ) {
         self.tools = tools
+        self.mask = mask
         self.open = open
     }
 
     /// Whether a text is the address of a database, and no file.
     package static func isAddress(_ text: String) -> Bool {
         text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
+    }
+
+    /// The scheme of a text that was meant as the address of a database, right or wrong; nil for any other.
+    static func scheme(of text: String) -> String? {
+        let start = text.prefix { $0 != ":" }.lowercased()
+        return ["postgres", "postgresql"].contains(start) ? start : nil
     }
 
     /// The sentence for a program that has no such engine.
