@@ -142,6 +142,7 @@ extension Session {
         if isTaken { persistence?.hasCommitted = true }
         keys?.commit(step)
         if step.creates {
+            if let owner { table.services.owners?.created(owner) }
             let opened = tasks.takeOpened()
             tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))
         }

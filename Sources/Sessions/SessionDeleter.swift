@@ -82,7 +82,7 @@ struct SessionDeleter {
     /// The journal has ended the batch of a deletion.
     func batchEnded(_ id: SessionID, _ session: OwnedSession, _ failure: JournalFailure?) {
         guard let failure else {
-            if let owner = table.operations.owner(of: id) { table.services.owners?.remove(owner) }
+            if let owner = table.operations.owner(of: id) { table.services.owners?.ended(owner) }
             recordEnd(of: id)
             return finish(id, .deleted)
         }

@@ -6,8 +6,14 @@ internal import Synchronization
 /// Exists only if there is a limit. A count is never below the number of sessions in the journal: a
 /// commit whose outcome is unknown may leave it too high until the next start, or until the sessions
 /// are counted again because the journal has lost history.
+///
+/// Where several nodes create sessions the journal counts them, when one is created, and this object has
+/// those alone whose creation is under way here: the journal's count lacks them. So the limit may be
+/// exceeded by the sessions that other nodes create at the same moment.
 package final class SessionOwners: Sendable {
     package let limit: Int
+    /// Whether only sessions whose creation is under way are counted.
+    package let isShared: Bool
     private let book: Mutex<Book>
 
     private struct Book {
@@ -25,24 +31,38 @@ package final class SessionOwners: Sendable {
 
     /// - Parameters:
     ///   - limit: The maximum number of sessions of one client.
-    ///   - counts: The numbers of sessions in the journal.
-    package init(limit: Int, counts: [ExactText: Int]) {
+    ///   - counts: The numbers of sessions in the journal; nil: other nodes create sessions, too.
+    package init(limit: Int, counts: [ExactText: Int]?) {
         self.limit = limit
+        isShared = counts == nil
+        let counts = counts ?? [:]
         book = Mutex(Book(counts: counts))
     }
 
     /// Counts one more session, unless that exceeds the limit.
-    package func admit(_ owner: ExactText) -> Bool {
+    ///
+    /// - Parameter committed: The number of its sessions in the journal; 0 unless ``isShared``.
+    package func admit(_ owner: ExactText, besides committed: Int = 0) -> Bool {
         book.withLock { book in
             let count = book.counts[owner, default: 0]
-            guard count < limit else { return false }
+            guard count + committed < limit else { return false }
             book.counts[owner] = count + 1
             book.remember(owner)
             return true
         }
     }
 
-    /// Counts one session less: it has ended, or was never created.
+    /// A session is in the journal.
+    func created(_ owner: ExactText) {
+        if isShared { remove(owner) }
+    }
+
+    /// A session has ended.
+    func ended(_ owner: ExactText) {
+        if !isShared { remove(owner) }
+    }
+
+    /// Counts one session less: it was never created.
     package func remove(_ owner: ExactText) {
         book.withLock { book in
             guard let count = book.counts[owner] else { return }
@@ -51,7 +71,9 @@ package final class SessionOwners: Sendable {
     }
 
     /// A creation has failed, and may be in the journal nevertheless.
-    func keep(_ owner: ExactText) { book.withLock { $0.remember(owner) } }
+    func keep(_ owner: ExactText) {
+        if isShared { remove(owner) } else { book.withLock { $0.remember(owner) } }
+    }
 
     package func count(of owner: ExactText) -> Int { book.withLock { $0.counts[owner] ?? 0 } }
 

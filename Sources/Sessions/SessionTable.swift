@@ -229,7 +229,13 @@ package final class SessionTable {
         guard sessions.remove(session) else { return }
         hints?.left(session.id)
         if let owner = session.owner, let owners = services.owners {
-            if mayExist { owners.keep(owner) } else { owners.remove(owner) }
+            if session.hasEnded {
+                owners.ended(owner)
+            } else if mayExist {
+                owners.keep(owner)
+            } else {
+                owners.remove(owner)
+            }
         }
         eviction.countEvicted()
         if session.hasEnded { rememberEnded(session.id) }

@@ -299,7 +299,7 @@ struct RunningServer {
     /// Logs it, and counts the sessions of each owner again.
     private func historyWasLost() async {
         logLostHistory()
-        guard let owners = service.owners else { return }
+        guard let owners = service.owners, !owners.isShared else { return }
         // A loop that has not forgotten its sessions yet may still count for them.
         await visitLoops { _, done in done() }
         let counts = await countedOwners()

@@ -38,12 +38,16 @@ struct NodeTests {
 
         func with(
             _ journal: PostgresJournal, authenticator: (any Authenticator)? = nil,
+            sessionsOfOne limit: Int = 0,
             _ act: (LocalServer) async throws -> Void
         ) async throws {
             try await LocalServer.with(
                 journal, hosting: hosted, authenticator: authenticator,
-                // Some of its effects end with their process alone.
-                { $0.grace = .seconds(1) }, act)
+                { configuration in
+                    // Some of its effects end with their process alone.
+                    configuration.grace = .seconds(1)
+                    configuration.subjectSessionLimit = limit
+                }, act)
         }
 
         /// A node that is paused, or cut off: its last beat was long ago.
@@ -222,6 +226,44 @@ struct NodeTests {
                 verbs: Set(Grants.Verb.allCases), sessions: [], ownSessions: true)
             return Principal(subject: token, grants: grants, expiresAtSeconds: .max)
         }
+    }
+
+    /// Counted by each node alone, two of them would permit six, and count those for ever that another one
+    /// has deleted.
+    @Test func `the sessions of a client are counted at all nodes together`() async throws {
+        let rig = try Rig()
+        try await rig.with(rig.journal(1), authenticator: Names(), sessionsOfOne: 3) { a in
+            try await rig.with(rig.journal(2), authenticator: Names(), sessionsOfOne: 3) { b in
+                try await expectThreeSessions(at: a, b)
+            }
+        }
+    }
+
+    private func expectThreeSessions(at a: LocalServer, _ b: LocalServer) async throws {
+        for (server, id) in [(a, "one"), (b, "two"), (a, "three")] {
+            #expect(try await send(server, "PUT", id) == 201)
+        }
+        for server in [a, b] {
+            #expect(try await send(server, "PUT", "four") == 403)
+            #expect(try await send(server, "GET", "one") == 200)
+        }
+        #expect(try await send(b, "PUT", "eves", as: "eve") == 201)
+        #expect(try await send(b, "DELETE", "two") == 204)
+        #expect(try await send(a, "PUT", "four") == 201)
+        #expect(try await send(a, "PUT", "one") == 200, "it is there")
+        #expect(try await send(b, "PUT", "five") == 403)
+    }
+
+    private func send(
+        _ server: LocalServer, _ method: String, _ id: String, as client: String = "ada"
+    ) async throws -> Int {
+        let path = "/v1/sessions/\(id)"
+        var request =
+            method == "PUT"
+            ? Request.json(method, path, #"{"reactor":"alerts"}"#)
+            : Request(method: method, path: path)
+        request.fields.append(("Authorization", "Bearer \(client)"))
+        return try await server.client().send(request).status
     }
 
     @Test func `a session of another client is hidden, also where another node owns it`()

@@ -27,7 +27,7 @@ enum CreateSession: ServiceEndpoint {
             try fork(origin, registration, by: request.access, on: connection)
         } else {
             try loop.create(
-                loop.newSessionID(), registration, by: request.access, for: connection.id.token)
+                loop.newSessionID(), registration, by: request.access, for: connection.id)
         }
         return nil
     }
@@ -50,7 +50,7 @@ enum CreateSession: ServiceEndpoint {
                 peers.enqueue(on: home) { loop in
                     loop.connection(id)?.respondLater { () throws(Problem) in
                         try loop.resources.create(
-                            registration, from: exported, by: access, for: id.token)
+                            registration, from: exported, by: access, for: id)
                         return nil
                     }
                 }
@@ -84,19 +84,47 @@ extension SessionTable {
 }
 
 extension LoopResources {
-    /// Creates a session, which then replies.
+    /// Creates a session, which then replies. If other nodes create sessions of its client too, the journal
+    /// counts them first.
     ///
     /// - Parameter saved: Nil to start with the reactor's initial state.
     func create(
         _ id: SessionID, _ registration: Registration, from saved: SavedSession? = nil,
-        by access: Access?, for token: UInt64
+        by access: Access?, for connection: ConnectionID
+    ) throws(Problem) {
+        guard let owner = access?.principal.subject, let owners = service.owners, owners.isShared
+        else {
+            return try create(id, registration, from: saved, by: access, besides: 0, connection)
+        }
+        let (peers, index) = (peers, index)
+        service.journal.countSessions(of: owner, upTo: owners.limit) { count in
+            peers.enqueue(on: index) { loop in
+                loop.connection(connection)?.respondLater { () throws(Problem) in
+                    let resources = loop.resources
+                    guard case .notInMemory = resources.sessions.find(id) else {
+                        throw .createdMeanwhile(id.text)
+                    }
+                    try resources.create(
+                        id, registration, from: saved, by: access,
+                        besides: count.mapError(Problem.unreadable).get(), connection)
+                    return nil
+                }
+            }
+        }
+    }
+
+    /// - Parameter committed: See ``SessionOwners/admit(_:besides:)``.
+    private func create(
+        _ id: SessionID, _ registration: Registration, from saved: SavedSession?,
+        by access: Access?, besides committed: Int, _ connection: ConnectionID
     ) throws(Problem) {
         let owner = access?.principal.identity
-        if let owner, let owners = service.owners, !owners.admit(owner) {
+        if let owner, let owners = service.owners, !owners.admit(owner, besides: committed) {
             throw .tooManySessions(of: owner, limit: owners.limit)
         }
         do {
-            try sessions.create(id, registration, for: token, owner: owner, from: saved)
+            try sessions.create(
+                id, registration, for: connection.token, owner: owner, from: saved)
         } catch {
             if let owner { service.owners?.remove(owner) }
             throw .quarantined(id.text, error)
@@ -106,7 +134,7 @@ extension LoopResources {
     /// Creates a fork.
     fileprivate func create(
         _ registration: Registration, from exported: Result<Snapshot, Problem>,
-        by access: Access?, for token: UInt64
+        by access: Access?, for connection: ConnectionID
     ) throws(Problem) {
         let snapshot = try exported.get()
         guard sessions.hasRoomForSession else { throw .noRoomForSession }
@@ -114,7 +142,7 @@ extension LoopResources {
         var saved = SavedSession(
             key: SessionKey(session: id.text, generation: ""), reactor: registration.name)
         saved.snapshot = snapshot.asOrigin
-        try create(id, registration, from: saved, by: access, for: token)
+        try create(id, registration, from: saved, by: access, for: connection)
     }
 }
 
@@ -126,5 +154,14 @@ extension Snapshot {
         origin.version = 0
         origin.lastAction = 0
         return origin
+    }
+}
+
+extension Problem {
+    fileprivate static func createdMeanwhile(_ id: String) -> Problem {
+        Problem(
+            503, "too_busy",
+            "nothing was applied: another request creates the session \(id) at the same time",
+            fields: [("Retry-After", "1")])
     }
 }

@@ -37,7 +37,7 @@ enum PutSession: SessionEndpoint {
         }
         if case .nothing = target.found {
             guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }
-            try loop.create(target.id, registration, by: request.access, for: connection.id.token)
+            try loop.create(target.id, registration, by: request.access, for: connection.id)
             return nil
         }
         let session = try target.session()

@@ -75,8 +75,11 @@ final class Service: Sendable {
         let ownedLimit = configuration.subjectSessionLimit
         self.owners =
             ownedLimit == 0
-            ? nil : SessionOwners(limit: ownedLimit, counts: try journal.ownedSessions())
-        if let owners { journal.watchHistory { _ in owners.beginRecount() } }
+            ? nil
+            : SessionOwners(
+                limit: ownedLimit,
+                counts: journal.ownership == nil ? try journal.ownedSessions() : nil)
+        if let owners, !owners.isShared { journal.watchHistory { _ in owners.beginRecount() } }
         self.gate = ConnectionGate(
             maximumPerNetwork: configuration.addressConnectionLimit, exempt: exempt)
         self.watch = LoopWatch(limit: configuration.stuckLimit, logger: configuration.logger)
