@@ -28,6 +28,11 @@ enum ClusterFault: String, CaseIterable, ExpressibleByArgument {
     /// wait.
     case detach
 
+    /// The standby is promoted while the primary lives: one node reaches the new primary alone, the others the
+    /// former one alone, and the nodes reach each other. Then all reach both, a node is killed and started
+    /// again, and at last the former primary is stopped.
+    case split
+
     /// A node sends at most 32 000 bytes a second: packets are late by up to half a second, others are
     /// lost. For half a second to eight seconds.
     case slow
@@ -37,7 +42,7 @@ enum ClusterFault: String, CaseIterable, ExpressibleByArgument {
     /// Those that drop or delay packets.
     var needsNetwork: Bool {
         switch self {
-        case .isolate, .deafen, .sever, .detach, .slow, .lossy: true
+        case .isolate, .deafen, .sever, .detach, .split, .slow, .lossy: true
         case .kill, .pause, .roll, .restart, .failover, .terminate, .cancel, .lock: false
         }
     }
@@ -46,7 +51,7 @@ enum ClusterFault: String, CaseIterable, ExpressibleByArgument {
     var concernsNode: Bool {
         switch self {
         case .kill, .pause, .isolate, .deafen, .sever, .slow, .lossy: true
-        case .roll, .restart, .failover, .terminate, .cancel, .lock, .detach: false
+        case .roll, .restart, .failover, .terminate, .cancel, .lock, .detach, .split: false
         }
     }
 }

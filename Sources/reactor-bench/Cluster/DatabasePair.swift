@@ -101,6 +101,23 @@
             primary = primary.other
         }
 
+        /// Promotes the standby while the primary lives, which commits nothing any more: nobody confirms its
+        /// commits. Those of the new primary wait for nobody, until it has a standby.
+        func promoteBesides() throws(BenchError) {
+            try run("pg_ctl", ["-D", data(primary.other), "-w", "-t", "60", "promote"])
+            primary = primary.other
+            try query("ALTER SYSTEM SET synchronous_standby_names = ''")
+            try query("SELECT pg_reload_conf()")
+        }
+
+        /// A crash of the server that is no primary any more.
+        func endFormer() { servers[primary.other] = nil }
+
+        /// The host of the primary, and that of the other server.
+        var present: (primary: ClusterNetwork.Host, other: ClusterNetwork.Host) {
+            (Self.host(primary), Self.host(primary.other))
+        }
+
         /// Begins to copy the primary. When the copy has ended, ``startStandby()`` makes a standby of
         /// it.
         func copyPrimary() throws(BenchError) -> VictimProcess {

@@ -63,6 +63,7 @@
                         },
                     ]
                 case .failover: failOver()
+                case .split: split(node)
                 case .terminate: [endConnections("pg_terminate_backend(pid)")]
                 case .cancel: [endConnections("pg_cancel_backend(pid)")]
                 case .lock: lock()
@@ -135,10 +136,40 @@
             ] + start(node)
         }
 
-        /// A standby that has not begun to stream lacks what was acknowledged without it.
-        private func failOver() -> [Step] {
-            var end = ""
+        /// - Parameter node: It reaches the new primary alone.
+        private func split(_ node: ClusterNode) -> [Step] {
             let copy = ProcessBox()
+            let others = nodes.filter { $0.number != node.number }
+            let restarted = others.first ?? node
+            guard let network else { return [] }
+            return awaitReplication() + [
+                once { () throws(BenchError) in
+                    let (former, new) = database.present
+                    try network.cut(.node(node.number), from: [former], .both)
+                    for other in others {
+                        try network.cut(.node(other.number), from: [new], .both)
+                    }
+                    try database.promoteBesides()
+                },
+                // A node notices within some seconds that its connections are dead.
+                wait(20_000_000_000),
+                once { () throws(BenchError) in
+                    for node in nodes { try network.heal(.node(node.number)) }
+                },
+                wait(3_000_000_000),
+                once { restarted.kill() },
+            ] + start(restarted) + [
+                wait(3_000_000_000),
+                once { () throws(BenchError) in
+                    database.endFormer()
+                    copy.process = try database.copyPrimary()
+                },
+            ] + beginStandby(copy)
+        }
+
+        /// A standby that has not begun to stream lacks what was acknowledged without it.
+        private func awaitReplication() -> [Step] {
+            var end = ""
             return [
                 // Nodes that have connected while nobody confirmed commits find that out by and by. Before that
                 // they take a promoted standby for one that may lack something.
@@ -149,10 +180,21 @@
                 within(60, "the standby does not have what the primary had") {
                     () throws(BenchError) in try database.isReplicated(through: end)
                 },
+            ]
+        }
+
+        private func failOver() -> [Step] {
+            let copy = ProcessBox()
+            return awaitReplication() + [
                 once { () throws(BenchError) in
                     try database.failOver()
                     copy.process = try database.copyPrimary()
-                },
+                }
+            ] + beginStandby(copy)
+        }
+
+        private func beginStandby(_ copy: ProcessBox) -> [Step] {
+            [
                 within(120, "pg_basebackup does not end") { copy.hasEnded() },
                 once { () throws(BenchError) in
                     guard copy.endCode == 0 else { throw .setup("pg_basebackup failed") }
