@@ -29,6 +29,8 @@ COPY --from=build /out/reactor-server /usr/local/bin/reactor-server
 # The journal's file. A volume outlives the container.
 RUN install -d -o 10001 -g 10001 /data
 ENV REACTOR_JOURNAL=file:/data/reactor.sqlite
+# Commands on a journal make a copy of an export, also with a root that is read only.
+ENV TMPDIR=/data
 VOLUME /data
 
 # A number, so that an orchestrator can check that it is not root; no such account is needed.

@@ -79,6 +79,7 @@ let package = Package(
         .target(name: "CEpoll"),
         .target(name: "CMalloc"),
         .target(name: "CCrash"),
+        .target(name: "CFiles"),
         .target(name: "Sockets", dependencies: ["CEpoll"], swiftSettings: strict),
 
         // Pure: who the members are, and where a session's home is.
@@ -88,7 +89,7 @@ let package = Package(
         .target(
             name: "Storage",
             dependencies: [
-                "JSONCoding", "CCrash", "Cluster",
+                "JSONCoding", "CCrash", "CFiles", "Cluster",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
@@ -338,7 +339,7 @@ let fuzzing: [String: [Target.Dependency]] = [
 // and the others. Dependencies are not instrumented: the coverage that guides the fuzzer is ours.
 if Context.environment["REACTOR_FUZZING"] != nil {
     let instrumented = SwiftSetting.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])
-    let plain: Set = ["CCrash", "CEpoll", "CMalloc", "CPages"]
+    let plain: Set = ["CCrash", "CEpoll", "CFiles", "CMalloc", "CPages"]
     let needed = plain.union([
         "Reactors", "Cyclers", "Wire", "JSONCoding", "Cluster", "Storage", "Sessions",
         "SampleReactors",

@@ -142,7 +142,7 @@ int crash_read(const struct crash_slot *slot, struct crash_slot *copy) {
 /// Async-signal-safe. The file gets its name when it is complete: a process may be killed at any
 /// moment, and a file that is written in place would be empty then.
 static int write_out(struct crash_record *record) {
-    int file = open(record->fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int file = open(record->fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0) return 0;
     const char *from = (const char *)record->slot;
     size_t left = (size_t)record->slots * sizeof *record->slot;

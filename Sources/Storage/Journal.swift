@@ -144,20 +144,26 @@ package struct JournalFailure: Error, Sendable, Equatable {
     }
 
     package var reason: Reason
-    /// Operation and system message, without secrets; for logs and a problem's `detail`.
+    /// Operation and system message, without secrets; for logs and operators.
     package var detail: String
+    /// The same for clients: without the addresses of other machines.
+    package var publicDetail: String
     /// Whether the same may succeed later without any change by an operator: somebody holds a lock, or
     /// commits wait for a standby. A server that starts waits for the end of it.
     package var isTemporary: Bool
 
-    package init(reason: Reason, detail: String, isTemporary: Bool = false) {
+    /// - Parameter publicDetail: Default `detail`.
+    package init(
+        reason: Reason, detail: String, publicDetail: String? = nil, isTemporary: Bool = false
+    ) {
         self.reason = reason
         self.detail = detail
+        self.publicDetail = publicDetail ?? detail
         self.isTemporary = isTemporary
     }
 
     /// The same cause, for a commit that may have been written.
     var withOutcomeUnknown: JournalFailure {
-        JournalFailure(reason: .outcomeUnknown, detail: detail)
+        JournalFailure(reason: .outcomeUnknown, detail: detail, publicDetail: publicDetail)
     }
 }

@@ -24,6 +24,9 @@ package struct JournalMetrics: Sendable, Equatable {
     /// How often acknowledged history may have been lost; see ``Journal/watchHistory(_:)``.
     package var historyLosses: UInt64 = 0
 
+    /// The size of the write-ahead log; nil for a journal that has none.
+    package var logBytes: Int?
+
     package init() {
         commits = Array(repeating: 0, count: Self.bounds.count + 1)
     }
@@ -49,5 +52,6 @@ package struct JournalMetrics: Sendable, Equatable {
         failures += other.failures
         waiting += other.waiting
         isFailing = isFailing || other.isFailing
+        logBytes = logBytes ?? other.logBytes
     }
 }

@@ -22,6 +22,7 @@ struct place {
     int refuses[FAULTY_OPERATIONS];
     long skip[FAULTY_OPERATIONS];
     int code[FAULTY_OPERATIONS];
+    int system_code;
     long count[FAULTY_OPERATIONS];
     int stalls;
     int is_stalled;
@@ -67,6 +68,13 @@ void faulty_begin(const char *path, enum faulty_operation operation, long skip, 
     pthread_mutex_unlock(&lock);
 }
 
+void faulty_system_code(const char *path, int code) {
+    pthread_mutex_lock(&lock);
+    struct place *place = place_of(path);
+    if (place) place->system_code = code;
+    pthread_mutex_unlock(&lock);
+}
+
 void faulty_lose(const char *path, long skip, int code) {
     pthread_mutex_lock(&lock);
     struct place *place = place_of(path);
@@ -91,6 +99,7 @@ void faulty_end(const char *path) {
     struct place *place = place_of(path);
     if (place) {
         memset(place->refuses, 0, sizeof place->refuses);
+        place->system_code = 0;
         place->stalls = 0;
         pthread_cond_broadcast(&healed);
     }
@@ -237,7 +246,22 @@ static int f_unlock(sqlite3_file *f, int l) { return METHODS(f)->xUnlock(REAL(f)
 static int f_reserved(sqlite3_file *f, int *r) {
     return METHODS(f)->xCheckReservedLock(REAL(f), r);
 }
+/// The file's own code for its last failed call: SQLite keeps it beside `errno`.
+static int system_code(const char *path) {
+    int code = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < place_count; i++)
+        if (places[i].system_code && strncmp(path, places[i].path, strlen(places[i].path)) == 0)
+            code = places[i].system_code;
+    pthread_mutex_unlock(&lock);
+    return code;
+}
 static int f_control(sqlite3_file *f, int op, void *arg) {
+    int code = op == SQLITE_FCNTL_LAST_ERRNO ? system_code(((struct faulty_file *)f)->path) : 0;
+    if (code) {
+        *(int *)arg = code;
+        return SQLITE_OK;
+    }
     return METHODS(f)->xFileControl(REAL(f), op, arg);
 }
 static int f_sector(sqlite3_file *f) { return METHODS(f)->xSectorSize(REAL(f)); }

@@ -1,4 +1,5 @@
 import EngineSuite
+import Foundation
 import Synchronization
 import Testing
 
@@ -64,6 +65,20 @@ struct FailingDiskTests {
         #expect(records.last?.content == Array("{\"n\":\"again\"}".utf8))
         let restarted = try rig.crashed()
         #expect(try await restarted.records("s") == records)
+    }
+
+    // SQLite reports it as an I/O error, and `errno` is another one by the end of the statement.
+    @Test(arguments: [
+        (EDQUOT, JournalFailure.Reason.full), (ENOSPC, .full), (EIO, .unavailable),
+    ])
+    func `a write beyond a quota is one to a full disk`(
+        _ code: Int32, _ reason: JournalFailure.Reason
+    ) async {
+        rig.disk.fail(.write, with: .write)
+        rig.disk.report(systemCode: code)
+        #expect(await rig.commit([.mutation("s", 3)])?.reason == reason)
+        rig.disk.heal()
+        #expect(await rig.commit([.mutation("s", 3)]) == nil)
     }
 
     @Test func `the whole group fails, and batches decided upon it are refused`() async throws {

@@ -99,7 +99,9 @@ enum TemporaryJournal {
         let parent = ProcessEnvironment.variables["TMPDIR"] ?? "/tmp"
         var template = Array((parent + "/reactor-journal-XXXXXX").utf8CString)
         guard unsafe mkdtemp(&template) != nil else {
-            throw .unusable("no folder can be made in \(parent) for the export's journal")
+            throw .unusable(
+                "no folder for a copy can be made in \(parent): set TMPDIR to one that can be written"
+            )
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

@@ -11,12 +11,12 @@ struct JournalCommand: ParsableCommand {
             A journal is a file, or the address of a database for prepare, check, stats, rehearse, \
             export and import. check, stats, rehearse, export and backup are safe while a server uses the file; while they \
             read, its write-ahead log grows by what the server commits. import makes a new file. \
-            compact is refused while a server uses the file. Exit status: 0 if all is well, 1 if \
+            compact and recover are refused while a server uses the file. Exit status: 0 if all is well, 1 if \
             not, 64 for bad arguments.
             """,
         subcommands: [
             Check.self, Stats.self, Rehearse.self, Export.self, Import.self, Compact.self,
-            Backup.self, Prepare.self,
+            Backup.self, Recover.self, Prepare.self,
         ])
 
     /// Converts an error into a sentence and exit status 1.
@@ -200,6 +200,26 @@ struct JournalCommand: ParsableCommand {
 }
 
 extension JournalCommand {
+    struct Recover: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Continues a file whose write-ahead log is damaged, without what comes after it.",
+            discussion: """
+                For a server that does not start because of the damage, if there is no better copy. \
+                Requests that were acknowledged after it are lost. Every session gets another \
+                generation, so that clients get a reset. Copy the file and its log beforehand.
+                """)
+
+        @Argument(help: "The journal's file.") var file: String
+
+        func run() throws {
+            try JournalCommand.reportFaults(of: file) {
+                let count = try JournalRecovery(file).run()
+                Standard.out("\(count) sessions, each of another generation\n")
+            }
+        }
+    }
+
     struct Prepare: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Makes the tables of a journal in a database, or brings them up to date.",

@@ -16,7 +16,15 @@ extension RunningServer {
         case .memory: return MemoryJournal()
         case .file(let path):
             do {
-                return try FileJournal(path: path, retention: retention)
+                let journal = try FileJournal(path: path, retention: retention)
+                if FileMode.admitsOthers(path) {
+                    configuration.logger.warning(
+                        """
+                        every user of this machine can read \(path), with all messages: chmod 600, \
+                        also for \(path)-wal and \(path)-shm
+                        """)
+                }
+                return journal
             } catch {
                 throw StartFailure(description: error.sentence(path))
             }

@@ -1,3 +1,5 @@
+internal import CFiles
+
 #if canImport(Glibc)
     internal import Glibc
 #else
@@ -28,6 +30,13 @@ struct FileIdentity: Equatable {
         inode = UInt64(status.st_ino)
     }
 
+    /// The size of a file in bytes; nil if there is none.
+    static func bytes(of path: String) -> Int? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return Int(status.st_size)
+    }
+
     /// The free bytes on its disk for users other than root; nil if the system does not report
     /// them.
     static func freeBytes(besides path: String) -> Int? {
@@ -42,20 +51,50 @@ struct FileIdentity: Equatable {
     }
 
     /// Renames a complete file to `name`, unless a file of that name exists.
-    ///
-    /// Why a link: `rename` would replace a file that appeared there meanwhile.
     static func move(_ path: String, to name: String) throws(JournalFileFault) {
-        if unsafe link(path, name) == 0 {
+        let code = unsafe files_rename_new(path, name)
+        guard [EINVAL, ENOSYS, EOPNOTSUPP, ENOTSUP].contains(code) else {
+            guard code == 0 else { throw .unusable(moveWords(code, name)) }
+            return
+        }
+        try link(path, to: name)
+    }
+
+    /// For file systems that cannot do it in one step. Why a link: `rename` would replace a file that
+    /// appeared there meanwhile. A process that is killed in between leaves both names.
+    private static func link(_ path: String, to name: String) throws(JournalFileFault) {
+        #if canImport(Glibc)
+            let code = unsafe Glibc.link(path, name) == 0 ? 0 : errno
+        #else
+            let code = unsafe Darwin.link(path, name) == 0 ? 0 : errno
+        #endif
+        guard code != 0 else {
             _ = unsafe unlink(path)
             return
         }
-        guard errno != EEXIST else { throw .unusable("\(name) exists already") }
         // For file systems without links.
-        guard [EPERM, EOPNOTSUPP, ENOTSUP, ENOSYS].contains(errno) else {
-            throw .unusable(systemWords())
+        guard [EPERM, EOPNOTSUPP, ENOTSUP, ENOSYS].contains(code) else {
+            throw .unusable(moveWords(code, name))
         }
-        guard FileIdentity(name) == nil else { throw .unusable("\(name) exists already") }
+        guard FileIdentity(name) == nil else { throw .unusable(moveWords(EEXIST, name)) }
         guard unsafe rename(path, name) == 0 else { throw .unusable(systemWords()) }
+    }
+
+    private static func moveWords(_ code: Int32, _ name: String) -> String {
+        code == EEXIST ? "\(name) exists already" : unsafe String(cString: strerror(code))
+    }
+
+    /// Flushes the folder of a file: after a power failure the file has its name.
+    static func flushFolder(of path: String) throws(JournalFileFault) {
+        let end = path.lastIndex(of: "/")
+        let folder = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .unusable("\(folder): \(systemWords())") }
+        defer { close(descriptor) }
+        // A file system that cannot flush a folder says so by EINVAL (fsync(2)).
+        guard fsync(descriptor) == 0 || errno == EINVAL else {
+            throw .unusable("\(folder): \(systemWords())")
+        }
     }
 
     /// The system's message for the last call that failed.

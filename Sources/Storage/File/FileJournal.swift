@@ -75,7 +75,9 @@ package final class FileJournal: Journal {
         crashes = CrashRecord(beside: path)
         writer = JournalWriter(path: path, retention: retention, now: now)
         do {
+            try LogInspection.verify(path)
             try writer.open()
+            writer.renewMark(noting: lock)
             reader = try FileArchive(path: path, tail: writer.tail)
         } catch {
             lock.release(isClosed: writer.close())
@@ -128,10 +130,12 @@ package final class FileJournal: Journal {
 
     package var figures: JournalMetrics? {
         let isFailing = failure != nil
+        let logBytes = FileIdentity.bytes(of: path + "-wal") ?? 0
         return book.withLock { book in
             var figures = book.figures
             figures.waiting = book.waiting.count
             figures.isFailing = isFailing
+            figures.logBytes = logBytes
             return figures
         }
     }

@@ -45,6 +45,25 @@ extension DatabaseError {
 }
 
 extension Database {
-    /// `errno` of the connection's last failed call.
-    var systemCode: Int32 { unsafe sqlite3_system_errno(sqliteConnection) }
+    /// The system's code for the write that failed, or the connection's last failed call.
+    ///
+    /// Why the files' own codes: the connection's one is `errno` at the end of the statement, after
+    /// whatever was done to undo it.
+    var systemCode: Int32 {
+        let codes = [SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER].map(fileCode)
+        let isFull = { (code: Int32) in [ENOSPC, EDQUOT].contains(code) }
+        if let code = codes.first(where: isFull) { return code }
+        return unsafe sqlite3_system_errno(sqliteConnection)
+    }
+
+    /// The code of the last call that failed for a file of this connection; 0 if none did.
+    private func fileCode(_ pointer: Int32) -> Int32 {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        var code: Int32 = 0
+        let found = unsafe sqlite3_file_control(sqliteConnection, "main", pointer, &file)
+        guard found == SQLITE_OK, let file = unsafe file,
+            let control = unsafe file.pointee.pMethods?.pointee.xFileControl
+        else { return 0 }
+        return unsafe control(file, SQLITE_FCNTL_LAST_ERRNO, &code) == SQLITE_OK ? code : 0
+    }
 }

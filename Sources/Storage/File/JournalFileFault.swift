@@ -16,6 +16,11 @@ package enum JournalFileFault: Error, Sendable, Equatable {
     case locked(by: Int32?)
     /// The file was removed or replaced while it was in use.
     case replaced
+    /// The write-ahead log beside the file belongs to another one.
+    case foreignLog
+    /// A frame of the write-ahead log is invalid, and acknowledged ones come after it. Frames count
+    /// from 1; 0 is the header of the log.
+    case damagedLog(frame: Int, later: Int)
     /// The system refuses access to the file.
     case unusable(String)
 
@@ -43,6 +48,18 @@ package enum JournalFileFault: Error, Sendable, Equatable {
         case .locked(let process?): "\(path) is in use by another process (\(process))"
         case .locked(nil): "\(path) is in use already, perhaps under another name"
         case .replaced: "\(path) was removed or replaced while it was in use"
+        case .foreignLog:
+            """
+            \(path)-wal is the log of another file than \(path), and was not applied: after \
+            restoring a copy remove \(path)-wal and \(path)-shm; if the log belongs to the file, \
+            remove \(path).lock instead
+            """
+        case .damagedLog(let frame, let later):
+            """
+            \(path)-wal is damaged: \(frame == 0 ? "its header" : "its frame \(frame)") is \
+            invalid, and \(later) frames behind it are not; restore a backup, or run \
+            "reactor-server journal recover \(path)" to continue without them
+            """
         case .unusable(let reason): "\(path) can't be used as a journal: \(reason)"
         }
     }

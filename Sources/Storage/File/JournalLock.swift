@@ -17,10 +17,13 @@ internal import Synchronization
 /// refused too, and the kernel releases it when the process ends, in any way. On Linux it is
 /// independent of SQLite's locks on ranges of the file; elsewhere the two collide. The lock file
 /// stays: removing it would let two processes hold it.
+///
+/// The first line of the lock file is the holder's process id, the second one a ``MarkNote``.
 final class JournalLock: Sendable {
     private let name: String
     /// Nil once it is released.
     private let descriptor: Mutex<Int32?>
+    private let noted: Mutex<MarkNote?>
     /// The descriptor of the journal itself; nil once released, and if the journal is not locked.
     ///
     /// Invariant: never closed while SQLite has the file open in this process. SQLite's locks are
@@ -33,6 +36,9 @@ final class JournalLock: Sendable {
     init(for path: String) throws(JournalFileFault) {
         name = Self.file(path) + ".lock"
         let taken = try Self.acquire(name)
+        let note = Self.contents(of: taken).note
+        Self.write(note, to: taken)
+        noted = Mutex(note)
         do {
             journal = Mutex(try Self.takeJournal(path))
         } catch {
@@ -43,28 +49,56 @@ final class JournalLock: Sendable {
     }
 
     private static func acquire(_ name: String) throws(JournalFileFault) -> Int32 {
-        let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_CLOEXEC, FileMode.ofOwner)
         guard descriptor >= 0 else { throw .unusable("\(name): \(words(errno))") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
-            let holder = holder(descriptor)
+            let holder = contents(of: descriptor).holder
             shut(descriptor)
             throw code == EWOULDBLOCK
                 ? .locked(by: holder) : .unusable("\(name): \(words(code))")
         }
-        // For readers and for the error message; the lock itself does not depend on it.
-        let text = Array("\(getpid())\n".utf8)
-        ftruncate(descriptor, 0)
-        _ = unsafe text.withUnsafeBytes { bytes in
-            unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, 0)
-        }
+        // A file of an earlier release, which everybody could lock. It fails for another user's.
+        fchmod(descriptor, FileMode.ofOwner)
         return descriptor
     }
 
+    /// The holder's process id is for the error message; the lock itself does not depend on it.
+    ///
+    /// - Returns: Whether it is on disk.
+    @discardableResult
+    private static func write(_ note: MarkNote?, to descriptor: Int32) -> Bool {
+        let text = Array("\(getpid())\n\(note.map { $0.line + "\n" } ?? "")".utf8)
+        let count = unsafe text.withUnsafeBytes { bytes in
+            unsafe pwrite(descriptor, bytes.baseAddress, bytes.count, 0)
+        }
+        ftruncate(descriptor, off_t(max(count, 0)))
+        return count == text.count && fsync(descriptor) == 0
+    }
+
+    /// The note in the lock file beside a journal; nil if there is none.
+    static func recorded(beside path: String) -> MarkNote? {
+        let descriptor = unsafe open(file(path) + ".lock", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { shut(descriptor) }
+        return contents(of: descriptor).note
+    }
+
+    /// Notes which marks the database may have; nil if it may have any.
+    ///
+    /// - Returns: Whether the note is on disk.
+    func record(_ note: MarkNote?) -> Bool {
+        noted.withLock { $0 = note }
+        return descriptor.withLock { held in held.map { Self.write(note, to: $0) } ?? false }
+    }
+
+    /// The present note.
+    var note: MarkNote? { noted.withLock { $0 } }
+
     private static func takeJournal(_ path: String) throws(JournalFileFault) -> Int32? {
         #if os(Linux)
-            // The mode that SQLite would choose.
-            let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+            // SQLite gives its log and its index the same mode.
+            let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, FileMode.ofOwner)
             guard descriptor >= 0 else { throw .unusable(words(errno)) }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 // The descriptor stays open: this process may have the journal open under another
@@ -90,6 +124,7 @@ final class JournalLock: Sendable {
         guard !isHeld else { return nil }
         do {
             let fresh = try Self.acquire(name)
+            Self.write(note, to: fresh)
             let old = descriptor.withLock { held in
                 defer { held = fresh }
                 return held
@@ -130,13 +165,20 @@ final class JournalLock: Sendable {
         return unsafe String(cString: found)
     }
 
-    private static func holder(_ descriptor: Int32) -> Int32? {
-        var bytes = [UInt8](repeating: 0, count: 16)
+    /// The bytes of a lock file at most.
+    private static let limitBytes = 512
+
+    private static func contents(of descriptor: Int32) -> (holder: Int32?, note: MarkNote?) {
+        var bytes = [UInt8](repeating: 0, count: limitBytes)
         let count = unsafe bytes.withUnsafeMutableBytes {
             unsafe pread(descriptor, $0.baseAddress, $0.count, 0)
         }
-        guard count > 0 else { return nil }
-        return Int32(String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self))
+        let lines = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+        return (
+            lines.first.flatMap { Int32($0) },
+            lines.dropFirst().first.flatMap { MarkNote(line: $0) }
+        )
     }
 
     private static func shut(_ descriptor: Int32) { close(descriptor) }

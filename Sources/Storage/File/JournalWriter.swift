@@ -50,6 +50,31 @@ final class JournalWriter: @unchecked Sendable {
         files.recordOpening()
     }
 
+    /// Draws another ``FileMark`` for this opening of the file.
+    ///
+    /// The lock file names every mark that the file may have, whatever ends the process: a new one
+    /// is noted before it is written, an old one until the new one is in the file. The first mark
+    /// of a file is noted once it is there.
+    func renewMark(noting lock: JournalLock) {
+        guard let database else { return }
+        // On a disk that fails or is full, the marks and the note stay as they are.
+        try? database.inDatabase { database in
+            let page = try FileMark.prepare(database)
+            let fresh = FileMark()
+            let inFile = FileMark.inFile(path, page: page)
+            let old = [inFile, try FileMark.present(database)].compactMap(\.self)
+            let possible = [fresh] + old + (lock.note?.marks ?? [])
+            guard lock.record(inFile.map { _ in MarkNote(page: page, marks: possible) }) else {
+                return
+            }
+            try database.inWriteTransaction { try fresh.write(database) }
+            // It waits for no reader; the file has the mark later if there is one.
+            _ = try database.checkpoint(.passive)
+            guard FileMark.inFile(path, page: page) == fresh else { return }
+            _ = lock.record(MarkNote(page: page, marks: [fresh]))
+        }
+    }
+
     /// Removes rows of the tail without a session. Earlier versions could leave the last record of
     /// a deleted session there.
     private static func removeStrays(_ database: Database) throws {

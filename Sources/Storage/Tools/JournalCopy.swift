@@ -17,6 +17,11 @@ package struct JournalBackup: Sendable {
         do {
             let other = try DatabaseQueue(path: partial.path)
             try file.copy(to: other, progress)
+            // Put in the place of the file, it is another one than the log beside it belongs to.
+            try other.inDatabase { copy in
+                _ = try FileMark.prepare(copy)
+                try FileMark().write(copy)
+            }
             try other.close()
         } catch {
             partial.abandon()
@@ -43,6 +48,8 @@ package struct JournalCompaction: Sendable {
         let lock = try JournalLock(for: path)
         defer { lock.release() }
         do {
+            // The page of the mark moves.
+            _ = lock.record(nil)
             let queue = try DatabaseQueue(path: path)
             let sizes = try queue.inDatabase { database in
                 try database.execute(sql: "PRAGMA synchronous = FULL")
@@ -62,5 +69,51 @@ package struct JournalCompaction: Sendable {
         Int(
             (try database.integer("PRAGMA page_size") ?? 0)
                 * (try database.integer("PRAGMA page_count") ?? 0))
+    }
+}
+
+/// Continues a journal whose write-ahead log is damaged, without what comes after the damage.
+///
+/// Numbers of lost records are given again. So every session gets another generation: a client with
+/// the position of a lost record gets `reset`, and misses nothing that comes under its number.
+package struct JournalRecovery: Sendable {
+    private let path: String
+
+    package init(_ path: String) { self.path = path }
+
+    /// - Returns: The number of sessions.
+    ///
+    /// - Throws: ``JournalFileFault``: a server uses it (`locked`), its log is whole, or it can't be
+    ///   written.
+    package func run() throws(JournalFileFault) -> Int {
+        guard FileIdentity(path) != nil else { throw .unusable("there is no such file") }
+        let lock = try JournalLock(for: path)
+        defer { lock.release() }
+        try LogInspection.verifyOwner(path)
+        guard LogFrames(LogInspection.log(path))?.damage != nil else {
+            throw .unusable("its write-ahead log is not damaged")
+        }
+        do {
+            let queue = try DatabaseQueue(path: path)
+            let count = try queue.inDatabase { database in
+                guard try JournalSchema.check(database) > 0 else {
+                    throw JournalFileFault.notAJournal
+                }
+                try database.execute(sql: "PRAGMA synchronous = FULL")
+                // Eight of the digits that generations have.
+                try database.execute(
+                    sql: """
+                        UPDATE sessions SET generation = lower(hex(randomblob(4)))
+                        WHERE id IS NOT NULL
+                        """)
+                let count = database.changesCount
+                try database.checkpoint(.truncate)
+                return count
+            }
+            try queue.close()
+            return count
+        } catch {
+            throw JournalFileFault(error)
+        }
     }
 }

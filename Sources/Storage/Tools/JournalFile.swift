@@ -3,14 +3,18 @@ internal import GRDB
 /// A journal's file, opened to read it at one point in time; a server may be using it.
 ///
 /// During a read the file's write-ahead log can't restart and grows with the server's commits.
-struct JournalFile {
+final class JournalFile {
     let path: String
     private let queue: DatabaseQueue
+    /// Whether there was a write-ahead log before.
+    private let hadLog: Bool
 
     /// - Throws: ``JournalFileFault``.
     init(_ path: String) throws(JournalFileFault) {
         self.path = path
         guard FileIdentity(path) != nil else { throw .unusable("there is no such file") }
+        try LogInspection.verify(path)
+        hadLog = FileIdentity(LogInspection.log(path)) != nil
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
@@ -23,6 +27,21 @@ struct JournalFile {
             }
         } catch {
             throw JournalFileFault(error)
+        }
+    }
+
+    /// A reader makes a log and an index where there are none, and cannot remove them. A connection
+    /// that can write does, if it is the last one, as it closes.
+    deinit {
+        guard !hadLog else { return }
+        do {
+            try queue.close()
+            let last = try DatabaseQueue(path: path)
+            // Otherwise it has not opened the log.
+            _ = try last.inDatabase { try JournalSchema.check($0) }
+            try last.close()
+        } catch {
+            // A folder or a disk that cannot be written keeps them; they hold nothing.
         }
     }
 

@@ -7,42 +7,70 @@
 /// A file that is written under a temporary name and renamed when it is complete, so that a failure
 /// never leaves half a file under the final name.
 ///
-/// The partial file of a killed process is overwritten. Two processes never write the same one: it
-/// is locked, with `flock`, by a descriptor that is opened before SQLite opens the file and closed
-/// after SQLite has closed it (see ``JournalLock``).
+/// The partial file of a killed process is removed, and never written to: it may be another name of
+/// a complete file. Two processes never write the same one: it is locked, with `flock`, by a
+/// descriptor that is opened before SQLite opens the file and closed after SQLite has closed it (see
+/// ``JournalLock``).
 final class PartialFile {
     /// The temporary path.
     let path: String
     private let name: String
+    private let flushFolder: (String) throws(JournalFileFault) -> Void
     /// Nil once the file is renamed or removed.
     private var descriptor: Int32?
 
+    /// - Parameter flushFolder: Flushes the folder of a file.
     /// - Throws: ``JournalFileFault``: a file of that name exists, another process is writing it,
     ///   or the system refuses it.
-    init(of name: String, suffix: String) throws(JournalFileFault) {
+    init(
+        of name: String, suffix: String,
+        flushFolder: @escaping (String) throws(JournalFileFault) -> Void =
+            FileIdentity.flushFolder(of:)
+    ) throws(JournalFileFault) {
         self.name = name
+        self.flushFolder = flushFolder
         path = name + suffix
-        guard FileIdentity(name) == nil else { throw .unusable("\(name) exists already") }
-        let opened = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-        guard opened >= 0 else { throw .unusable("\(path): \(FileIdentity.systemWords())") }
-        guard Self.lock(opened),
-            // Another process may have renamed it in between.
-            FileIdentity(of: opened) == FileIdentity(path)
-        else {
-            close(opened)
-            throw .unusable("\(path) is being written by another process")
+        // SQLite would apply an old log to the new file.
+        for other in [name, name + "-wal", name + "-journal"] {
+            guard FileIdentity(other) == nil else { throw .unusable("\(other) exists already") }
         }
-        descriptor = opened
-        for beside in ["-wal", "-shm", "-journal"] { _ = unsafe unlink(path + beside) }
-        guard ftruncate(opened, 0) == 0 else {
-            abandon()
+        try removeLeftover()
+        let opened = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FileMode.ofOwner)
+        guard opened >= 0 else {
+            if errno == EEXIST { throw otherWriter }
             throw .unusable("\(path): \(FileIdentity.systemWords())")
         }
+        try lock(opened)
+        descriptor = opened
+        for beside in ["-wal", "-shm", "-journal"] { _ = unsafe unlink(path + beside) }
+    }
+
+    private func removeLeftover() throws(JournalFileFault) {
+        let left = unsafe open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+        guard left >= 0 else {
+            if errno == ENOENT { return }
+            throw .unusable("\(path): \(FileIdentity.systemWords())")
+        }
+        try lock(left)
+        _ = unsafe unlink(path)
+        close(left)
+    }
+
+    /// Closes the file if another process has it, or has renamed or removed it meanwhile.
+    private func lock(_ opened: Int32) throws(JournalFileFault) {
+        guard Self.isLocked(opened), FileIdentity(of: opened) == FileIdentity(path) else {
+            close(opened)
+            throw otherWriter
+        }
+    }
+
+    private var otherWriter: JournalFileFault {
+        .unusable("\(path) is being written by another process")
     }
 
     deinit { abandon() }
 
-    private static func lock(_ descriptor: Int32) -> Bool {
+    private static func isLocked(_ descriptor: Int32) -> Bool {
         #if os(Linux)
             flock(descriptor, LOCK_EX | LOCK_NB) == 0
         #else
@@ -50,12 +78,14 @@ final class PartialFile {
         #endif
     }
 
-    /// Renames the file, which must be complete, flushed and closed.
+    /// Renames the file, which must be complete, flushed and closed, and flushes its new name.
     ///
-    /// - Throws: ``JournalFileFault``: a file of that name exists by now.
+    /// - Throws: ``JournalFileFault``: a file of that name exists by now, or the name may be lost by
+    ///   a power failure.
     func finish() throws(JournalFileFault) {
         defer { abandon() }
         try FileIdentity.move(path, to: name)
+        try flushFolder(name)
     }
 
     /// Removes the file. It must be closed, or never be written again.

@@ -19,6 +19,9 @@ void faulty_install(void);
 /// `skip`-th one on. One fault for each operation and path; a later one replaces it.
 void faulty_begin(const char *path, enum faulty_operation operation, long skip, int code);
 
+/// The system's code that files at `path…` report for their last failed call, until the faults end.
+void faulty_system_code(const char *path, int code);
+
 /// Keeps later writes to exactly the file `path` in memory until they are flushed: after `skip`
 /// flushes one is refused with `code`, and all writes since the previous flush are lost. Then the
 /// file works again.

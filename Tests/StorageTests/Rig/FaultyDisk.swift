@@ -32,6 +32,9 @@ struct FaultyDisk {
         unsafe faulty_begin(path, Self.word(operation), skip, fault.rawValue)
     }
 
+    /// The system's code for what fails.
+    func report(systemCode: Int32) { unsafe faulty_system_code(path, systemCode) }
+
     /// The `skip`-th flush of the database itself is refused, and its writes are lost.
     func loseUnflushed(after skip: Int) {
         unsafe faulty_lose(path, skip, Fault.flush.rawValue)

@@ -32,6 +32,11 @@ extension JournalRig {
 extension JournalRig {
     func run(_ sql: String) throws { try Self.run(sql, in: path) }
 
+    /// The mark as readers of the file see it.
+    static func mark(of path: String) throws -> FileMark? {
+        try DatabaseQueue(path: path).read { try FileMark.present($0) }
+    }
+
     static func queue(_ path: String) throws -> DatabaseQueue { try DatabaseQueue(path: path) }
 
     static func run(_ sql: String, in path: String) throws {

@@ -1,0 +1,7 @@
+#pragma once
+
+/// Renames a file unless there is one of the new name, in one step.
+///
+/// Returns 0, or the system's code: EEXIST for a file of that name; EINVAL, ENOSYS or ENOTSUP if the
+/// file system cannot do it.
+int files_rename_new(const char *_Nonnull path, const char *_Nonnull name);
