@@ -246,7 +246,10 @@ final class Lane: @unchecked Sendable {
     }
 
     private static func unknown(_ reason: String) -> Refusal {
-        .failed(JournalFailure(reason: .outcomeUnknown, detail: "PostgreSQL: \(reason)"))
+        .failed(
+            JournalFailure(
+                reason: .outcomeUnknown, detail: "PostgreSQL: \(reason)",
+                publicDetail: "PostgreSQL has not answered"))
     }
 
     /// The database does not take what is in a part, now or later: that is no failure of the database.
@@ -298,6 +301,19 @@ extension JournalFailure {
     init(_ fault: PostgresFault) {
         self.init(
             reason: fault.state == "53100" ? .full : .unavailable,
-            detail: "PostgreSQL: \(fault.sentence)", isTemporary: fault.isTemporary)
+            detail: "PostgreSQL: \(fault.sentence)", publicDetail: fault.publicSentence,
+            isTemporary: fault.isTemporary)
+    }
+}
+
+extension PostgresFault {
+    /// For clients. The messages of libpq name the host and the port of the database, its user and its
+    /// name; those of PostgreSQL may name rows.
+    var publicSentence: String {
+        switch state {
+        case nil: "PostgreSQL does not answer"
+        case "53100": "no space is left for the journal"
+        case let state?: "PostgreSQL has refused it (SQLSTATE \(state))"
+        }
     }
 }

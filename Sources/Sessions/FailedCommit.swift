@@ -100,7 +100,8 @@ struct FailedCommit {
 
     private func failure(of step: Step) -> JournalFailure {
         guard !isVerdict, !step.isGathering else { return failure }
-        return JournalFailure(reason: .outcomeUnknown, detail: failure.detail)
+        return JournalFailure(
+            reason: .outcomeUnknown, detail: failure.detail, publicDetail: failure.publicDetail)
     }
 
     /// Rolls the machine back to the committed version and cancels all effects: the machine's list of

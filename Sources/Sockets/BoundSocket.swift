@@ -19,6 +19,17 @@ package struct BoundSocket: ~Copyable {
         isLoopback = bound.isLoopback
     }
 
+    /// The address that would be bound, with its name resolved, and whether only this machine could
+    /// reach it. May block for as long as the system's resolver does.
+    package static func resolve(
+        _ address: ListenAddress
+    ) throws(SystemFailure) -> (address: ListenAddress, isLoopback: Bool) {
+        guard case .tcp(let host, let port) = address,
+            let first = try ResolvedAddress.all(host: host, port: port).first
+        else { return (address, true) }
+        return (.tcp(host: first.peer.host, port: port), first.peer.isLoopback)
+    }
+
     deinit { socket?.close() }
 
     consuming func release() -> ListeningSocket {

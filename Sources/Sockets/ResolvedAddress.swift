@@ -11,6 +11,8 @@ struct ResolvedAddress {
 
     var family: Int32 { Int32(storage.ss_family) }
 
+    var peer: PeerAddress { PeerAddress(storage) }
+
     /// All addresses of a name or of a number in text form, IPv4 first. May block for as long as
     /// the system's resolver does.
     static func all(host: String, port: UInt16) throws(SystemFailure) -> [ResolvedAddress] {

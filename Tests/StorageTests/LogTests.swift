@@ -324,7 +324,8 @@ struct OwnFileTests {
             #expect(try Self.mode(rig.path + name) == 0o600, "\(name)")
         }
         #expect(try Self.mode(try rig.backup()) == 0o600)
-        #expect(try Self.mode(try rig.imported(try rig.export()).path) == 0o600)
+        let imported = try rig.imported(try rig.export())
+        #expect(try Self.mode(imported.path) == 0o600)
         #expect(!FileMode.admitsOthers(rig.path))
     }
 

@@ -60,11 +60,19 @@ extension Configuration {
         --proxy-protocol is on, and no proxy may use it: name the proxies with --trusted-proxies
         """
 
-    /// A warning for each variable that resembles a setting but is none. It is not an error: some
+    /// A warning for each variable that resembles a setting but is none, or has no value of one. It is not an error: some
     /// platforms set `REACTOR_…` variables of their own in every container.
     package static func unknownVariables(in environment: [String: String]) -> [String] {
         let known = Set(Setting.table.map(\.environmentName))
-        return environment.keys.filter { $0.hasPrefix("REACTOR_") && !known.contains($0) }.sorted()
-            .map { "\($0) is set, but there is no such setting; see --help" }
+        return environment.keys.filter { $0.hasPrefix("REACTOR_") }.sorted().compactMap { name in
+            if let text = environment[name], SettingSources.isServiceLink(text) {
+                return """
+                    \(name) is \(text.prefix(64)), the address of a service of this platform and no \
+                    setting: it is ignored
+                    """
+            }
+            return known.contains(name)
+                ? nil : "\(name) is set, but there is no such setting; see --help"
+        }
     }
 }

@@ -17,6 +17,9 @@ package struct SettingValue: Sendable {
         setting.isSecret ? text.map { _ in Self.mask } : text.map(Self.masked)
     }
 
+    /// Whether ``shownText`` is the value itself.
+    var isShownWhole: Bool { shownText == text }
+
     /// Whether both have the same value.
     func hasValue(of other: SettingValue) -> Bool { text == other.text }
 
@@ -95,10 +98,17 @@ struct SettingSources: Sendable {
         return .some(value.text)
     }
 
+    /// Whether a variable's value is the address of a service: Kubernetes sets `REACTOR_PORT` in every
+    /// container of a namespace with a Service named `reactor`, as Docker's links did.
+    static func isServiceLink(_ text: String) -> Bool {
+        ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }
+    }
+
     /// The text for a setting: of its option, else of its variable, else of its line in the file.
     func text(of setting: Setting) -> (text: String, source: SettingSource)? {
         if let text = options[setting.name] { return (text, .option) }
-        if let text = environment[setting.environmentName], !text.isEmpty {
+        if let text = environment[setting.environmentName], !text.isEmpty, !Self.isServiceLink(text)
+        {
             return (text, .environment)
         }
         guard let file, let entry = file.entries[setting.name] else { return nil }

@@ -8,18 +8,21 @@ struct ConfigCommand: ParsableCommand {
         abstract: "Checks the settings of a server, or shows them.",
         discussion: """
             Both commands take the options of the server, and read its environment variables and \
-            the file of --config. Exit status: 0 if all is well, 64 for bad settings.
+            the file of --config. Exit status: 0 if all is well, 64 for settings with which a server \
+            does not start.
             """,
         subcommands: [Check.self, Show.self])
 
     /// The settings; prints every fault and exits with 64 if there are any.
-    private static func read(_ arguments: ServerArguments) throws -> [SettingValue] {
+    private static func read(
+        _ arguments: ServerArguments
+    ) throws -> (configuration: Configuration, values: [SettingValue]) {
         let environment = ProcessEnvironment.variables
         for sentence in Configuration.unknownVariables(in: environment) {
             Standard.error("warning: \(sentence)\n")
         }
         do {
-            return try Configuration.read(typed: arguments.typed, environment: environment).values
+            return try Configuration.read(typed: arguments.typed, environment: environment)
         } catch {
             Standard.error("error: bad settings\n\(error)\n")
             throw ExitCode(64)
@@ -29,14 +32,36 @@ struct ConfigCommand: ParsableCommand {
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Prints every fault of the settings at once; exits 64 if it finds one.",
-            discussion: "It neither binds the address nor opens the journal.")
+            discussion: """
+                It finds what keeps a server from starting, in the same words, the files of keys and \
+                secrets included. It resolves the names of addresses, and neither binds an address \
+                nor opens the journal.
+                """)
 
         // See `HealthCheckCommand`.
         @OptionGroup(title: "Settings", visibility: .hidden) var arguments: ServerArguments
 
-        func run() throws {
-            let values = try ConfigCommand.read(arguments)
-            Standard.out("\(values.count) settings, no fault\n")
+        /// Checks the settings for a program with these reactors.
+        ///
+        /// - Returns: The exit status.
+        func run(
+            hosting hosted: [Hosted], _ journals: [JournalEngine],
+            _ makeAuthenticator: SettingsReload.MakeAuthenticator
+        ) async -> Int32 {
+            do {
+                let settings = try ConfigCommand.read(arguments)
+                _ = try await ReactorServer.checked(
+                    hosting: hosted, settings.configuration, journals: journals,
+                    authenticating: makeAuthenticator)
+                Standard.out("\(settings.values.count) settings, no fault\n")
+                return 0
+            } catch let code as ExitCode {
+                return code.rawValue
+            } catch {
+                let sentences = error.sentences.joined(separator: "\n")
+                Standard.error("error: bad settings\n\(sentences)\n")
+                return error.exitStatus
+            }
         }
     }
 
@@ -49,18 +74,35 @@ struct ConfigCommand: ParsableCommand {
                 """)
 
         enum Format: String, ExpressibleByArgument, CaseIterable {
-            case text, json
+            case text, json, file
         }
 
         @OptionGroup(title: "Settings", visibility: .hidden) var arguments: ServerArguments
-        @Option(help: "text or json.") var format = Format.text
+        @Option(help: "text, json, or file: the file of --config that has these settings.")
+        var format = Format.text
 
         func run() throws {
-            let values = try ConfigCommand.read(arguments)
+            let values = try ConfigCommand.read(arguments).values
             switch format {
             case .text: Standard.out(Self.table(values))
+            case .file: Standard.out(Self.file(values))
             case .json: _ = Standard.out(JSON.line(ShownSettings(values)))
             }
+        }
+
+        /// Settings that differ from the defaults; the others as comments, which keep the defaults of
+        /// a later release.
+        ///
+        /// The file is complete, except for secrets: a line with `***` would be another value.
+        private static func file(_ values: [SettingValue]) -> String {
+            values.filter { $0.setting.name != "config" }.map { value in
+                let name = value.setting.name
+                guard let text = value.shownText else { return "# \(name) = none\n" }
+                guard value.isShownWhole else {
+                    return "# \(name) = \(text) (it has a secret: write it yourself)\n"
+                }
+                return "\(value.source == .standard ? "# " : "")\(name) = \(text)\n"
+            }.joined()
         }
 
         /// A line for each setting: name, value, origin.

@@ -93,6 +93,9 @@ extension ReactorServer {
                 ServerCommand.exit(withError: error)
             }
         }
+        if let check = command as? ConfigCommand.Check {
+            exit(await check.run(hosting: hosted, journals, makeAuthenticator))
+        }
         guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
         LoggingSystem.bootstrap { LogLineHandler(label: $0) }
         let code = await serve.serve(
@@ -153,28 +156,26 @@ struct ServerCommand: ParsableCommand {
         }
         DescriptorLimit.raise()
         FileJournal.catchFaults()
-        let authenticator: (any Authenticator)?
+        var server: ReactorServer
         do {
-            authenticator = try await makeAuthenticator(configuration)
+            server = try await ReactorServer.checked(
+                hosting: hosted, configuration, metrics: metrics, tracer: tracer,
+                journals: journals, authenticating: makeAuthenticator)
         } catch {
-            logger.critical("\(error)")
-            return 64
+            return Self.log(error, configuration)
         }
-        if let authenticator {
+        if let authenticator = server.authenticator {
             logger.info(
                 "clients are authenticated", metadata: ["keys": SettingsReload.keys(authenticator)])
         }
+        server.hasDemo = hasDemo
         let hasFiles = configuration.configPath != nil || configuration.authentication == .jwt
         let reload =
             hasFiles
             ? SettingsReload(
                 typed: arguments.typed, environment: environment, start: settings,
-                hasAuthenticator: authenticator != nil, makeAuthenticator: makeAuthenticator)
+                hasAuthenticator: server.authenticator != nil, makeAuthenticator: makeAuthenticator)
             : nil
-        var server = ReactorServer(
-            hosting: hosted, configuration: configuration, authenticator: authenticator,
-            metrics: metrics, tracer: tracer, journals: journals)
-        server.hasDemo = hasDemo
         return await Self.serve(server, configuration, reload)
     }
 
@@ -218,11 +219,25 @@ struct ServerCommand: ParsableCommand {
             watcher.cancel()
             return 0
         } catch {
-            let sentences = (error as? ConfigurationFailure)?.sentences ?? ["\(error)"]
-            for sentence in sentences { configuration.logger.critical("\(sentence)") }
-            return error is ConfigurationFailure ? 64 : 1
+            return log(error, configuration)
         }
     }
+
+    /// Logs why the server does not start, or has failed.
+    ///
+    /// - Returns: The exit status.
+    private static func log(_ error: any Error, _ configuration: Configuration) -> Int32 {
+        for sentence in error.sentences { configuration.logger.critical("\(sentence)") }
+        return error.exitStatus
+    }
+}
+
+extension Error {
+    /// Why a server does not start.
+    var sentences: [String] { (self as? ConfigurationFailure)?.sentences ?? ["\(self)"] }
+
+    /// The status with which the program ends for it.
+    var exitStatus: Int32 { self is ConfigurationFailure ? 64 : 1 }
 }
 
 /// `reactor-server healthcheck`: the command of the image's HEALTHCHECK.

@@ -14,12 +14,12 @@ internal import Synchronization
 ///
 /// ``main(hosting:authenticator:metrics:tracer:journals:)`` does the same with options, environment and signals, as `reactor-server`.
 public struct ReactorServer: Sendable {
-    private let hosted: [Hosted]
-    private let configuration: Configuration
-    private let authenticator: (any Authenticator)?
+    let hosted: [Hosted]
+    let configuration: Configuration
+    let authenticator: (any Authenticator)?
     private let metrics: (any MetricsSource)?
     private let tracer: (any RequestTracer)?
-    private let journals: [JournalEngine]
+    let journals: [JournalEngine]
     /// Whether the page `/demo` is served where the console is.
     package var hasDemo = false
 
@@ -67,6 +67,7 @@ public struct ReactorServer: Sendable {
     func run(
         reloading reload: SettingsReload?, started: @Sendable (ServerAddresses) -> Void
     ) async throws {
+        try checkJournal()
         try await run(
             started: started, closingTime: Self.closingTime, reloading: reload
         ) { (member) async throws(StartFailure) in
@@ -88,14 +89,8 @@ public struct ReactorServer: Sendable {
         reloading reload: SettingsReload? = nil,
         opening open: (Member?) async throws(StartFailure) -> any Journal
     ) async throws {
+        try checkStart()
         let registrations = try RunningServer.registrations(hosted)
-        guard authenticator != nil || configuration.authentication == .none else {
-            throw ConfigurationFailure(
-                sentences: ["--auth is jwt, and this program has no verifier of JSON Web Tokens"])
-        }
-        guard !configuration.proxyProtocol || !configuration.trustedProxies.isEmpty else {
-            throw ConfigurationFailure(sentences: [Configuration.proxyProtocolRefusal])
-        }
         let socket = try bind(configuration.publicAddress)
         // A proxy that sends the PROXY protocol forwards bytes: no field says that the client is not
         // on this machine, and the client itself chooses `Host`.
@@ -105,9 +100,6 @@ public struct ReactorServer: Sendable {
             authenticates: authenticator != nil)
         var operations: BoundSocket?
         if let address = configuration.operationsAddress {
-            if let refusal = configuration.operationsRefusal {
-                throw ConfigurationFailure(sentences: [refusal])
-            }
             operations = try bind(address.listenAddress)
         }
         var links: BoundSocket?
@@ -145,21 +137,18 @@ public struct ReactorServer: Sendable {
     private func bind(_ address: ListenAddress) throws -> BoundSocket {
         let socket = try RunningServer.bind(address)
         guard socket.isLoopback || configuration.allowsPublic || authenticator != nil else {
-            let host = if case .tcp(let host, _) = address { host } else { "\(address)" }
-            throw ConfigurationFailure(sentences: [configuration.publicRefusal(host)])
+            throw ConfigurationFailure(sentences: [configuration.publicRefusal(address)])
         }
         return socket
     }
 
     /// Binds the address for other nodes; nil without one.
     ///
-    /// - Throws: ``ConfigurationFailure`` for settings with which there can be no links,
-    ///   ``StartFailure`` for an address that cannot be bound.
+    /// - Throws: ``ConfigurationFailure`` for an address at which there can be no links,
+    ///   ``StartFailure`` for one that cannot be bound.
     private func bindLinks(
         _ registrations: [Registration], _ bound: inout BoundSocket?
     ) throws -> LocalNode? {
-        let refusals = configuration.linkRefusals
-        guard refusals.isEmpty else { throw ConfigurationFailure(sentences: refusals) }
         guard let address = configuration.link?.listenAddress else { return nil }
         let socket = try RunningServer.bind(address)
         let node = try LocalNode(

@@ -83,7 +83,8 @@ struct LogFrames: Equatable, Sendable {
     /// the power failed while it was written, or a later commit has overwritten the beginning of one
     /// that failed.
     private struct Walk {
-        let pageBytes: Int
+        /// SQLite's default, which journals have, if the header is invalid.
+        private(set) var pageBytes = 4_096
         private let isBigEndian: Bool
         /// Nil if the header is invalid.
         private var salts: UInt64?
@@ -102,7 +103,6 @@ struct LogFrames: Equatable, Sendable {
                 (0..<8).map { unsafe bytes.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self) }
             }.map(UInt32.init(bigEndian:))
             isBigEndian = words[0] == 0x377F_0683
-            pageBytes = Int(words[2])
             sum = (words[6], words[7])
             let counted = unsafe header.withUnsafeBytes {
                 unsafe Self.sum(
@@ -110,6 +110,7 @@ struct LogFrames: Equatable, Sendable {
             }
             if words[0] & ~1 == 0x377F_0682, words[1] == 3_007_000, counted == sum {
                 salts = UInt64(words[4]) << 32 | UInt64(words[5])
+                pageBytes = Int(words[2])
             } else {
                 broken = 0
             }

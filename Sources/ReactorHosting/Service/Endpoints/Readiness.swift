@@ -13,9 +13,12 @@ enum Readiness: ServiceEndpoint {
             throw .stuck(stuck, service.watch.limit)
         }
         if let failure = service.journal.failure {
+            // Anybody may ask at the clients' address.
+            let isOperator = connection.loop.role == .operations
+            let reason = isOperator ? failure.detail : failure.publicDetail
             throw Problem(
                 503, "journal_unavailable",
-                "the \(service.journalName) journal accepts no commits: \(failure.detail)",
+                "the \(service.journalName) journal accepts no commits: \(reason)",
                 fields: [("Retry-After", "1")])
         }
         return .json(

@@ -22,18 +22,14 @@ struct LocalNode: Sendable {
         _ configuration: Configuration, boundTo address: ListenAddress, isLoopback: Bool,
         _ registrations: [Registration]
     ) throws(ConfigurationFailure) {
-        var sentences: [String] = []
-        if configuration.clusterSecretPath == nil,
-            let reason = Self.needOfSecret(configuration, address, isLoopback: isLoopback)
-        {
-            sentences.append(Self.secretRefusal(reason))
-        }
+        var sentences = Self.refusals(configuration, address, isLoopback: isLoopback)
         let reached = configuration.linkAddress?.listenAddress ?? address
-        if let refusal = Self.refusal(reached) { sentences.append(refusal) }
         var secrets: [[UInt8]] = []
         do {
             if let path = configuration.clusterSecretPath {
-                secrets = try Self.secrets(path, configuration)
+                let lines = try Self.secrets(path)
+                lines.reportCarriageReturns(in: path, configuration)
+                secrets = lines.secrets
             }
         } catch {
             sentences += error.sentences
@@ -47,9 +43,38 @@ struct LocalNode: Sendable {
                 uniqueKeysWithValues: registrations.map { ($0.name, $0.stateVersion) }))
     }
 
-    private static func secrets(
-        _ path: String, _ configuration: Configuration
-    ) throws(ConfigurationFailure) -> [[UInt8]] {
+    /// The sentences for an address at which there can be no links; empty if there can.
+    private static func refusals(
+        _ configuration: Configuration, _ address: ListenAddress, isLoopback: Bool
+    ) -> [String] {
+        var sentences: [String] = []
+        if configuration.clusterSecretPath == nil,
+            let reason = needOfSecret(configuration, address, isLoopback: isLoopback)
+        {
+            sentences.append(secretRefusal(reason))
+        }
+        let reached = configuration.linkAddress?.listenAddress ?? address
+        if let refusal = refusal(reached) { sentences.append(refusal) }
+        return sentences
+    }
+
+    /// Every reason why there can be no links, before the address is bound; empty if there is none.
+    static func faults(
+        of configuration: Configuration, at address: ListenAddress, isLoopback: Bool
+    ) -> [String] {
+        var address = address
+        // The system will have chosen a port.
+        if case .tcp(let host, 0) = address { address = .tcp(host: host, port: 1) }
+        var sentences = refusals(configuration, address, isLoopback: isLoopback)
+        do {
+            if let path = configuration.clusterSecretPath { _ = try secrets(path) }
+        } catch {
+            sentences += error.sentences
+        }
+        return sentences
+    }
+
+    private static func secrets(_ path: String) throws(ConfigurationFailure) -> SecretLines {
         let bytes: [UInt8]
         do {
             bytes = try RegularFile.contents(of: path, limitBytes: secretFileLimitBytes)
@@ -76,8 +101,7 @@ struct LocalNode: Sendable {
                     """
                 ])
         }
-        lines.reportCarriageReturns(in: path, configuration)
-        return lines.secrets
+        return lines
     }
 
     /// Why peers have to prove that they are nodes; nil if they need not.

@@ -84,5 +84,7 @@ extension JournalMetrics {
             historyLosses)
         text.gauge("journal_waiting", "Batches that wait for a commit to end.", waiting)
         text.gauge("journal_failing", "1 while nothing can be committed.", isFailing ? 1 : 0)
+        guard let logBytes else { return }
+        text.gauge("journal_log_bytes", "Size of the file's write-ahead log.", logBytes)
     }
 }

@@ -32,9 +32,16 @@ final class LoopWatch: Sendable {
     private let loops = Mutex<[Int: Watched]>([:])
     private let timer = Mutex<(any DispatchSourceTimer)?>(nil)
 
-    init(limit: Duration, logger: Logger) {
+    private let logSize = LogSizeWatch()
+    /// The size of the journal's log; nil if it has none.
+    private let logBytes: @Sendable () -> Int?
+
+    init(
+        limit: Duration, logger: Logger, logBytes: @escaping @Sendable () -> Int? = { nil }
+    ) {
         self.limit = limit
         self.logger = logger
+        self.logBytes = logBytes
     }
 
     /// Begins to watch a loop.
@@ -88,6 +95,7 @@ final class LoopWatch: Sendable {
 
     /// Logs the loops that are stuck and were not logged in this pass.
     func look(at now: LoopInstant = .read()) {
+        if let bytes = logBytes() { logSize.look(at: bytes, logger) }
         for one in occupied(for: limit, at: now) where claim(one) {
             var metadata: Logger.Metadata = [
                 "loop": .stringConvertible(one.loop),

@@ -82,7 +82,9 @@ final class Service: Sendable {
         if let owners, !owners.isShared { journal.watchHistory { _ in owners.beginRecount() } }
         self.gate = ConnectionGate(
             maximumPerNetwork: configuration.addressConnectionLimit, exempt: exempt)
-        self.watch = LoopWatch(limit: configuration.stuckLimit, logger: configuration.logger)
+        self.watch = LoopWatch(
+            limit: configuration.stuckLimit, logger: configuration.logger,
+            logBytes: { journal.figures?.logBytes })
         let routes = configuration.operationsAddress == nil ? Route.table : Route.clients
         self.router = Router(
             routes: routes.filter { route in

@@ -85,11 +85,11 @@ extension Problem {
         switch failure.reason {
         case .full:
             self.init(
-                507, "journal_full", "nothing was applied: \(failure.detail)",
+                507, "journal_full", "nothing was applied: \(failure.publicDetail)",
                 fields: [("Retry-After", "5")])
         case .unavailable:
             self.init(
-                503, "journal_unavailable", "nothing was applied: \(failure.detail)",
+                503, "journal_unavailable", "nothing was applied: \(failure.publicDetail)",
                 fields: [("Retry-After", "1")])
         case .refused:
             self.init(
@@ -97,12 +97,12 @@ extension Problem {
                 "nothing was applied: the journal does not take it: \(failure.detail)")
         case .moved:
             self.init(
-                503, Self.movedCode, "nothing was applied: \(failure.detail)",
+                503, Self.movedCode, "nothing was applied: \(failure.publicDetail)",
                 fields: [("Retry-After", "1")])
         case .outcomeUnknown:
             self.init(
                 504, "outcome_unknown",
-                "the request was applied once or not at all: \(failure.detail); send it again with "
+                "the request was applied once or not at all: \(failure.publicDetail); send it again with "
                     + "its Idempotency-Key",
                 fields: [("Retry-After", "1")])
         }
@@ -110,7 +110,7 @@ extension Problem {
 
     static func unreadable(_ failure: JournalFailure) -> Problem {
         Problem(
-            503, "journal_unreadable", "the journal cannot be read: \(failure.detail)",
+            503, "journal_unreadable", "the journal cannot be read: \(failure.publicDetail)",
             fields: [("Retry-After", "1")])
     }
 

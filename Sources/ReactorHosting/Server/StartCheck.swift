@@ -1,0 +1,114 @@
+internal import Sockets
+
+// Decides whether a server can start with its settings. The start asks it, and so does
+// `config check`: both refuse the same configurations with the same words. What depends on the
+// machine at that moment is not in it: whether an address is free, and what is in the journal.
+extension ReactorServer {
+    /// - Parameter authenticates: Whether clients are asked for tokens; nil if that is not known,
+    ///   because the authenticator has a fault itself.
+    /// - Throws: ``ConfigurationFailure`` with every reason, ``StartFailure`` for a host name that
+    ///   cannot be resolved.
+    func checkStart(authenticates: Bool?) throws {
+        var sentences: [String] = []
+        do {
+            _ = try RunningServer.registrations(hosted)
+        } catch {
+            sentences += error.sentences
+        }
+        if authenticates == false, configuration.authentication != .none {
+            sentences.append("--auth is jwt, and this program has no verifier of JSON Web Tokens")
+        }
+        if configuration.proxyProtocol, configuration.trustedProxies.isEmpty {
+            sentences.append(Configuration.proxyProtocolRefusal)
+        }
+        sentences += try addressFaults(authenticates ?? true)
+        sentences += try linkFaults()
+        guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
+    }
+
+    /// Whether this program has a journal of the kind that the settings name.
+    ///
+    /// - Throws: ``ConfigurationFailure``
+    func checkJournal() throws(ConfigurationFailure) {
+        guard case .postgres = configuration.journal, journals.isEmpty else { return }
+        throw ConfigurationFailure(sentences: [JournalEngine.missing])
+    }
+
+    func checkStart() throws { try checkStart(authenticates: authenticator != nil) }
+
+    private func addressFaults(_ authenticates: Bool) throws -> [String] {
+        var sentences = [configuration.operationsRefusal].compactMap(\.self)
+        let addresses =
+            [configuration.publicAddress]
+            + [configuration.operationsAddress?.listenAddress].compactMap(\.self)
+        for address in addresses {
+            let isLoopback = try Self.resolve(address).isLoopback
+            guard !isLoopback, !configuration.allowsPublic, !authenticates else { continue }
+            sentences.append(configuration.publicRefusal(address))
+        }
+        return sentences
+    }
+
+    private func linkFaults() throws -> [String] {
+        let refusals = configuration.linkRefusals
+        guard refusals.isEmpty, let link = configuration.link?.listenAddress else {
+            return refusals
+        }
+        let (address, isLoopback) = try Self.resolve(link)
+        return LocalNode.faults(of: configuration, at: address, isLoopback: isLoopback)
+    }
+
+    private static func resolve(
+        _ address: ListenAddress
+    ) throws(StartFailure) -> (address: ListenAddress, isLoopback: Bool) {
+        do {
+            return try BoundSocket.resolve(address)
+        } catch {
+            throw StartFailure(description: "can't listen on \(address): \(error)")
+        }
+    }
+}
+
+extension ReactorServer {
+    /// The server that the settings describe.
+    ///
+    /// - Throws: As ``checkStart()``, with the reason why there is no authenticator.
+    static func checked(
+        hosting hosted: [Hosted], _ configuration: Configuration,
+        metrics: (any MetricsSource)? = nil, tracer: (any RequestTracer)? = nil,
+        journals: [JournalEngine],
+        authenticating makeAuthenticator: SettingsReload.MakeAuthenticator
+    ) async throws -> ReactorServer {
+        var faults: [String] = []
+        var authenticator: (any Authenticator)?
+        do {
+            authenticator = try await makeAuthenticator(configuration)
+        } catch {
+            faults = ["\(error)"]
+        }
+        let server = ReactorServer(
+            hosting: hosted, configuration: configuration, authenticator: authenticator,
+            metrics: metrics, tracer: tracer, journals: journals)
+        let authenticates = faults.isEmpty ? authenticator != nil : nil
+        do {
+            try server.checkStart(authenticates: authenticates)
+        } catch let failure as ConfigurationFailure {
+            faults += failure.sentences
+        }
+        do {
+            try server.checkJournal()
+        } catch {
+            faults += error.sentences
+        }
+        guard faults.isEmpty else { throw ConfigurationFailure(sentences: faults) }
+        return server
+    }
+}
+
+extension Configuration {
+    /// The sentence for a server without authentication at an address that other machines can reach.
+    func publicRefusal(_ address: ListenAddress) -> String {
+        if case .tcp(let host, _) = address { return publicRefusal(host) }
+        return publicRefusal("\(address)")
+    }
+}

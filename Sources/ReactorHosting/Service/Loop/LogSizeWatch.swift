@@ -1,0 +1,34 @@
+internal import Logging
+internal import Synchronization
+
+/// Warns once when the write-ahead log of a journal's file has grown long, and again after it was
+/// short: while a reader of the file is in one transaction, the log cannot begin anew.
+final class LogSizeWatch: Sendable {
+    /// Several times the length at which the log begins anew without such a reader.
+    static let limitBytes = 134_217_728
+
+    private let isLong = Mutex(false)
+
+    /// - Returns: Whether the log has just become long.
+    func look(at bytes: Int) -> Bool {
+        isLong.withLock { isLong in
+            // It keeps up to half of this length when it begins anew.
+            guard bytes > (isLong ? Self.limitBytes * 3 / 4 : Self.limitBytes) else {
+                isLong = false
+                return false
+            }
+            defer { isLong = true }
+            return !isLong
+        }
+    }
+
+    func look(at bytes: Int, _ logger: Logger) {
+        guard look(at: bytes) else { return }
+        logger.warning(
+            """
+            the write-ahead log of the journal's file is long: a program reads the file in one \
+            transaction, such as a command on the journal whose output nobody takes, or the disk is \
+            slow
+            """, metadata: ["bytes": .stringConvertible(bytes)])
+    }
+}
