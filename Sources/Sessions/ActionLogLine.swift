@@ -130,7 +130,9 @@ struct ActionLogLine {
             out.append(contentsOf: cause.utf8)
         }
         out.append(contentsOf: "\ndata: ".utf8)
+        let data = out.count
         append(generation, to: &out)
+        LineSeparators.escape(from: data, in: &out)
         out.append(contentsOf: "\n\n".utf8)
         if isChunked { ChunkEncoder.wrap(from: start, in: &out) }
     }

@@ -178,11 +178,12 @@ extension EventFramer {
 
     /// - Parameters:
     ///   - cause: 1 to 255 visible characters of ASCII.
-    ///   - data: one line of JSON.
+    ///   - data: one line of JSON, as it is stored.
     static func append(
         _ prefix: [UInt8], _ position: Position, cause: String? = nil, _ data: ArraySlice<UInt8>,
         isChunked: Bool, to out: inout [UInt8]
     ) {
+        let data = LineSeparators.escaped(data)
         if isChunked {
             let fields = prefix.count + position.byteCount + dataField.count + blankLine.count
             let extra = cause.map { causeField.count + $0.utf8.count } ?? 0

@@ -1,3 +1,5 @@
+internal import Wire
+
 /// The names and the ids of a stream of several sessions: `<session>/<name>`, and the vector or
 /// `<session>/<position>`.
 struct JointIDs {
@@ -72,7 +74,7 @@ struct JointIDs {
     /// - Parameter data: one line of JSON.
     private func appendData(_ data: [UInt8], to out: inout [UInt8]) {
         out.append(contentsOf: "data: ".utf8)
-        out.append(contentsOf: data)
+        out.append(contentsOf: LineSeparators.escaped(data[...]))
         out.append(Self.lineEnd)
         out.append(Self.lineEnd)
     }
