@@ -81,6 +81,7 @@ struct FailedCommit {
                 failed.fail(reply, hasNoState: wasNeverCreated || isHistoryLost)
             }
         }
+        session.keys?.abandonWaits()
         failWaits(rolledBack)
         if !rolledBack.isEmpty { session.report(.commitFailed(failure.detail)) }
         // The waiting actions are cancelled. They have to be resumed to end; their results are
@@ -186,8 +187,8 @@ struct FailedCommit {
         session.table.output.reply(session.content(.failed(failure)), to: token)
     }
 
-    /// Replies to the requests that waited for effects to end: the effects are cancelled. Only the
-    /// requests whose own actions were rolled back have failed.
+    /// Replies to the requests that waited for effects to end: the effects are cancelled, and may run again
+    /// when the session is next in memory. Only the requests whose own actions were rolled back have failed.
     private func failWaits(_ rolledBack: [Step]) {
         for wait in rolledBack.flatMap(\.waited) + session.waits.removeAll() {
             let step = rolledBack.first { $0 === wait.step }
@@ -197,8 +198,7 @@ struct FailedCommit {
                 failed.answer(wait.token)
                 continue
             }
-            session.keys?.endWaiting(wait.token)
-            session.table.output.reply(session.content(wait.answer), to: wait.token)
+            session.table.output.reply(session.content(wait.unsettled), to: wait.token)
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import Reactors
 internal import Storage
 
 /// The requests with an `Idempotency-Key` that a session has received (contract §3.1).
@@ -11,7 +12,19 @@ package final class IdempotencyKeys {
     enum Entry {
         /// The request was received and is not answered yet.
         case running(digest: [UInt8])
+        /// Its actions are committed, with this answer; their effects have not ended.
+        case unsettled(StoredAnswer)
         case answered(StoredAnswer)
+    }
+
+    /// A request with `?wait=settled` whose effects have not ended, whether a client waits or not.
+    struct Wait {
+        let actions: [ActionTag]
+        let receipt: Receipt
+        /// The answer once the effects have ended: decided, and committed with the next step.
+        var answer: StoredAnswer?
+        /// Its client will not use the key again.
+        var isReleased = false
     }
 
     /// The place of a key among others. Its number is that of the entry: a key can have another one later.
@@ -28,11 +41,10 @@ package final class IdempotencyKeys {
     /// Those that their clients will not use again, in the order in which they have said so; likewise.
     /// A copy of such a request can still be under way, so the newest are kept.
     private var released: Deque<Place> = []
-    /// Keys whose request is in progress, by the token of its reply.
+    /// Keys whose request is not decided, by the token of its reply.
     private var running: [UInt64: String] = [:]
-    /// The committed replies of requests that wait for effects to end, used if no later reply
-    /// replaces them.
-    private var preliminary: [UInt64: StoredAnswer] = [:]
+    /// Invariant: a key in `entries` that is `unsettled` is one of these.
+    private(set) var waits: [ExactText: Wait] = [:]
     /// The requests whose keys are being looked up in the journal.
     private var lookUps: [UInt64: LookUp] = [:]
     /// Whether the journal may have replies that are not in `entries`.
@@ -59,8 +71,6 @@ package final class IdempotencyKeys {
 
     init(isPartial: Bool) { self.isPartial = isPartial }
 
-    var hasRunning: Bool { !running.isEmpty }
-
     func entry(_ key: String) -> Entry? { entries[ExactText(key)]?.entry }
 
     /// Makes room for one more entry.
@@ -70,7 +80,7 @@ package final class IdempotencyKeys {
     func makeRoom(at now: Int64, isKeptElsewhere: Bool) -> Bool {
         if isKeptElsewhere {
             while answeredCount >= Self.cacheLimit, drop(order.popFirst()) {}
-            return running.count < Self.limit
+            return entries.count - answeredCount < Self.limit
         }
         while let oldest = order.first, now - oldest.time > Self.keptMilliseconds {
             drop(order.popFirst())
@@ -84,6 +94,7 @@ package final class IdempotencyKeys {
     /// Their clients will not use these keys again.
     func release(_ keys: [String]) {
         for key in keys {
+            waits[ExactText(key)]?.isReleased = true
             guard case (.answered(let answer), let number)? = entries[ExactText(key)] else {
                 continue
             }
@@ -144,34 +155,70 @@ package final class IdempotencyKeys {
         lookUps.removeValue(forKey: token) ?? .waits
     }
 
-    func key(of token: UInt64) -> String? { running[token] }
+    func isRunning(_ token: UInt64) -> Bool { running[token] != nil }
 
     func digest(of key: String) -> [UInt8]? {
-        if case .running(let digest)? = entry(key) { digest } else { nil }
+        switch entry(key) {
+        case .running(let digest): digest
+        case .unsettled(let answer), .answered(let answer): answer.bodyDigest
+        case nil: nil
+        }
     }
 
-    /// Keeps the committed answer of a request that waits for effects.
-    func keep(_ answer: StoredAnswer, for token: UInt64) {
-        if running[token] != nil { preliminary[token] = answer }
+    /// The request of this token is decided; its answer is committed with the present step.
+    func decide(_ token: UInt64) -> (key: String, digest: [UInt8])? {
+        guard let key = running.removeValue(forKey: token), let digest = digest(of: key) else {
+            return nil
+        }
+        return (key, digest)
     }
 
-    /// Ends the wait of a request: the committed answer becomes final. Without one the request is
-    /// forgotten.
-    func endWaiting(_ token: UInt64) {
-        guard let answer = preliminary[token] else { return forget(token) }
-        end(token, with: answer)
+    // MARK: Waits for effects
+
+    func beginWait(of key: String, for receipt: Receipt) {
+        waits[ExactText(key)] = Wait(actions: receipt.unsettled, receipt: receipt)
     }
 
-    /// Stores the committed answer of a request.
-    func end(_ token: UInt64, with answer: StoredAnswer) {
-        preliminary[token] = nil
-        guard let key = running.removeValue(forKey: token) else { return }
-        set(key, .answered(answer))
+    func decideWait(of key: String, _ answer: StoredAnswer) {
+        waits[ExactText(key)]?.answer = answer
+    }
+
+    func wait(of key: String) -> Wait? { waits[ExactText(key)] }
+
+    /// The answer to a request whose effects have ended, committed or about to be.
+    func settled(_ key: String) -> StoredAnswer? { wait(of: key)?.answer }
+
+    /// The effects were cancelled, and their end is never seen here: the committed answers stay as they are.
+    func abandonWaits() {
+        for key in waits.keys {
+            if case .unsettled(let answer)? = entries[key]?.entry { end(with: answer) }
+        }
+        waits = [:]
+    }
+
+    // MARK: Commits
+
+    /// Keeps the committed answer of a request whose effects have not ended.
+    func keep(_ answer: StoredAnswer) {
+        if wait(of: answer.key) != nil { set(answer.key, .unsettled(answer)) }
+    }
+
+    /// Keeps the committed answer of a request.
+    func end(with answer: StoredAnswer) {
+        let wait = waits.removeValue(forKey: ExactText(answer.key))
+        set(answer.key, .answered(answer))
+        if wait?.isReleased ?? false { release([answer.key]) }
+    }
+
+    /// The answer to a request was not committed. Nothing of it was, unless an earlier answer is.
+    func takeBack(_ key: String) {
+        guard case .running? = entry(key) else { return }
+        remove(key)
+        waits[ExactText(key)] = nil
     }
 
     /// Forgets a request of which nothing was carried out: it may be sent again.
     func forget(_ token: UInt64) {
-        preliminary[token] = nil
         guard let key = running.removeValue(forKey: token) else { return }
         remove(key)
     }

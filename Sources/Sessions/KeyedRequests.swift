@@ -17,6 +17,9 @@ struct KeyedRequests {
             let kind: Reply.Kind = known == digest ? .keyRunning : .keyReused
             table.output.reply(session.content(kind), to: post.token)
             return false
+        case .unsettled(let stored):
+            join(post, stored, digest)
+            return false
         case .answered(let stored):
             answerAgain(stored, digest, post.token)
             return false
@@ -75,6 +78,18 @@ struct KeyedRequests {
         }
     }
 
+    /// Receives a request again whose effects have not ended: it waits for them as the first one does.
+    private func join(_ post: ActionPost, _ stored: StoredAnswer, _ digest: [UInt8]) {
+        guard stored.bodyDigest == digest, post.waits, let wait = keys.wait(of: stored.key) else {
+            return answerAgain(stored, digest, post.token)
+        }
+        // Decided, and answered with the commit.
+        if let settled = wait.answer { return answerAgain(settled, digest, post.token) }
+        session.waits.add(
+            SettledWaits.Wait(
+                token: post.token, actions: wait.actions, receipt: wait.receipt, earlier: stored))
+    }
+
     private func answerAgain(_ stored: StoredAnswer, _ digest: [UInt8], _ token: UInt64) {
         let kind: Reply.Kind = stored.bodyDigest == digest ? .replayed(stored) : .keyReused
         session.answer(session.content(kind), token)
@@ -82,29 +97,41 @@ struct KeyedRequests {
 
     /// Adds a decided answer to the step that it waits for.
     func store(_ content: Reply.Content, for token: UInt64) {
-        guard let stored = stored(content, for: token) else { return }
-        session.step().answered.append((token, stored))
+        guard keys.isRunning(token) else { return }
+        guard case .received = content.kind else { return keys.forget(token) }
+        guard let (key, digest) = keys.decide(token) else { return }
+        session.step().answered.append(stored(content, 200, key, digest))
     }
 
-    /// Adds the answer of a request that waits for effects. It is the final answer if the process ends
-    /// before the effects do.
-    func storePreliminary(_ content: Reply.Content, for token: UInt64) {
-        guard let stored = stored(content, for: token) else { return }
-        session.step().preliminary.append((token, stored))
+    /// Adds the answer of a request that waits for effects. It stays the answer if the process ends before
+    /// the effects do: whether they were carried out is then unknown.
+    func storePreliminary(_ receipt: Receipt, for token: UInt64) {
+        guard let (key, digest) = keys.decide(token) else { return }
+        let content = session.content(
+            .unsettled(rejected: receipt.rejected, isBatch: receipt.isBatch))
+        session.step().preliminary.append(stored(content, 202, key, digest))
+        keys.beginWait(of: key, for: receipt)
     }
 
-    /// The answer in the form that the journal stores with the present step. Nil if the request has no
-    /// key, or if nothing of it was carried out.
-    private func stored(_ content: Reply.Content, for token: UInt64) -> StoredAnswer? {
-        guard let key = keys.key(of: token), let digest = keys.digest(of: key) else { return nil }
-        let status: Int
-        switch content.kind {
-        case .received: status = 200
-        case .unsettled: status = 202
-        default:
-            keys.forget(token)
-            return nil
+    /// Decides the answers of the requests whose effects have all ended, whether a client waits or not.
+    func settle(by machine: any Machine) {
+        let settled = keys.waits.filter { $1.answer == nil && machine.isSettled($1.actions) }
+        let first = { (wait: IdempotencyKeys.Wait) in wait.actions.first?.number ?? 0 }
+        for (exact, wait) in settled.sorted(by: { first($0.value) < first($1.value) }) {
+            let key = exact.text
+            guard let digest = keys.digest(of: key) else { continue }
+            let content = session.content(
+                .received(rejected: wait.receipt.rejected, isBatch: wait.receipt.isBatch))
+            let answer = stored(content, 200, key, digest)
+            keys.decideWait(of: key, answer)
+            session.step().answered.append(answer)
         }
+    }
+
+    /// The answer in the form that the journal stores with the present step.
+    private func stored(
+        _ content: Reply.Content, _ status: Int, _ key: String, _ digest: [UInt8]
+    ) -> StoredAnswer {
         var body: [UInt8] = []
         content.appendReceipt(to: &body)
         let stored = StoredAnswer(
@@ -119,14 +146,13 @@ struct KeyedRequests {
 extension IdempotencyKeys {
     /// Stores the answers that were decided with a committed step.
     func commit(_ step: Step) {
-        for (token, answer) in step.preliminary { keep(answer, for: token) }
-        for (token, answer) in step.answered { end(token, with: answer) }
+        for answer in step.preliminary { keep(answer) }
+        for answer in step.answered { end(with: answer) }
     }
 
     /// Drops the answers of a step that was rolled back.
     func rollBack(_ step: Step) {
-        for (token, _) in step.preliminary { forget(token) }
-        for (token, _) in step.answered { endWaiting(token) }
+        for answer in step.preliminary + step.answered { takeBack(answer.key) }
     }
 }
 

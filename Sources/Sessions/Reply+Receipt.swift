@@ -12,7 +12,7 @@ extension Reply.Content {
         Decimal.append(version, to: &body)
         body.append(contentsOf: Self.position)
         position.append(to: &body)
-        guard case .received(let rejected, let isBatch) = kind, !rejected.isEmpty else {
+        guard let (rejected, isBatch) = rejection else {
             return body.append(contentsOf: Self.end)
         }
         body.append(contentsOf: "\",\"accepted\":false".utf8)
@@ -21,5 +21,14 @@ extension Reply.Content {
             body.append(contentsOf: ",\"rejected\":[\(indices)]".utf8)
         }
         body.append(contentsOf: "}\n".utf8)
+    }
+
+    /// The indices of the rejected actions; nil if there are none.
+    private var rejection: (rejected: [Int], isBatch: Bool)? {
+        switch kind {
+        case .received(let rejected, let isBatch), .unsettled(let rejected, let isBatch):
+            rejected.isEmpty ? nil : (rejected, isBatch)
+        default: nil
+        }
     }
 }

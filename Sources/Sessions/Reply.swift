@@ -24,8 +24,9 @@ extension Reply {
         case created(isNew: Bool)
         /// Actions were received; `rejected` are the indices of the actions that a hook rejected.
         case received(rejected: [Int], isBatch: Bool)
-        /// The wait of `?wait=settled` has timed out; the effects continue.
-        case unsettled
+        /// The same, while effects of the actions have not ended: the wait of `?wait=settled` has timed
+        /// out, or the effects were cancelled with the session's stay in memory.
+        case unsettled(rejected: [Int], isBatch: Bool)
         /// `If-Match` names another position.
         case conditionFailed
         /// The state as one line of JSON, and its version.

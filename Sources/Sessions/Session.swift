@@ -279,18 +279,18 @@ package final class Session {
             table.commits.charge(post.body.bytes.count, to: step)
             if let trace = post.trace { step.traced.append(trace.beginCommit()) }
         }
-        let content = content(
-            .received(rejected: receipt.rejected, isBatch: receipt.isBatch))
         if post.waits, !receipt.unsettled.isEmpty {
             if let keys {
-                KeyedRequests(session: self, keys: keys).storePreliminary(content, for: post.token)
+                KeyedRequests(session: self, keys: keys).storePreliminary(receipt, for: post.token)
             }
             waits.add(
                 SettledWaits.Wait(
                     token: post.token, actions: receipt.unsettled, receipt: receipt,
                     step: uncommitted.last))
         } else {
-            answer(content, post.token)
+            answer(
+                content(.received(rejected: receipt.rejected, isBatch: receipt.isBatch)),
+                post.token)
         }
         // A cancellation among the actions may have ended the effects of others, or of these.
         if attempt.hasSettled { answerSettled() }

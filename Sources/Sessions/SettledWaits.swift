@@ -1,4 +1,5 @@
 internal import Reactors
+internal import Storage
 
 /// The requests with `?wait=settled` whose actions are decided. Each is answered when the effects of its
 /// actions have ended.
@@ -9,10 +10,13 @@ struct SettledWaits {
         var receipt: Receipt
         /// The step in which its actions were decided; nil once that is committed.
         weak var step: Step?
+        /// Of a request that was sent again: the stored answer to the first one.
+        var earlier: StoredAnswer?
 
-        /// The answer once its effects have ended.
-        var answer: Reply.Kind {
-            .received(rejected: receipt.rejected, isBatch: receipt.isBatch)
+        /// The answer while its effects have not ended, or if it is unknown whether they will.
+        var unsettled: Reply.Kind {
+            if let earlier { return .replayed(earlier) }
+            return .unsettled(rejected: receipt.rejected, isBatch: receipt.isBatch)
         }
     }
 
@@ -39,11 +43,17 @@ extension Session {
     /// Replies to requests whose effects have all ended.
     func answerSettled() {
         attempt.hasSettled = false
-        guard !waits.all.isEmpty, let machine else { return }
+        guard let machine else { return }
+        if let keys { KeyedRequests(session: self, keys: keys).settle(by: machine) }
         for wait in waits.all where machine.isSettled(wait.actions) {
             guard let wait = waits.remove(wait.token) else { continue }
-            answer(wait, wait.answer)
+            answer(wait, settledAnswer(to: wait))
         }
+    }
+
+    private func settledAnswer(to wait: SettledWaits.Wait) -> Reply.Kind {
+        if let earlier = wait.earlier { return .replayed(keys?.settled(earlier.key) ?? earlier) }
+        return .received(rejected: wait.receipt.rejected, isBatch: wait.receipt.isBatch)
     }
 
     /// Ends a wait.
@@ -58,20 +68,12 @@ extension Session {
             if let keys { keys.setLookUp(token, .expired) }
             return
         }
-        answer(wait, .unsettled)
+        answer(wait, wait.unsettled)
     }
 
     /// Drops the wait of a request whose connection is closed. Its effects continue (case 90).
     package func forget(_ token: UInt64) {
-        guard let wait = waits.remove(token) else {
-            if let keys { keys.setLookUp(token, .disconnected) }
-            return
-        }
-        // Until the commit it is unknown whether the request is carried out.
-        if let step = wait.step, uncommitted.contains(step) {
-            step.endWaiting(token)
-        } else if let keys {
-            keys.endWaiting(token)
-        }
+        guard waits.remove(token) == nil else { return }
+        if let keys { keys.setLookUp(token, .disconnected) }
     }
 }

@@ -58,7 +58,7 @@ struct StateReader {
     ) {
         switch source(of: version, form) {
         case .memory: return act(.inMemory)
-        case .nowhere: return act(.unknown(kept: keptVersions(form)))
+        case .nowhere: return findKept(form, act)
         case .archive: break
         }
         let archive = ArchivedStates(session: session)
@@ -85,11 +85,25 @@ struct StateReader {
         }
     }
 
+    /// Finds the versions that are kept, for a version that never was. The journal may have earlier ones
+    /// than memory.
+    private func findKept(_ form: StateForm, _ act: @escaping (Found) -> Void) {
+        guard session.persistence != nil else { return act(.unknown(kept: keptVersions(form))) }
+        ArchivedStates(session: session).oldestVersion { oldest in
+            switch oldest {
+            case .failure(let failure): act(.unreadable(failure))
+            case .success(let oldest):
+                let newest = newestVersion(form)
+                act(.unknown(kept: min(oldest, keptVersions(form).lowerBound, newest)...newest))
+            }
+        }
+    }
+
     // MARK: Requests
 
     /// Replies to a request for the present state, or for the state at `version`.
     func read(version: UInt64?, for token: UInt64) {
-        guard let version, source(of: version, .shown) == .archive else {
+        guard let version, session.persistence != nil, source(of: version, .shown) != .memory else {
             return answer(version, token)
         }
         session.persistence?.readers.insert(token)

@@ -32,10 +32,10 @@ final class Step {
     var postedBytes = 0
     /// Sent after the commit, in this order.
     var replies: [Reply] = []
-    /// The decided answers to requests with an `Idempotency-Key`, by their token.
-    var answered: [(token: UInt64, answer: StoredAnswer)] = []
-    /// The same for requests that keep waiting for effects.
-    var preliminary: [(token: UInt64, answer: StoredAnswer)] = []
+    /// The decided answers to requests with an `Idempotency-Key`.
+    var answered: [StoredAnswer] = []
+    /// The same for requests whose effects have not ended.
+    var preliminary: [StoredAnswer] = []
     /// The waits for effects that are ended by one of `replies`. Their actions were decided earlier and
     /// may be committed although this step fails.
     var waited: [SettledWaits.Wait] = []
@@ -82,12 +82,6 @@ final class Step {
         guard !traced.isEmpty else { return }
         for commit in traced { commit.end(failure.map(CommitFailure.init)) }
         traced = []
-    }
-
-    /// Makes the preliminary answer of a request final, because its client no longer waits for effects.
-    func endWaiting(_ token: UInt64) {
-        guard let index = preliminary.firstIndex(where: { $0.token == token }) else { return }
-        answered.append(preliminary.remove(at: index))
     }
 
     /// Abandons the step because the process ends before the commit: no reply is sent, and the tasks that

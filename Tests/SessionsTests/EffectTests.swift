@@ -202,7 +202,7 @@ struct EffectTests {
         rig.endRound()
         rig.settle(.full)
         #expect(rig.line(rolledBack) == "failed full v1 n1")
-        #expect(rig.line(kept) == "received v1 n1")
+        #expect(rig.line(kept) == "unsettled v1 n1", "its effects were cancelled")
         gate.open()
         await rig.work { rig.notes.contains("dropped a mutation") }
         #expect(session.version == 1)
@@ -228,7 +228,7 @@ struct EffectTests {
         }
         #expect(rig.line(token) == "-")
         rig.settle(.unavailable)
-        #expect(rig.line(token) == "received v2 n2")
+        #expect(rig.line(token) == "unsettled v2 n2")
     }
 
     @Test func `a wait that times out beside a failing commit gets the committed position`()
@@ -244,7 +244,7 @@ struct EffectTests {
         session.stopWaiting(rolledBack)
         rig.endRound()
         rig.settle(.unavailable)
-        #expect(rig.line(kept) == "received v1 n1")
+        #expect(rig.line(kept) == "unsettled v1 n1")
         #expect(rig.line(rolledBack) == "failed unavailable v1 n1")
         gate.open()
         await rig.work { rig.notes.contains("dropped a mutation") }

@@ -12,7 +12,8 @@ extension Reply.Content {
         switch kind {
         case .created(let isNew): isNew ? "created" : "greeted"
         case .received(let rejected, _): rejected.isEmpty ? "received" : "rejected \(rejected)"
-        case .unsettled: "unsettled"
+        case .unsettled(let rejected, _):
+            rejected.isEmpty ? "unsettled" : "unsettled \(rejected)"
         case .conditionFailed: "conditionFailed"
         case .state(let state, let version):
             "state \(String(decoding: state, as: UTF8.self)) of \(version)"
