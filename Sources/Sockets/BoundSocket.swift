@@ -30,6 +30,9 @@ package struct BoundSocket: ~Copyable {
         return (.tcp(host: first.peer.host, port: port), first.peer.isLoopback)
     }
 
+    /// Has the kernel end each accepted connection whose peer acknowledges nothing for this time.
+    package func giveUp(after time: Duration) { socket?.giveUp(after: time) }
+
     deinit { socket?.close() }
 
     consuming func release() -> ListeningSocket {

@@ -27,6 +27,12 @@ struct ListeningSocket {
         }
     }
 
+    /// The time after which the kernel ends an accepted connection whose peer acknowledges nothing. On
+    /// Linux an accepted socket inherits it.
+    func giveUp(after time: Duration) {
+        if case .tcp = address { SocketCalls.giveUp(after: time, on: descriptor) }
+    }
+
     /// Makes the kernel complete connections. On failure the socket is closed and its file removed.
     func listen(backlog: Int32) throws(SystemFailure) {
         guard systemListen(descriptor, backlog) != 0 else { return }

@@ -48,6 +48,26 @@ extension Loops {
             await host.end()
         }
 
+        @Test func `the kernel gives up an accepted peer that acknowledges nothing`() throws {
+            let listening = try ListeningSocket(binding: .tcp(host: "127.0.0.1", port: 0))
+            defer { listening.close() }
+            listening.giveUp(after: .seconds(35))
+            try listening.listen(backlog: 1)
+            let client = try Client(to: listening.address)
+            var accepted = SocketCalls.accept(listening.descriptor)
+            while case .failure(let error) = accepted, error.code == EAGAIN {
+                accepted = SocketCalls.accept(listening.descriptor)
+            }
+            let descriptor = try accepted.get().descriptor
+            defer { SocketCalls.close(descriptor) }
+            var (milliseconds, length) = (UInt32(0), socklen_t(MemoryLayout<UInt32>.size))
+            let result = unsafe getsockopt(
+                descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, &length)
+            #expect(result == 0)
+            #expect(milliseconds == 35_000)
+            withExtendedLifetime(client) {}
+        }
+
         @Test func `a port in use is a failure that names its address`() async throws {
             let host = try Host(.platformDefault)
             let bound = try #require(host.listener).boundAddress

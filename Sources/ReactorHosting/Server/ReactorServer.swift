@@ -135,7 +135,7 @@ public struct ReactorServer: Sendable {
     /// - Throws: ``ConfigurationFailure`` for an address that other machines can reach without
     ///   permission, ``StartFailure`` for one that cannot be bound.
     private func bind(_ address: ListenAddress) throws -> BoundSocket {
-        let socket = try RunningServer.bind(address)
+        let socket = try RunningServer.bind(address, stallTimeout: configuration.stallTimeout)
         guard socket.isLoopback || configuration.allowsPublic || authenticator != nil else {
             throw ConfigurationFailure(sentences: [configuration.publicRefusal(address)])
         }
@@ -150,7 +150,7 @@ public struct ReactorServer: Sendable {
         _ registrations: [Registration], _ bound: inout BoundSocket?
     ) throws -> LocalNode? {
         guard let address = configuration.link?.listenAddress else { return nil }
-        let socket = try RunningServer.bind(address)
+        let socket = try RunningServer.bind(address, stallTimeout: configuration.stallTimeout)
         let node = try LocalNode(
             configuration, boundTo: socket.address, isLoopback: socket.isLoopback, registrations)
         bound = consume socket

@@ -78,9 +78,16 @@ extension RunningServer {
         return registrations
     }
 
-    static func bind(_ address: ListenAddress) throws(StartFailure) -> BoundSocket {
+    /// - Parameter stallTimeout: The time after which a peer that has vanished is given up. Our own time-out
+    ///   sees only what the kernel accepts, and the kernel keeps some bytes; it comes second, so that a
+    ///   peer which does not read is counted as stalled.
+    static func bind(
+        _ address: ListenAddress, stallTimeout: Duration
+    ) throws(StartFailure) -> BoundSocket {
         do {
-            return try BoundSocket(address)
+            let socket = try BoundSocket(address)
+            socket.giveUp(after: stallTimeout + .seconds(5))
+            return socket
         } catch {
             throw StartFailure(description: "can't listen on \(address): \(error)")
         }
