@@ -56,6 +56,14 @@ package struct RequestReader: Sendable {
         return false
     }
 
+    /// Whether a head is complete and its body is not.
+    package var isReadingBody: Bool {
+        switch state {
+        case .sized, .chunked: true
+        case .between, .head, .refused: false
+        }
+    }
+
     /// Reads from `input` at `offset` and moves `offset` past the consumed bytes, never beyond the
     /// end of the completed request.
     ///

@@ -21,7 +21,7 @@ struct OwnReactorTests {
         let reader = try PlainClient(try #require(address))
         reader.say("GET", "/v1/sessions/kitchen/pulses")
         let opening = try reader.hear("data: {\"isOn\":false}\n\n")
-        #expect(opening.contains("Content-Type: text/event-stream\r\n"))
+        #expect(opening.contains("Content-Type: text/event-stream; charset=utf-8\r\n"))
         #expect(opening.contains("\nevent: snapshot\n"))
 
         client.say("POST", "/v1/sessions/kitchen/actions", #"{"type":"press"}"#)

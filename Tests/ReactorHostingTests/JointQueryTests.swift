@@ -145,10 +145,6 @@ struct JointQueryTests {
     }
 
     @Test(arguments: [
-        ("select=/count", "bad_select", "one reactor"),
-        ("select=", "bad_select", "one reactor"),
-        ("select", "bad_select", "one reactor"),
-        ("select=a", "bad_select", "one reactor"),
         ("ids=", "bad_ids", "send vector or own"),
         ("ids=Own", "bad_ids", "ids is Own"),
         ("ids=own,vector", "bad_ids", "ids is own,vector"),

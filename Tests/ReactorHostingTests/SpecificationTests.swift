@@ -19,6 +19,47 @@ struct SpecificationTests {
         #expect(served.subtracting(told) == [], "served and not told")
     }
 
+    @Test func `the parameters of each query equal those of the table`() throws {
+        let specified = parameters(in: String(decoding: Page.specification, as: UTF8.self))
+        for route in Route.table {
+            guard let known = route.parameters else { continue }
+            // Among the security schemes: any stream may have it.
+            let told = known.filter { $0 != "ticket" }
+            #expect(Set(told) == specified[route.operationID, default: []], "\(route.operationID)")
+            #expect(Set(known).count == known.count, "\(route.operationID)")
+        }
+    }
+
+    /// The names in queries, by `operationId`: written out, or by reference.
+    private func parameters(in text: String) -> [String: Set<String>] {
+        let lines = text.split(separator: "\n").map { line -> (indent: Int, word: Substring) in
+            (line.prefix { $0 == " " }.count, line.drop { $0 == " " })
+        }
+        var shared: [Substring: Substring] = [:]
+        for (index, line) in lines.enumerated() where line.indent == 6 && line.word == "in: query" {
+            let name = lines[index - 1].word
+            guard name.hasPrefix("name: ") else { continue }
+            shared[lines[index - 2].word.dropLast()] = name.dropFirst(6)
+        }
+        var parameters: [String: Set<String>] = [:]
+        var operation = ""
+        for (index, line) in lines.enumerated() {
+            if line.indent == 6, line.word.hasPrefix("operationId: ") {
+                operation = String(line.word.dropFirst(13))
+            }
+            guard line.indent >= 8, line.word.hasPrefix("- ") else { continue }
+            if line.word.hasPrefix("- name: "), lines[index + 1].word == "in: query" {
+                parameters[operation, default: []].insert(String(line.word.dropFirst(8)))
+            }
+            let reference = "- {$ref: '#/components/parameters/"
+            guard line.word.hasPrefix(reference),
+                let name = shared[line.word.dropFirst(reference.count).dropLast(2)]
+            else { continue }
+            parameters[operation, default: []].insert(String(name))
+        }
+        return parameters
+    }
+
     /// The journal may fail, and memory may be full, for any request about a session.
     @Test func `an operation that reads the journal declares that it may be unavailable`() throws {
         let statuses = statuses(in: String(decoding: Page.specification, as: UTF8.self))

@@ -287,6 +287,59 @@ struct AccessTests {
         }
     }
 
+    private func post(_ token: String?, length: Int, expects: Bool = true) -> String {
+        "POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            + (token.map { "Authorization: Bearer \($0)\r\n" } ?? "")
+            + (expects ? "Expect: 100-continue\r\n" : "") + "Content-Length: \(length)\r\n\r\n"
+    }
+
+    @Test(arguments: [
+        (nil, 401, "token_missing"), ("wrong", 401, "token_invalid"),
+        ("ada;read;-;-;-;-;600", 403, "forbidden"), ("down", 503, "tokens_unavailable"),
+    ])
+    func `a client without the right gets its refusal before its body`(
+        token: String?, status: Int, code: String
+    ) async throws {
+        try await withTokens { server in
+            // The second time a verified token is known.
+            for expects in [true, false, true] {
+                let raw = try RawConnection(port: server.port)
+                await raw.send(post(token, length: 1_048_576, expects: expects))
+                let (answers, ending) = await raw.answersToTheEnd()
+                #expect(answers.map(\.head.status) == [status], "no 100 comes first")
+                #expect(try JSONValue(text: answers.last?.body ?? "")["code"]?.string == code)
+                #expect(answers.last?.head["Connection"] == "close")
+                #expect(ending == .finished)
+            }
+        }
+    }
+
+    @Test func `a body follows when its token is verified, with or without 100 Continue`()
+        async throws
+    {
+        try await withTokens { server in
+            let body = #"{"reactor":"passing"}"#
+            for (number, expects) in [true, false].enumerated() {
+                let raw = try RawConnection(port: server.port)
+                let token = "held\(number);-;-;-;-;-;600"
+                let head = post(token, length: body.utf8.count, expects: expects)
+                // Some of the body is there while the token waits, and a request after it.
+                await raw.send(expects ? head : head + body.prefix(7))
+                if !expects { await raw.send(String(body.dropFirst(7))) }
+                _ = try await send(server.client(), "GET", "/livez", as: "release;-;-;-;-;-;60")
+                _ = try await send(
+                    server.client(), "GET", "/v1/reactors", as: "release;-;-;-;-;-;60")
+                if expects {
+                    #expect(await raw.answers(1).map(\.head.status) == [100])
+                    await raw.send(body)
+                }
+                await raw.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                let statuses = await raw.answers(expects ? 3 : 2).map(\.head.status)
+                #expect(statuses.suffix(2) == [201, 200])
+            }
+        }
+    }
+
     @Test func `a client that leaves while its token is verified leaves nothing behind`()
         async throws
     {

@@ -68,7 +68,7 @@ struct LogReadingTests {
         try await withServer(.server, "--heartbeat", "50ms") { server in
             let session = try await server.client().session("alerts")
             let stream = try await session.openLog("?ping=events")
-            #expect(await stream.head["Content-Type"] == "text/event-stream")
+            #expect(await stream.head["Content-Type"] == "text/event-stream; charset=utf-8")
             guard case .retry = try await stream.nextItem() else {
                 Issue.record("no retry")
                 return

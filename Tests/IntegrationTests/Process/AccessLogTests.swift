@@ -64,7 +64,7 @@ struct AccessLogTests {
                     ])
             #expect(
                 lines.map { $0["status"] } == [
-                    "200", "200", "404", "201", "422", "200", "204", "204", "400",
+                    "400", "200", "404", "201", "422", "200", "204", "204", "400",
                 ])
             #expect(lines[0]["request_id"] == "one")
             #expect(lines[1]["bytes"] == "0")

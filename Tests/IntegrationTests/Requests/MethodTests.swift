@@ -68,7 +68,7 @@ struct MethodTests {
             let head = try await session.client.send(
                 Request(method: "HEAD", path: "\(session.path)/\(stream)"))
             #expect(head.status == 200)
-            #expect(head["Content-Type"] == "text/event-stream")
+            #expect(head["Content-Type"] == "text/event-stream; charset=utf-8")
             #expect(head["Cache-Control"] == "no-store, no-transform")
             // RFC 9110 §8.6: no length that GET does not have.
             #expect(head["Content-Length"] == nil)

@@ -226,7 +226,7 @@ struct SessionEndTests {
 
 @Suite("Contract §3 — session ids", .timeLimit(.minutes(15)))
 struct SessionIDTests {
-    @Test(arguments: ["a", "A-z_0-9", String(repeating: "x", count: 128), "%61"])
+    @Test(arguments: ["a", "A-z_0-9", String(repeating: "x", count: 128)])
     func `an id of the alphabet is accepted`(id: String) async throws {
         let client = try await sharedServer()
         let path = "/v1/sessions/\(id)"
@@ -235,7 +235,7 @@ struct SessionIDTests {
 
     @Test(arguments: [
         String(repeating: "x", count: 129), "a.b", "a%20b", "a%2Fb", "%C3%A4", "a%00", "~", "a:b",
-        "a@b", "..", "*",
+        "a@b", "..", "*", "%61", "%61dmin", "a%2", "%ff",
     ])
     func `any other id is 400`(id: String) async throws {
         let client = try await sharedServer()
@@ -251,9 +251,6 @@ struct SessionIDTests {
 
     @Test func `a broken percent escape is named`() async throws {
         let client = try await sharedServer()
-        try expectProblem(
-            try await client.get("/v1/sessions/a%2"), 400, "malformed_percent_escape")
-        try expectProblem(try await client.get("/v1/sessions/%ff"), 400, "malformed_utf8")
         try expectProblem(
             try await client.get("/v1/sessions?after=%zz"), 400, "malformed_percent_escape")
     }

@@ -7,7 +7,7 @@ struct OpeningTests {
         let session = try await sharedServer().session("chat")
         let head = try await session.open(stream).head
         #expect(head.status == 200)
-        #expect(head["Content-Type"] == "text/event-stream")
+        #expect(head["Content-Type"] == "text/event-stream; charset=utf-8")
         #expect(head["Cache-Control"] == "no-store, no-transform")
         #expect(head["X-Accel-Buffering"] == "no")
         #expect(head["Content-Length"] == nil)

@@ -10,7 +10,7 @@ struct UnavailableTests {
 
     private func expectProblem(_ received: RawConnection.Received, _ code: String) {
         #expect(received.text.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(received.text)")
-        #expect(received.text.contains("Content-Type: text/event-stream\r\n"))
+        #expect(received.text.contains("Content-Type: text/event-stream; charset=utf-8\r\n"))
         #expect(received.text.contains("retry: "))
         #expect(received.text.contains("\nevent: problem\ndata: "))
         #expect(received.text.contains(#""code":"\#(code)""#))
@@ -158,7 +158,7 @@ struct UnavailableTests {
                 // An ended stream has a last chunk, which looks like an empty head.
                 let answers = RawConnection.split(received.bytes).prefix(count + 1)
                 #expect(answers.map(\.head.status) == Array(repeating: 200, count: count + 1))
-                #expect(answers.last?.head["Content-Type"] == "text/event-stream")
+                #expect(answers.last?.head["Content-Type"] == "text/event-stream; charset=utf-8")
                 if received.text.contains(#""code":"too_many_bodies""#) { problems += 1 }
             }
             #expect(problems > 0)

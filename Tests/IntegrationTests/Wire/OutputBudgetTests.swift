@@ -148,7 +148,7 @@ struct OutputBudgetTests {
                 #expect(answers.count == count + 1)
                 let isWhole = answers.prefix(count).allSatisfy { $0.body == answers[0].body }
                 #expect(isWhole)
-                #expect(answers.last?.head["Content-Type"] == "text/event-stream")
+                #expect(answers.last?.head["Content-Type"] == "text/event-stream; charset=utf-8")
             }
         }
     }

@@ -9,8 +9,9 @@ internal import Synchronization
 /// Requests that come over links count for no client: their client counts at the node that it has
 /// reached.
 ///
-/// One client, as ``ConnectionGate`` counts it, gets at most a quarter: with all of it, a single
-/// machine could have every other body refused.
+/// One client gets at most a quarter: with all of it, a single machine could have every other body
+/// refused. It is the client that ``ClientAddress`` finds, so that the clients of a proxy do not share a
+/// part; until the head of a request is complete, it is the peer.
 ///
 /// Why one counter and not a share for each loop: a loop with an exhausted share would refuse
 /// bodies for which the process has room. The counter is written when a body's memory grows, about
@@ -39,9 +40,9 @@ final class BodyBudget: Sendable {
     }
 
     /// Counts bytes; returns false, without counting them, if they would exceed a limit.
-    func charge(_ bytes: Int, for peer: PeerAddress) -> Bool {
+    func charge(_ bytes: Int, for client: PeerAddress) -> Bool {
         let sum = used.add(bytes, ordering: .relaxed).newValue
-        guard sum <= limitBytes.load(ordering: .relaxed), chargeClient(bytes, peer) else {
+        guard sum <= limitBytes.load(ordering: .relaxed), chargeClient(bytes, client) else {
             used.subtract(bytes, ordering: .relaxed)
             return false
         }
@@ -59,7 +60,7 @@ final class BodyBudget: Sendable {
         }
     }
 
-    /// Subtracts counted bytes of the same peer.
+    /// Subtracts counted bytes of the same client.
     func giveBack(_ bytes: Int, for peer: PeerAddress) {
         used.subtract(bytes, ordering: .relaxed)
         guard let client = counted(peer) else { return }

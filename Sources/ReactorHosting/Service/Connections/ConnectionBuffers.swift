@@ -14,19 +14,15 @@ final class ConnectionBuffers {
     }
 
     private var kept = KeptRequest.none
-    /// The client for which bytes are counted. It changes only while none is.
-    var peer: PeerAddress
     /// Bytes of the kept request that are counted in the budget of all bodies.
     private var chargedBytes = 0
+    /// The client for which they are counted.
+    private var chargedClient = PeerAddress.local
     /// The bytes of the partial request's body at the beginning of the present period.
     private var earlierBodyBytes = 0
     /// Bytes after a request that waits for its response, or after responses that use up the
     /// connection's output budget. At most one read buffer: reading is paused.
     var pending: ArraySlice<UInt8> = []
-
-    init(for peer: PeerAddress) {
-        self.peer = peer
-    }
 
     var isIdle: Bool {
         guard case .none = kept else { return false }
@@ -35,8 +31,10 @@ final class ConnectionBuffers {
 
     // MARK: The kept request
 
-    func keepPartial(_ request: inout Request, charging budget: BodyBudget) -> Bool {
-        guard let request = charge(&request, to: budget) else { return false }
+    func keepPartial(
+        _ request: inout Request, charging budget: BodyBudget, for client: PeerAddress
+    ) -> Bool {
+        guard let request = charge(&request, to: budget, for: client) else { return false }
         kept = .partial(request)
         return true
     }
@@ -54,8 +52,10 @@ final class ConnectionBuffers {
         if case .partial(let request) = kept { request.body.count } else { 0 }
     }
 
-    func park(_ request: inout Request, charging budget: BodyBudget) -> Bool {
-        guard let request = charge(&request, to: budget) else { return false }
+    func park(
+        _ request: inout Request, charging budget: BodyBudget, for client: PeerAddress
+    ) -> Bool {
+        guard let request = charge(&request, to: budget, for: client) else { return false }
         kept = .parked(request)
         return true
     }
@@ -66,9 +66,10 @@ final class ConnectionBuffers {
     }
 
     func keep(
-        _ request: inout Request, forMigrationTo loop: Int, charging budget: BodyBudget
+        _ request: inout Request, forMigrationTo loop: Int, charging budget: BodyBudget,
+        for client: PeerAddress
     ) -> Bool {
-        guard let request = charge(&request, to: budget) else { return false }
+        guard let request = charge(&request, to: budget, for: client) else { return false }
         kept = .migrating(request, to: loop)
         return true
     }
@@ -96,14 +97,16 @@ final class ConnectionBuffers {
 
     /// Moves the request out of `request`. Returns nil, without moving, if the budget of all bodies
     /// is used up.
-    private func charge(_ request: inout Request, to budget: BodyBudget) -> Request? {
+    private func charge(
+        _ request: inout Request, to budget: BodyBudget, for client: PeerAddress
+    ) -> Request? {
         // A small body must not keep the memory of a larger one before it.
         if request.body.capacity > 2 * request.body.count + 4_096 {
             request.body = Array(request.body)
         }
         let bytes = request.footprintBytes
-        guard budget.charge(bytes, for: peer) else { return nil }
-        chargedBytes = bytes
+        guard budget.charge(bytes, for: client) else { return nil }
+        (chargedBytes, chargedClient) = (bytes, client)
         var moved = Request()
         swap(&moved, &request)
         return moved
@@ -111,7 +114,7 @@ final class ConnectionBuffers {
 
     private func refund(_ loop: LoopResources) {
         guard chargedBytes > 0 else { return }
-        loop.service.bodies.giveBack(chargedBytes, for: peer)
+        loop.service.bodies.giveBack(chargedBytes, for: chargedClient)
         loop.heap.freed(chargedBytes)
         chargedBytes = 0
     }

@@ -41,7 +41,8 @@ enum ConnectionMigration {
             return move(connection, with: request, to: owner, rest: rest)
         }
         let isKept = connection.makeBuffers().keep(
-            &request, forMigrationTo: owner, charging: connection.loop.service.bodies)
+            &request, forMigrationTo: owner, charging: connection.loop.service.bodies,
+            for: connection.client(of: request))
         if !isKept {
             let refused = request
             connection.respondLater { () throws(Problem) in

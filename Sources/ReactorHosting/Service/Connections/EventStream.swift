@@ -126,6 +126,10 @@ final class EventStream {
                 connection.buffers = nil
             }
         }
+        // Its end was reported before there was a stream. It gets what a reader gets first.
+        if connection.peerIsFinished, let stream = connection.stream {
+            return stream.end(retry: loop.jitteredRetry())
+        }
         connection.rearm()
     }
 

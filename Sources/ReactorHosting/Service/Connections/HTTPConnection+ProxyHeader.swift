@@ -44,7 +44,6 @@ extension HTTPConnection {
             let gate = loop.service.gate(of: listener)
             guard gate.rename(identity.peer, to: client) else { return close(.reset) }
             identity.peer = client
-            buffers?.peer = client
         }
         rearm()
     }

@@ -43,6 +43,8 @@ final class HTTPConnection {
     var requestBegan: LoopInstant?
     /// The peer has ended its output; the connection ends when all due bytes are sent.
     var peerIsFinished = false
+    /// The head of the incomplete request was admitted (``RequestDispatcher/admitHead(of:on:)``).
+    var hasAdmittedHead = false
     // Last, because it is the largest: a delivery reads the properties above, within two cache
     // lines.
     var reader: RequestReader
@@ -64,9 +66,24 @@ final class HTTPConnection {
     /// The buffers; allocated if there are none.
     func makeBuffers() -> ConnectionBuffers {
         if let buffers { return buffers }
-        let made = ConnectionBuffers(for: identity.peer)
+        let made = ConnectionBuffers()
         buffers = made
         return made
+    }
+
+    /// Keeps a complete request, or one of which the head is complete, until it is served.
+    ///
+    /// - Returns: False if the budget of all bodies is used up.
+    func park(_ request: inout Request) -> Bool {
+        makeBuffers().park(
+            &request, charging: loop.service.bodies, for: client(of: request))
+    }
+
+    /// The client for which the bytes of a request are counted. Nobody knows it before the head is
+    /// complete; requests of other nodes count for no client here.
+    func client(of request: borrowing Request) -> PeerAddress {
+        guard !reader.isReadingHead, GuestSlots.seat(of: id) == nil else { return identity.peer }
+        return loop.service.clientAddress.find(request.head, peer: identity.peer)
     }
 
     /// Releases empty buffers. Do not call it while reading is paused.
@@ -126,6 +143,7 @@ final class HTTPConnection {
         state = .vacant
         requestBegan = nil
         peerIsFinished = false
+        hasAdmittedHead = false
         loop.openCount -= 1
         loop.reportIfDrained()
     }
@@ -145,9 +163,16 @@ final class HTTPConnection {
         rearm()
     }
 
+    /// Design: a response that is due is still sent, to a client that has only closed its sending side. A
+    /// stream ends: a reader of an idle stream that has left is not noticed otherwise before the next
+    /// heartbeat. (nginx, Node and Go do the same.)
     func peerFinished() {
         peerIsFinished = true
-        if isReading, !hasUnsent { close(.now) }
+        switch state {
+        case .reading where !hasUnsent: close(.now)
+        case .streaming: close(.now)
+        case .vacant, .reading, .waiting, .closing: break
+        }
     }
 
     func beginDraining() {
@@ -166,9 +191,14 @@ final class HTTPConnection {
 
     // MARK: Waiting
 
-    /// The request is complete, and its response is due.
-    func beginWaiting(_ request: borrowing Request, origin: AllowedOrigins.Index) {
-        state = .waiting(RequestContext(request, on: self, origin: origin), nil)
+    /// The response to a request is due.
+    ///
+    /// - Parameter isWhole: False if its body has not arrived: after a response the connection closes.
+    func beginWaiting(
+        _ request: borrowing Request, origin: AllowedOrigins.Index, isWhole: Bool = true
+    ) {
+        state = .waiting(
+            RequestContext(request, on: self, origin: origin, isWhole: isWhole), nil)
     }
 
     /// Begins the span of a request, if its route is traced.

@@ -24,12 +24,17 @@ enum RequestTurn {
         {
             do throws(RequestRefusal) {
                 switch try next(&request, bytes, at: &offset, on: connection) {
-                case .needsMore: keepPartial(&request, on: connection)
+                case .needsMore:
+                    if admitsHead(of: &request, on: connection) {
+                        keepPartial(&request, on: connection)
+                    }
                 case .continueExpected:
                     // No part of the body was in this input.
-                    connection.output.encoded.append(
-                        contentsOf: ResponseEncoder.continueResponse)
-                    keepPartial(&request, on: connection)
+                    if admitsHead(of: &request, on: connection) {
+                        connection.output.encoded.append(
+                            contentsOf: ResponseEncoder.continueResponse)
+                        keepPartial(&request, on: connection)
+                    }
                 case .complete:
                     requests += 1
                     connection.requestBegan = nil
@@ -70,13 +75,22 @@ enum RequestTurn {
             repeated: &connection.repeatedHead)
     }
 
+    /// Whether the rest of an incomplete request may follow.
+    private static func admitsHead(
+        of request: inout Request, on connection: HTTPConnection
+    ) -> Bool {
+        guard connection.reader.isReadingBody, !connection.hasAdmittedHead else { return true }
+        return RequestDispatcher.admitHead(of: &request, on: connection)
+    }
+
     /// Keeps the received part of a request; refuses the request if all bodies together take too
     /// much memory.
-    private static func keepPartial(_ request: inout Request, on connection: HTTPConnection) {
+    static func keepPartial(_ request: inout Request, on connection: HTTPConnection) {
         let loop = connection.loop
         guard !connection.reader.isBetweenRequests else { return }
         guard
-            connection.makeBuffers().keepPartial(&request, charging: loop.service.bodies)
+            connection.makeBuffers().keepPartial(
+                &request, charging: loop.service.bodies, for: connection.client(of: request))
         else {
             guard connection.reader.isReadingHead else { return connection.refuse(.tooManyBodies) }
             // It may be a request for a stream, which gets no 5xx: it gets no response.

@@ -23,7 +23,7 @@ enum CreateTicket: ServiceEndpoint {
         Timestamp.append(milliseconds: access.expiresAtMilliseconds, to: &time)
         return .json(
             201, Created(ticket: ticket, expiresAt: String(decoding: time, as: UTF8.self)),
-            fields: [("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer")])
+            fields: [("Referrer-Policy", "no-referrer")])
     }
 
     /// The stream that the body names. With a query it is that one; without, the part of the

@@ -13,7 +13,11 @@ enum PublishTopic: ServiceEndpoint {
         let service = connection.loop.service
         try service.requireAdministration()
         try request.requireJSON()
-        let topic = try request.head.decoded(request.segment ?? 0..<0)
+        let topic = request.head.text(request.segment ?? 0..<0)
+        guard !topic.utf8.contains(UInt8(ascii: "%")) else {
+            throw Problem(
+                400, "bad_topic", "the topic is \(topic); over HTTP its name has no escapes")
+        }
         let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
         guard connection.loop.role == .operations || service.node != nil else {
             let delivery = try known(request.body, topic, in: service)

@@ -6,9 +6,7 @@ enum ReadHome: ServiceEndpoint {
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         let home = HomePage(connection.loop.service, for: request.head)
-        let wantsPage = request.head.values(of: .accept).contains {
-            request.head.text($0).lowercased().contains("text/html")
-        }
+        let wantsPage = AcceptedTypes(request.head).names(.html, notLessThan: .json)
         return try .page(
             wantsPage ? home.html : home.json, for: request, fields: [("Vary", "Accept")])
     }

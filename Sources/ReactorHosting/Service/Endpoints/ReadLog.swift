@@ -5,7 +5,7 @@ internal import Wire
 /// event stream by its name, a stream.
 enum ReadLog: StreamEndpoint {
     static func wantsStream(_ request: Request) -> Bool {
-        request.accepts(["text/event-stream", "text/*"], orMissing: false)
+        AcceptedTypes(request.head).names(.eventStream, notLessThan: .json)
     }
 
     static let isForwarded = true
@@ -23,9 +23,7 @@ enum ReadLog: StreamEndpoint {
     ) throws(Problem) -> Response? {
         guard !wantsStream(request) else { return try subscribe(request, target, connection) }
         let session = try target.session()
-        try request.requireAccepted(
-            ["application/json", "application/*", "*/*"],
-            "application/json or text/event-stream")
+        try request.requireAccepted(.json, .eventStream)
         let query = try StreamQuery(Self.self, request, session.registration)
         session.readLog(
             LogPageRequest(

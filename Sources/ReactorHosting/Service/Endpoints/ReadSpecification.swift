@@ -4,7 +4,7 @@ enum ReadSpecification: ServiceEndpoint {
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         Response(
-            status: 200, fields: [("Content-Type", "application/yaml")],
+            status: 200, fields: [("Content-Type", "application/yaml"), Response.isValidated],
             body: .bytes(Page.specification))
     }
 }

@@ -6,6 +6,6 @@ enum RemoveCookie: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
-        .noContent(fields: [TokenCookie.removal, ("Cache-Control", "no-store")])
+        .noContent(fields: [TokenCookie.removal])
     }
 }

@@ -17,6 +17,6 @@ enum SetCookie: ServiceEndpoint {
         guard let field = TokenCookie.field(setting: access.token, seconds: seconds) else {
             throw .tokenNotForCookie
         }
-        return .noContent(fields: [field, ("Cache-Control", "no-store")])
+        return .noContent(fields: [field])
     }
 }

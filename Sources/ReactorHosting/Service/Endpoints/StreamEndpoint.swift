@@ -37,8 +37,7 @@ extension StreamEndpoint {
             return .endedStream(.noNode(target.id.text, traits.reactor, version))
         case .nothing, .notInMemory: throw .unknownSession(target.id.text, to: target.access)
         }
-        try request.requireAccepted(
-            ["text/event-stream", "text/*", "*/*"], "text/event-stream")
+        try request.requireAccepted(.eventStream)
         connection.setOptions { $0.wantsStream = true }
         let query = try StreamQuery(Self.self, request, session.registration)
         if let access = request.access {

@@ -13,8 +13,7 @@ enum StreamSessions: ServiceEndpoint {
         let query = try JointQuery(request, limit: loop.configuration.streamSessions)
         if let access = request.access { try check(query, access.grants) }
         if query.vector?.isOver ?? false { return .noContent() }
-        try request.requireAccepted(
-            ["text/event-stream", "text/*", "*/*"], "text/event-stream")
+        try request.requireAccepted(.eventStream)
         guard request.head.method != .head else { return .streamHead }
         guard !loop.service.isDraining else { return .endedStream(.draining) }
         // Each of them may have to encode its state.

@@ -14,7 +14,7 @@ enum RequestForwarder {
         to member: Member, on connection: HTTPConnection
     ) {
         let loop = connection.loop
-        guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
+        guard connection.park(&request) else {
             return connection.respond(RequestDispatcher.refusal(.tooManyBodies, of: request))
         }
         let forward = makeForward(endpoint, session, on: connection)
@@ -53,7 +53,7 @@ enum RequestForwarder {
     static func sendOn(_ local: LocalRequest, on connection: HTTPConnection) -> Bool {
         var request = local.request
         guard
-            connection.makeBuffers().park(&request, charging: connection.loop.service.bodies)
+            connection.park(&request)
         else { return false }
         let forward = makeForward(local.endpoint, local.session, on: connection)
         forward.forwarding.beginTry()

@@ -30,7 +30,7 @@ final class LargeBodies {
     static func examine(_ request: Request, on connection: HTTPConnection) -> Response? {
         let loop = connection.loop
         var request = request
-        guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
+        guard connection.park(&request) else {
             return RequestDispatcher.refusal(.tooManyBodies, of: request)
         }
         loop.largeBodies.waiting.append(connection.id)

@@ -75,9 +75,17 @@ final class ServerLoop: LoopHandler {
 
     func opened(_ id: ConnectionID, peer: PeerAddress) {
         resources.counters.connectionsOpened += 1
+        if resources.role == .operations { makeRoomForOperators() }
         let connection = occupy(id, peer: peer, from: resources.role)
         resources.table.setDeadline(id, resources.now + resources.configuration.idleTimeout)
         connection.expectProxyHeader()
+    }
+
+    /// Ends the connection of the operations address that has been silent for the longest time, if it has
+    /// nearly as many as it may: silent ones must not keep the probes away.
+    private func makeRoomForOperators() {
+        guard resources.openCount >= Service.operationsConnectionLimit * 3 / 4 else { return }
+        connections.filter(\.isReading).min { $0.lastProgress < $1.lastProgress }?.close(.now)
     }
 
     func received(_ id: ConnectionID, _ bytes: RawSpan) {

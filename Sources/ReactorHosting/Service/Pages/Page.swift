@@ -49,7 +49,7 @@ extension Response {
     static func page(
         _ page: Page, for request: Request, fields: [(String, String)] = []
     ) throws(Problem) -> Response {
-        let kept = [("ETag", "\"\(page.tag)\""), ("Cache-Control", "no-cache")] + fields
+        let kept = [("ETag", "\"\(page.tag)\""), isValidated] + fields
         if request.head.range(of: .ifNoneMatch) != nil,
             try EntityTags(request.head, .ifNoneMatch).includes(page.tag)
         {

@@ -138,7 +138,7 @@ final class AccessGate {
         else { return connection.respond(RequestDispatcher.refusal(.tooManyTokens, of: request)) }
         let token = String(decoding: bytes, as: UTF8.self)
         let loop = connection.loop
-        guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
+        guard connection.park(&request) else {
             return connection.respond(RequestDispatcher.refusal(.tooManyBodies, of: request))
         }
         waiting += 1

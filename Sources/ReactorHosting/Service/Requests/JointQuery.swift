@@ -27,12 +27,6 @@ struct JointQuery {
             throw Problem(error)
         }
         sessions = try Self.sessions(items, limit: limit)
-        guard items.first("select") == nil else {
-            throw Problem(
-                400, "bad_select",
-                "select is not available here, because a pointer belongs to the states of one reactor"
-            )
-        }
         kinds = try EventKinds(items)
         pulses = items.values("pulse")
         heartbeatIsEvent = try StreamQuery.heartbeatIsEvent(items)

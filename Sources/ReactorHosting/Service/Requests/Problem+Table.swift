@@ -187,7 +187,8 @@ extension Problem {
     static func positionChanged(_ position: String) -> Problem {
         Problem(
             412, "position_changed",
-            "If-Match does not match the current position, \(position)",
+            "no strong tag of If-Match is the current position, \(position); a weak tag, W/\"…\", never "
+                + "matches",
             fields: [("ETag", "\"\(position)\"")])
     }
 
@@ -199,7 +200,8 @@ extension Problem {
     static func unknownVersion(_ kept: ClosedRange<UInt64>) -> Problem {
         Problem(
             404, "unknown_version",
-            "this version is not kept; versions \(kept.lowerBound) to \(kept.upperBound) are")
+            "this version is not kept: the newest is \(kept.upperBound); kept are \(kept.lowerBound) to "
+                + "\(kept.upperBound)")
     }
 
     static func otherReactor(_ id: String, _ reactor: String) -> Problem {

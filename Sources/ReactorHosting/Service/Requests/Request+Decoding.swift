@@ -49,23 +49,53 @@ extension Request {
         }
     }
 
-    /// Whether `Accept` contains one of these types; one with a low weight is accepted, too (RFC
-    /// 9110 §12.5.1).
+    /// Refuses a parameter that the route does not have: a misspelt one, or one of another service, would
+    /// change nothing, and the client would not get what it asks for.
     ///
-    /// - Parameter orMissing: the result without the field.
-    func accepts(_ types: [String], orMissing: Bool) -> Bool {
-        guard let accept = head.text(of: .accept) else { return orMissing }
-        return accept.split(separator: ",").contains {
-            types.contains($0.prefix { $0 != ";" }.trimmingSpaces.lowercased())
+    /// Names are compared as they are sent; only one that is not known is decoded first.
+    func refuseUnknownParameters() throws(Problem) {
+        guard let query = head.query, !query.isEmpty, let known = route?.parameters else { return }
+        var (start, item) = (query.lowerBound, 0)
+        while start < query.upperBound {
+            let rest = head.bytes[start..<query.upperBound]
+            let end = rest.firstIndex(of: UInt8(ascii: "&")) ?? query.upperBound
+            let equals = rest[..<end].firstIndex(of: UInt8(ascii: "=")) ?? end
+            let name = head.bytes[start..<equals]
+            if start < end {
+                item += 1
+                if !known.contains(where: { $0.utf8.elementsEqual(name) }) {
+                    try refuse(name, item, unlessIn: known)
+                }
+            }
+            start = end + 1
         }
     }
 
-    /// - Throws: 406 if `Accept` names none of these types.
-    func requireAccepted(_ types: [String], _ detail: String) throws(Problem) {
-        guard !accepts(types, orMissing: true) else { return }
+    private func refuse(
+        _ name: ArraySlice<UInt8>, _ item: Int, unlessIn known: [String]
+    ) throws(Problem) {
+        let text: String
+        do {
+            text = try PercentEncoding.decoded(
+                head.bytes, name.indices, plusIsSpace: true, part: .queryItem(item))
+        } catch {
+            throw Problem(error)
+        }
+        guard !known.contains(where: { $0.utf8.elementsEqual(text.utf8) }) else { return }
+        let list = known.isEmpty ? "none" : known.joined(separator: ", ")
+        throw Problem(
+            400, "unknown_parameter",
+            "the query has the parameter \(text); those of this request are: \(list)")
+    }
+
+    /// - Throws: 406 if `Accept` permits none of these types.
+    func requireAccepted(_ types: MediaType...) throws(Problem) {
+        let accepted = AcceptedTypes(head)
+        guard !types.contains(where: { accepted.weight(of: $0) > 0 }) else { return }
+        let sent = head.values(of: .accept).map(head.text).joined(separator: ", ")
         throw Problem(
             406, "not_acceptable",
-            "Accept is \(head.text(of: .accept) ?? ""); the response is \(detail)")
+            "Accept is \(sent); the response is \(types.map(\.text).joined(separator: " or "))")
     }
 }
 

@@ -36,12 +36,16 @@ struct Request: Sendable {
     }
 
     /// Reads the session id in the path.
+    ///
+    /// Why no escapes: an id never needs one, and a rule of a proxy for a path would not see it.
     mutating func readSessionID() throws(Problem) -> SessionID {
         let segment = segment ?? 0..<0
         // Why not the head as a whole: passing a part of a mutable value copies it.
         let id =
             if let id = SessionID(head.bytes, segment) { id } else {
-                try SessionID(escaped: head, segment)
+                throw Problem(
+                    400, "bad_session_id",
+                    "a session id has 1 to 128 characters of A-Z a-z 0-9 _ -, and no escapes")
             }
         sessionID = id
         return id
@@ -62,7 +66,8 @@ struct RequestContext: Sendable {
     let since: LoopInstant
 
     init(
-        _ request: borrowing Request, on connection: HTTPConnection, origin: AllowedOrigins.Index
+        _ request: borrowing Request, on connection: HTTPConnection, origin: AllowedOrigins.Index,
+        isWhole: Bool = true
     ) {
         let loop = connection.loop
         route = request.route
@@ -70,7 +75,7 @@ struct RequestContext: Sendable {
         // A connection of the operations address does not stay on a session's loop: its next probe
         // must not wait for that loop.
         let leaves = connection.listener == .operations && request.route?.concernsSession ?? false
-        closes = !request.head.keepsAlive || loop.service.isDraining || leaves
+        closes = !request.head.keepsAlive || !isWhole || loop.service.isDraining || leaves
         minorVersion = request.head.minorVersion
         self.origin = origin
         since = loop.now
@@ -129,29 +134,5 @@ final class RequestOptions {
     func takeSpan() -> (any RequestSpan)? {
         defer { span = nil }
         return span
-    }
-}
-
-extension SessionID {
-    /// Escapes are allowed, though an id never needs one.
-    ///
-    /// - Throws: The problem of a segment that is not a session id.
-    fileprivate init(escaped head: RequestHead, _ segment: Range<Int>) throws(Problem) {
-        guard let id = SessionID(try head.decoded(segment)) else {
-            throw Problem(
-                400, "bad_session_id", "a session id has 1 to 128 characters of A-Z a-z 0-9 _ -")
-        }
-        self = id
-    }
-}
-
-extension RequestHead {
-    /// A path segment without its percent-encoding.
-    func decoded(_ segment: Range<Int>) throws(Problem) -> String {
-        do {
-            return try PercentEncoding.decoded(bytes, segment)
-        } catch {
-            throw Problem(error)
-        }
     }
 }

@@ -7,10 +7,30 @@ enum RequestDispatcher {
     /// - Returns: The loop that owns the request's session, if it is another one.
     static func serve(_ request: inout Request, on connection: HTTPConnection) -> Int? {
         let loop = connection.loop
+        // A request is counted once, with its head.
+        let isCounted = connection.hasAdmittedHead
+        if isCounted { connection.hasAdmittedHead = false }
         if let target = connection.repeatedTarget, target.applies(to: request.head, on: loop) {
-            serve(&request, of: target, on: connection)
+            serve(&request, of: target, isCounted: isCounted, on: connection)
             return nil
         }
+        let match = findRoute(of: &request, on: connection)
+        connection.beginWaiting(request, origin: loop.settings.origins.index(of: request.head))
+        if let tracer = loop.service.tracer { connection.beginTrace(of: request, by: tracer) }
+        do throws(Problem) {
+            if let endpoint = try admit(&request, match, isCounted: isCounted, on: connection) {
+                return try serve(&request, endpoint, connection)
+            }
+        } catch {
+            connection.respond(.problem(error))
+        }
+        return nil
+    }
+
+    private static func findRoute(
+        of request: inout Request, on connection: HTTPConnection
+    ) -> Router.Match {
+        let loop = connection.loop
         let match = loop.service.match(request.head, at: connection.listener)
         request.route = nil
         if case .route(let route, let segment) = match {
@@ -19,45 +39,94 @@ enum RequestDispatcher {
         }
         connection.identity.record(
             request.head, withLine: loop.settings.hasAccessLog, behind: loop.service.clientAddress)
-        connection.beginWaiting(request, origin: loop.settings.origins.index(of: request.head))
-        if let tracer = loop.service.tracer { connection.beginTrace(of: request, by: tracer) }
+        return match
+    }
+
+    /// Checks everything that the head of a request decides: its host, its rate, its route, its client
+    /// and its parameters.
+    ///
+    /// - Parameter isCounted: Whether the request counts for the rate of its client already.
+    /// - Returns: The endpoint; nil if the request is answered, or waits for the authenticator.
+    /// - Throws: The refusal.
+    private static func admit(
+        _ request: inout Request, _ match: Router.Match, isCounted: Bool,
+        on connection: HTTPConnection
+    ) throws(Problem) -> Endpoint? {
+        let loop = connection.loop
         guard loop.settings.hosts.permits(request.head) else {
-            connection.respond(.problem(AllowedHosts.problem(request.head)))
-            return nil
+            throw AllowedHosts.problem(request.head)
         }
-        if let rate = loop.settings.requestRate, let refusal = refusal(request, rate, connection) {
+        if !isCounted, let rate = loop.settings.requestRate,
+            let refusal = refusal(request, rate, connection)
+        {
             connection.respond(refusal)
             return nil
         }
         switch match {
         case .route(let route, _):
-            do throws(Problem) {
-                if connection.listener == .operations, loop.service.isDraining,
-                    !route.isServedWhileDraining
-                {
-                    throw .draining
-                }
-                if let gate = loop.gate, try !gate.admit(&request, on: connection) { return nil }
-                return try serve(&request, route.endpoint, connection)
-            } catch {
-                connection.respond(.problem(error))
+            if connection.listener == .operations, loop.service.isDraining,
+                !route.isServedWhileDraining
+            {
+                throw .draining
             }
+            if let gate = loop.gate, try !gate.admit(&request, on: connection) { return nil }
+            try request.refuseUnknownParameters()
+            return route.endpoint
         case .methods(let methods):
             connection.respond(.methods(methods, request, loop.settings.origins))
         case .nothing
         where request.head.method == .options
             && request.head.matches(request.head.path, "*"):
             connection.respond(.noContent())
-        case .nothing:
-            connection.respond(
-                .problem(Problem(404, "unknown_path", "no resource has this path")))
+        case .nothing: throw Problem(404, "unknown_path", "no resource has this path")
         }
         return nil
     }
 
+    // MARK: Heads before their bodies
+
+    /// Admits the head of a request whose body has not arrived: a refused one costs no memory for its
+    /// body, and its client need not send it (ADR-0064).
+    ///
+    /// - Returns: Whether the body may follow now. If not, the request was refused, or waits for the
+    ///   authenticator.
+    static func admitHead(of request: inout Request, on connection: HTTPConnection) -> Bool {
+        let loop = connection.loop
+        let match = findRoute(of: &request, on: connection)
+        connection.beginWaiting(
+            request, origin: loop.settings.origins.index(of: request.head), isWhole: false)
+        do throws(Problem) {
+            if try admit(&request, match, isCounted: false, on: connection) != nil {
+                if request.route?.concernsSession ?? false { _ = try request.readSessionID() }
+                connection.state = .reading
+                connection.hasAdmittedHead = true
+                return true
+            }
+        } catch {
+            if let tracer = loop.service.tracer { connection.beginTrace(of: request, by: tracer) }
+            connection.respond(.problem(error))
+        }
+        connection.requestBegan = nil
+        loop.counters.requests += 1
+        return false
+    }
+
+    /// Continues with the body of a request whose client is verified.
+    private static func continueBody(
+        of request: inout Request, on connection: HTTPConnection
+    ) {
+        connection.state = .reading
+        connection.hasAdmittedHead = true
+        if request.head.expectsContinue, request.body.isEmpty {
+            connection.output.encoded.append(contentsOf: ResponseEncoder.continueResponse)
+        }
+        RequestTurn.keepPartial(&request, on: connection)
+    }
+
     /// Serves a request whose head is that of the one before.
     private static func serve(
-        _ request: inout Request, of target: RepeatedTarget, on connection: HTTPConnection
+        _ request: inout Request, of target: RepeatedTarget, isCounted: Bool,
+        on connection: HTTPConnection
     ) {
         request.adopt(target)
         if let access = target.access { connection.identity.access = access }
@@ -68,7 +137,7 @@ enum RequestDispatcher {
             if let access = target.access { connection.identity.access = access }
             connection.beginTrace(of: request, by: tracer)
         }
-        if let rate = connection.loop.settings.requestRate,
+        if !isCounted, let rate = connection.loop.settings.requestRate,
             let refusal = refusal(request, rate, connection)
         {
             return connection.respond(refusal)
@@ -161,7 +230,7 @@ enum RequestDispatcher {
         _ connection: HTTPConnection, _ need: Need
     ) throws(Problem) {
         let loop = connection.loop
-        guard connection.makeBuffers().park(&request, charging: loop.service.bodies) else {
+        guard connection.park(&request) else {
             return connection.respond(refusal(.tooManyBodies, of: request))
         }
         let id = connection.id
@@ -197,6 +266,7 @@ enum RequestDispatcher {
         guard let endpoint = waiting.route?.endpoint else { return connection.close(.lingering) }
         var request = waiting
         let turn = connection.id
+        let hasBody = connection.reader.isBetweenRequests
         var owner: Int?
         connection.respondLater { () throws(Problem) in
             switch access {
@@ -204,6 +274,11 @@ enum RequestDispatcher {
             case .success(let access):
                 connection.identity.access = access
                 try AccessGate.check(&request, with: access)
+                try request.refuseUnknownParameters()
+            }
+            guard hasBody else {
+                continueBody(of: &request, on: connection)
+                return nil
             }
             owner = try serve(&request, endpoint, connection)
             return nil

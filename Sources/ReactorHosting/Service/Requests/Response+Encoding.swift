@@ -59,6 +59,10 @@ extension Response {
     private func encodeHead(
         for request: RequestContext, closes: Bool, _ loop: LoopResources, to out: inout [UInt8]
     ) -> Bool {
+        // An answer is of its moment, and an error may pass: caches keep only what an endpoint lets them
+        // keep (RFC 9111 §4.2.2: without a word they may keep a 200, a 204, a 404 or a 410).
+        var fields = fields
+        if !fields.contains(where: { $0.0 == "Cache-Control" }) { fields.append(Self.isNotKept) }
         let hasBody = ResponseEncoder.appendHead(
             status: status, fields: fields + loop.heads.common(request), bodyBytes: bodyBytes,
             date: loop.date, close: closes, minorVersion: request.minorVersion, to: &out)
@@ -92,7 +96,8 @@ extension Response {
         var data = problem.body
         // The document ends with a line break, which would be a second line of data.
         data.removeLast()
-        EventEncoder.appendEvent(name: problemEvent, id: nil, data: data, to: &out)
+        EventEncoder.appendEvent(
+            name: problemEvent, id: nil, data: Array(LineSeparators.escaped(data[...])), to: &out)
     }
 
     private static let problemEvent = Array("problem".utf8)

@@ -22,7 +22,8 @@ extension Response {
             case .logPage(let body):
                 .json(
                     200, body,
-                    fields: [("Cache-Control", "no-cache"), durability] + Self.ageField(options))
+                    fields: [Self.isValidated, ("Vary", "Accept"), durability]
+                        + Self.ageField(options))
             case .runtime(let body): .runtime(body, durability)
             case .ended: .noContent(fields: [durability])
             case .replayed(let stored):
@@ -74,7 +75,8 @@ extension Response {
         let tag = ("ETag", "\"\(position)\"")
         let age = ageField(options)
         if let known = options?.knownTags, known.includes(position) {
-            return Response(status: 304, fields: [tag] + age, discardedBytes: state.count)
+            return Response(
+                status: 304, fields: [tag, isValidated] + age, discardedBytes: state.count)
         }
         var description = SessionDescription(content)
         description.version = version
@@ -85,8 +87,7 @@ extension Response {
         return Response(
             status: 200,
             fields: [
-                ("Content-Type", "application/json"), ("Cache-Control", "no-cache"), durability,
-                tag,
+                ("Content-Type", "application/json"), isValidated, durability, tag,
             ] + age,
             body: .parts(beginning: beginning, shared: state, end: Array("}\n".utf8)))
     }

@@ -78,5 +78,11 @@ struct Response {
         Response(status: 200, body: .endedStream(problem))
     }
 
+    /// The answer is of use to this client at this moment alone. The default.
+    static let isNotKept = ("Cache-Control", "no-store")
+
+    /// A cache asks each time whether its copy is still right.
+    static let isValidated = ("Cache-Control", "no-cache")
+
     static let streamHead = Response(status: 200, body: .streamHead)
 }

@@ -18,14 +18,16 @@ final class ResponseHeads {
         let durability = ("Durability", journalName)
         self.durability = durability
         receipts = common.map {
-            FieldLines([("Content-Type", "application/json"), durability] + $0)
+            FieldLines(
+                [("Content-Type", "application/json"), Response.isNotKept, durability] + $0)
         }
         receiptHeads = common.map { _ in (-1, []) }
-        // Contract §3.2. X-Accel-Buffering: otherwise nginx buffers events.
+        // Contract §3.2. The charset: readers of text without one may take it for Latin-1.
+        // X-Accel-Buffering: otherwise nginx buffers events.
         streams = common.map {
             FieldLines(
                 [
-                    ("Content-Type", "text/event-stream"),
+                    ("Content-Type", "text/event-stream; charset=utf-8"),
                     ("Cache-Control", "no-store, no-transform"), ("X-Accel-Buffering", "no"),
                 ] + $0)
         }

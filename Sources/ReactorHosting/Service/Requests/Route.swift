@@ -9,6 +9,8 @@ package final class Route: Sendable {
     package let operationID: String
     /// The grant that a client needs, if the server authenticates its clients.
     package let access: Access
+    /// The names that its query may have; nil for pages, whose query is for their scripts.
+    package let parameters: [String]?
     let endpoint: Endpoint
     /// The index in ``table``, for counters.
     let index: Int
@@ -39,24 +41,32 @@ package final class Route: Sendable {
     /// Design: the router checks the paths in this order, so the path with the most requests is the
     /// first one.
     package static let table: [Route] = numbered([
-        Route("POST", "/v1/sessions/{id}/actions", "postActions", .verb(.act), PostActions.self),
-        Route("GET", "/v1/sessions/{id}/pulses", "streamPulses", .verb(.read), StreamPulses.self),
         Route(
-            "GET", "/v1/sessions/{id}", "readSession", .verb(.read, shows: .state), ReadSession.self
-        ),
+            "POST", "/v1/sessions/{id}/actions", "postActions", .verb(.act), PostActions.self,
+            ["wait", "timeout"]),
+        Route(
+            "GET", "/v1/sessions/{id}/pulses", "streamPulses", .verb(.read), StreamPulses.self,
+            stream + ["pulse"]),
+        Route(
+            "GET", "/v1/sessions/{id}", "readSession", .verb(.read, shows: .state),
+            ReadSession.self, ["version"]),
         Route("PUT", "/v1/sessions/{id}", "putSession", .verb(.create), PutSession.self),
         Route("DELETE", "/v1/sessions/{id}", "deleteSession", .verb(.delete), DeleteSession.self),
         Route(
             "GET", "/v1/sessions/{id}/states", "streamStates", .verb(.read, shows: .state),
-            StreamStates.self),
+            StreamStates.self, stream + ["select"]),
         Route(
             "GET", "/v1/sessions/{id}/activities", "streamActivities", .verb(.read, shows: .state),
-            StreamActivities.self),
+            StreamActivities.self, stream),
         Route(
             "GET", "/v1/sessions/{id}/events", "streamEvents", .verb(.read, shows: .state),
-            StreamEvents.self),
-        Route("GET", "/v1/events", "streamSessions", .verb(.read), StreamSessions.self),
-        Route("GET", "/v1/sessions/{id}/log", "readLog", .verb(.log), ReadLog.self),
+            StreamEvents.self, stream + ["only", "pulse", "select"]),
+        Route(
+            "GET", "/v1/events", "streamSessions", .verb(.read), StreamSessions.self,
+            stream + ["session", "only", "pulse", "ids"]),
+        Route(
+            "GET", "/v1/sessions/{id}/log", "readLog", .verb(.log), ReadLog.self, stream + ["limit"]
+        ),
         Route(
             "GET", "/v1/sessions/{id}/runtime", "readRuntime", .verb(.read, shows: .state),
             ReadRuntime.self),
@@ -67,7 +77,7 @@ package final class Route: Sendable {
             CreateSession.self),
         Route(
             "GET", "/v1/sessions", "listSessions", .verb(.read, shows: .anySession),
-            ListSessions.self),
+            ListSessions.self, ["prefix", "after", "limit", "reactor"]),
         Route("GET", "/v1/reactors", "listReactors", .verb(.read), ListReactors.self),
         Route("POST", "/v1/tickets", "createTicket", .client, CreateTicket.self),
         Route("PUT", "/v1/cookie", "setCookie", .client, SetCookie.self),
@@ -77,37 +87,42 @@ package final class Route: Sendable {
         Route("GET", "/readyz", "readyz", .open, Readiness.self),
         Route("GET", "/metrics", "metrics", .verb(.admin), ReadMetrics.self),
         Route("GET", "/openapi.yaml", "openapi", .open, ReadSpecification.self),
-        Route("GET", "/", "home", .open, ReadHome.self),
-        Route("GET", "/console", "console", .open, ReadPage.self),
-        Route("GET", "/console/{file}", "consoleFile", .open, ReadPage.self),
-        Route("GET", "/demo", "demo", .open, ReadPage.self),
-        Route("GET", "/demo/{file}", "demoFile", .open, ReadPage.self),
-        Route("GET", "/reactor-client.js", "client", .open, ReadPage.self),
-        Route("GET", "/reactor-client/{file}", "clientFile", .open, ReadPage.self),
-        Route("GET", "/outbox-indexeddb.js", "clientOutbox", .open, ReadPage.self),
-        Route("GET", "/react.js", "clientHook", .open, ReadPage.self),
+        Route("GET", "/", "home", .open, ReadHome.self, nil),
+        Route("GET", "/console", "console", .open, ReadPage.self, nil),
+        Route("GET", "/console/{file}", "consoleFile", .open, ReadPage.self, nil),
+        Route("GET", "/demo", "demo", .open, ReadPage.self, nil),
+        Route("GET", "/demo/{file}", "demoFile", .open, ReadPage.self, nil),
+        Route("GET", "/reactor-client.js", "client", .open, ReadPage.self, nil),
+        Route("GET", "/reactor-client/{file}", "clientFile", .open, ReadPage.self, nil),
+        Route("GET", "/outbox-indexeddb.js", "clientOutbox", .open, ReadPage.self, nil),
+        Route("GET", "/react.js", "clientHook", .open, ReadPage.self, nil),
     ])
+
+    /// The parameters of every event stream.
+    private static let stream = ["from", "after", "ping", "ticket"]
 
     private init(
         _ method: String, _ path: String, _ operationID: String, _ access: Access,
-        _ endpoint: any ServiceEndpoint.Type
+        _ endpoint: any ServiceEndpoint.Type, _ parameters: [String]? = []
     ) {
         self.method = method
         self.path = path
         self.operationID = operationID
         self.access = access
+        self.parameters = parameters
         self.endpoint = .service(endpoint)
         index = 0
     }
 
     private init(
         _ method: String, _ path: String, _ operationID: String, _ access: Access,
-        _ endpoint: any SessionEndpoint.Type
+        _ endpoint: any SessionEndpoint.Type, _ parameters: [String]? = []
     ) {
         self.method = method
         self.path = path
         self.operationID = operationID
         self.access = access
+        self.parameters = parameters
         self.endpoint = .session(endpoint)
         index = 0
     }
@@ -149,6 +164,7 @@ package final class Route: Sendable {
         path = route.path
         operationID = route.operationID
         access = route.access
+        parameters = route.parameters
         endpoint = route.endpoint
         self.index = index
     }
