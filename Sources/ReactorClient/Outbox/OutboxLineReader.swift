@@ -27,8 +27,8 @@ struct OutboxLineReader {
         switch kind {
         case "reactor-client-outbox":
             guard let version = number(Int.self) else { return nil }
-            // The form of the rest is unknown in another version.
-            guard version == OutboxLine.version else {
+            // The form of the rest is unknown in a newer version.
+            guard (1...OutboxLine.version).contains(version) else {
                 return .head(version: version, account: nil)
             }
             guard let texts = texts(1) else { return nil }
