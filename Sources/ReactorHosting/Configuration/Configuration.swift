@@ -381,16 +381,6 @@ public struct Configuration: Sendable, Equatable {
     public init() {}
 }
 
-/// The mechanism by which a loop detects that a descriptor is ready.
-public enum PollerChoice: String, Sendable, CaseIterable {
-    /// The best one of the platform: epoll on Linux, Dispatch sources elsewhere.
-    case platform
-    /// One edge-triggered epoll instance per loop, under one Dispatch source. Linux only.
-    case epoll
-    /// A Dispatch source for each descriptor: portable, slower.
-    case dispatch
-}
-
 /// The storage of records.
 public enum JournalChoice: Sendable, Equatable {
     /// Records live as long as the process; for tests and temporary sessions.
