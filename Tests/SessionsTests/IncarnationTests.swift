@@ -163,6 +163,8 @@ struct IncarnationTests {
         rig.settleAll()
         let retry = try rig.post(Post.start("x"), to: session, waits: true, key: "k")
         rig.settleAll()
+        #expect(rig.line(retry) == "-", "it waits for the same effects")
+        session.stopWaiting(retry)
         #expect(rig.line(retry).hasPrefix("replayed"))
         #expect(session.version == 1)
     }

@@ -210,6 +210,8 @@ struct LateAnswerTests {
         #expect(rig.line(expired).hasPrefix("unsettled"))
         let retry = try rig.post(Post.start("y"), to: session, waits: true, key: "b")
         rig.endRound()
+        #expect(rig.line(retry) == "-", "it waits for the same effects")
+        session.stopWaiting(retry)
         #expect(rig.line(retry).hasPrefix("replayed"))
         #expect(session.version == 3)
     }

@@ -25,6 +25,7 @@ struct MetricsPageTests {
         counters.present.sessions.turns.record(nanoseconds: -1)
         var journal = JournalMetrics()
         journal.recordCommit(of: 5, .milliseconds(3))
+        journal.logBytes = 24 << 20
         return try PrometheusPage(
             ReadMetrics.page([counters, Counters()], journal, [(0, .seconds(3))]) { _ in 0 })
     }
@@ -39,8 +40,9 @@ struct MetricsPageTests {
         #expect(page.value("reactor_batch_steps_bucket", [("le", "2")]) == 0)
         #expect(page.value("reactor_batch_steps_bucket", [("le", "4")]) == 1)
         #expect(page.value("reactor_journal_commit_batches_sum") == 5)
-        let empty = try PrometheusPage(
-            ReadMetrics.page([Counters()], JournalMetrics(), []) { _ in 0 })
+        var journal = JournalMetrics()
+        journal.logBytes = 0
+        let empty = try PrometheusPage(ReadMetrics.page([Counters()], journal, []) { _ in 0 })
         #expect(empty.names == page.names)
     }
 
