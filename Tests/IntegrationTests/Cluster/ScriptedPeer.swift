@@ -162,7 +162,7 @@ private final class PeerEnd: LoopHandler {
                 }
             case .unfollow: note("unfollow")
             case .ping(let ping) where ping.features.contains(.isHolding): note("holding")
-            case .opened: link.send(ping)
+            case .opened: if hasPings { link.send(ping) }
             case .hurry, .ping: break
             }
         }

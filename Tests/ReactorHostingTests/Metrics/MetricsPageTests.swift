@@ -131,6 +131,7 @@ struct MetricsPageTests {
             unseen.sorted() == [
                 "reactor_connections_closed_total", "reactor_connections_opened_total",
                 "reactor_dropped_total", "reactor_journal_batches_total",
+                "reactor_journal_log_bytes",
                 "reactor_malformed_total", "reactor_requests_total", "reactor_stalled_total",
                 "reactor_stream_writes_total", "reactor_streams_opened_total",
                 "reactor_uncommitted_bytes",
