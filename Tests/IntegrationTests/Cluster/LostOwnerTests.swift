@@ -12,12 +12,15 @@ struct LostOwnerTests {
     ///
     /// - Parameter isKnown: Whether the server believes that it is the peer's.
     private func withPeer(
-        _ acts: [ScriptedPeer.Act], hasPings: Bool = true, provesItself: Bool = true,
+        _ acts: [ScriptedPeer.Act], hasPings: Bool = true, saysItsDatabase: Bool? = nil,
+        provesItself: Bool = true,
         isKnown: Bool = true,
         _ act: (LocalCluster, ScriptedPeer, SessionHandle) async throws -> Void
     ) async throws {
         try await Turnstile.servers.pass {
-            let peer = try ScriptedPeer(acts, hasPings: hasPings, provesItself: provesItself)
+            let peer = try ScriptedPeer(
+                acts, hasPings: hasPings, saysItsDatabase: saysItsDatabase,
+                provesItself: provesItself)
             try await LocalCluster.with(1) { cluster in
                 let session = try await cluster.session(ownedBy: 0)
                 cluster.journal.join(peer.member)
@@ -171,7 +174,7 @@ struct LostOwnerTests {
     }
 
     @Test func `a silent owner is deposed`() async throws {
-        try await withPeer([], hasPings: false) { cluster, _, session in
+        try await withPeer([], hasPings: false, saysItsDatabase: true) { cluster, _, session in
             let response = try await Self.post(session, key: "k")
             #expect(response.status == 200)
             #expect(cluster.journal.deposed == 1)

@@ -35,18 +35,24 @@ final class ScriptedPeer: Sendable {
     /// - Parameters:
     ///   - acts: One for each request; then nothing.
     ///   - hasPings: Whether it shows signs of life.
+    ///   - saysItsDatabase: Whether it says once which database it believes, as the others do. Default: if it
+    ///     shows signs of life.
     ///   - provesItself: Whether it takes part in the handshake.
     ///   - hintActs: One for each wish for hints; then nothing. Nil: it is of a release without hints.
     ///   - features: Besides hints: values of topics or actions of parts, each with the next of `acts`.
     init(
-        _ acts: [Act], hasPings: Bool = true, provesItself: Bool = true,
+        _ acts: [Act], hasPings: Bool = true, saysItsDatabase: Bool? = nil,
+        provesItself: Bool = true,
         hintActs: [HintAct]? = nil, features: LinkFeatures = []
     ) throws {
         let (events, event) = AsyncStream.makeStream(of: String.self)
         var randomness = SystemRandomNumberGenerator()
         let node = Node(using: &randomness)
         let loop = try EventLoop<PeerEnd>(label: "peer") {
-            PeerEnd($1, node, acts, hasPings, provesItself, hintActs, features) { event.yield($0) }
+            PeerEnd(
+                $1, node, acts, hasPings, saysItsDatabase ?? hasPings, provesItself, hintActs,
+                features
+            ) { event.yield($0) }
         }
         let listener = try Listener(
             .tcp(host: "127.0.0.1", port: 0), loops: [loop], maximumConnections: 100)
@@ -93,6 +99,7 @@ private final class PeerEnd: LoopHandler {
     private let node: Node
     private var acts: [ScriptedPeer.Act]
     private let hasPings: Bool
+    private let saysItsDatabase: Bool
     private let provesItself: Bool
     private var hintActs: [ScriptedPeer.HintAct]
     private var ping: LinkPing
@@ -101,13 +108,15 @@ private final class PeerEnd: LoopHandler {
 
     init(
         _ table: ConnectionTable, _ node: Node, _ acts: [ScriptedPeer.Act], _ hasPings: Bool,
-        _ provesItself: Bool, _ hintActs: [ScriptedPeer.HintAct]?, _ features: LinkFeatures,
+        _ saysItsDatabase: Bool, _ provesItself: Bool, _ hintActs: [ScriptedPeer.HintAct]?,
+        _ features: LinkFeatures,
         _ note: @escaping (String) -> Void
     ) {
         self.table = table
         self.node = node
         self.acts = acts
         self.hasPings = hasPings
+        self.saysItsDatabase = saysItsDatabase
         self.provesItself = provesItself
         self.hintActs = hintActs ?? []
         ping = LinkPing(era: 1, features: hintActs == nil ? features : features.union(.hints))
@@ -162,7 +171,7 @@ private final class PeerEnd: LoopHandler {
                 }
             case .unfollow: note("unfollow")
             case .ping(let ping) where ping.features.contains(.isHolding): note("holding")
-            case .opened: if hasPings { link.send(ping) }
+            case .opened: if saysItsDatabase { link.send(ping) }
             case .hurry, .ping: break
             }
         }
