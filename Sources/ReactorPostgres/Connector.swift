@@ -89,14 +89,15 @@ final class Connector: Sendable {
 
     init(
         _ address: PostgresAddress, rules: Rules = .all, node: Node? = nil,
-        settling: Duration = Connector.settling
+        server: Int64? = nil, settling: Duration = Connector.settling
     ) {
         self.address = address
         self.node = node
         self.rules = rules
         self.settling = settling
         hosts = DatabaseHosts(address)
-        usage = UsageLock(schema: address.schema, isShared: node != nil)
+        usage = UsageLock(
+            schema: address.schema, server: node == nil ? server ?? UsageLock.newNumber() : nil)
     }
 
     /// The database of the last connection; nil before the first.

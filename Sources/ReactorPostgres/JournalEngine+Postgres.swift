@@ -16,8 +16,12 @@ extension JournalEngine {
     {
         (address, retention, member) throws(JournalFailure) in
         try PostgresJournal(
-            try PostgresAddress(journal: address), retention: retention, member: member)
+            try PostgresAddress(journal: address), retention: retention, member: member,
+            server: number)
     }
+
+    /// That of this process.
+    private static let number = UsageLock.newNumber()
 }
 
 struct PostgresTools: JournalTools {

@@ -32,6 +32,7 @@ package final class PostgresJournal: Journal {
     ///
     /// - Parameters:
     ///   - member: This process in a cluster; nil: it is the only one, and decides on all sessions.
+    ///   - server: The number of this process without a member; nil: a new one.
     ///   - now: The time by which retention goes, given that of the database, in milliseconds since 1970. Default:
     ///     the same, since the clock of one of several nodes may be wrong.
     ///   - respite: How long a session that was taken by force is left to the node that has it.
@@ -41,7 +42,8 @@ package final class PostgresJournal: Journal {
     /// - Throws: ``JournalFailure``: a sentence without secrets.
     package init(
         _ address: PostgresAddress, retention: JournalRetention = JournalRetention(),
-        member: Member? = nil, lease: Duration = PostgresJournal.lease,
+        member: Member? = nil, server: Int64? = nil,
+        lease: Duration = PostgresJournal.lease,
         commitLimit: Duration = PostgresJournal.commitLimit,
         lockLimit: Duration = PostgresJournal.lockLimit,
         respite: Duration = Suspicion.respite, rules: Rules = .all,
@@ -51,7 +53,7 @@ package final class PostgresJournal: Journal {
         looksEvery pause: Duration? = .seconds(1)
     ) throws(JournalFailure) {
         let connector = Connector(
-            address, rules: rules, node: member?.node, settling: settling)
+            address, rules: rules, node: member?.node, server: server, settling: settling)
         let sweeper = Sweeper(connector, retention, now, wallClock)
         hosts = DispatchQueue(label: "journal.postgres.watch", qos: .utility)
         let reader = PostgresArchive(connector)

@@ -3,7 +3,8 @@
 /// Design: nodes of a cluster have one number, and a server without links has a number of its own. Each
 /// connection holds an advisory lock with its process's number for as long as it lives, and is given up
 /// if it sees a lock with another number. The locks of a process that ends in any way end with its
-/// connections.
+/// connections. A start that is tried again keeps its number: a connection of the try before may still
+/// wait for its commit, and hold the lock.
 ///
 /// Invariant: a connection takes its own lock before it looks for others, so of two at least one sees the
 /// other.
@@ -15,10 +16,13 @@ struct UsageLock: Sendable {
     /// For `isTemporary`: the other process may be about to end.
     static let occupiedState = "reactor-occupied"
 
-    init(schema: String, isShared: Bool) {
+    /// - Parameter server: The number of a server without links; nil for a node of a cluster.
+    init(schema: String, server: Int64?) {
         self.schema = schema
-        number = isShared ? 0 : Int64.random(in: 1...Int64(Int32.max))
+        number = server ?? 0
     }
+
+    static func newNumber() -> Int64 { Int64.random(in: 1...Int64(Int32.max)) }
 
     /// - Throws: ``PostgresFault``: another process, or a cluster, uses the journal.
     func acquire(_ connection: Connection) throws(PostgresFault) {
