@@ -317,12 +317,9 @@ class IndexedDBOutbox {
     else if (change.type === "queued") entries.put({ owner, ...change.entry });
     else if (change.type === "seen") settlements.delete([owner, change.ticket]);
     else if (change.type === "settled" || change.type === "discarded") entries.delete([owner, change.ticket]);
-    if (change.type === "settled") {
-      const { ticket, problem } = change;
-      settlements.put({ owner, ticket, session, problem });
-    }
     const hadRequest = !!sent.length;
     this.#outbox.apply(change);
+    if (change.type === "settled") settlements.put({ owner, ...this.#outbox.settlements.get(change.ticket) });
     if (hadRequest && !this.#outbox.lane(session).sent) requests.delete([owner, session]);
   }
 

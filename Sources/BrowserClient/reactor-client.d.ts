@@ -25,8 +25,8 @@ export interface AnyReactor {
 export interface ClientOptions {
   /**
    * Called before each connection and each request; `refused` is the token that the server has just refused with
-   * a 401. Without a token (`undefined`), or with the refused one, the attempt waits and asks again. Default: requests
-   * have no token.
+   * a 401. Without a token (`undefined`), with the refused one, or if it throws, the attempt waits and asks again; the
+   * status has the message of what is thrown. Default: requests have no token.
    */
   token?: (request: { refused?: string }) => string | undefined | Promise<string | undefined>;
   /**
@@ -94,8 +94,8 @@ export class ReactorClient {
   readonly opened: Promise<void>;
 
   /**
-   * Follows a session; connects a moment later. One that this client follows already is shared; one that has ended
-   * is followed anew.
+   * Follows a session; connects a moment later. One that this client follows already is shared, with the options that it
+   * has: those of a second call are not used. One that has ended is followed anew.
    *
    * @param id 1 to 128 of `A-Z a-z 0-9 _ -`
    * @throws TypeError for another id, or for a position that is none.
@@ -119,11 +119,18 @@ export class ReactorClient {
 
   /**
    * The actions that the server has refused, or of which nobody knows whether they were applied, and whose
-   * `done` nobody has read: those of an earlier page first. Each is kept until `dismiss`.
+   * `done` nobody has read: those of an earlier page first. Each is kept, and takes its room in the outbox, until
+   * `dismiss` or `retry`: a program that looks at none of them cannot send any more after 10 000.
    *
    * @returns ends the listening.
    */
   on(kind: "refusal", listener: (refusal: Refusal) => void): () => void;
+
+  /**
+   * The sends that are not done, in their order: also those of an earlier page, and of one that is gone, with the same
+   * outbox. A new list each time.
+   */
+  readonly pendingSends: PendingSend[];
 
   /** The network may be back: replaces silent connections and ends every wait. Browsers report it by themselves. */
   wake(): void;
@@ -176,7 +183,7 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
    */
   send(
     action: R["Action"] | R["Action"][],
-    options?: { ifMatch?: string; settled?: number; signal?: AbortSignal },
+    options?: { ifMatch?: string | undefined; settled?: number | undefined; signal?: AbortSignal | undefined },
   ): Promise<Receipt>;
 
   /** Puts an action into the outbox, and does not wait. */
@@ -209,7 +216,7 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
    */
   pulse<P extends keyof R["pulses"] & string>(
     pulse: P,
-    options?: { buffer?: number; signal?: AbortSignal },
+    options?: { buffer?: number | undefined; signal?: AbortSignal | undefined },
   ): AsyncIterable<R["pulses"][P]>;
 
   /**
@@ -219,14 +226,16 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
    *
    * @throws ProblemError if the server refuses it.
    */
-  log(options?: { after?: string; live?: boolean; signal?: AbortSignal }): AsyncIterable<LogEntry>;
+  log(
+    options?: { after?: string | undefined; live?: boolean | undefined; signal?: AbortSignal | undefined },
+  ): AsyncIterable<LogEntry>;
   /** The state at a version. */
   at(version: number): Promise<R["State"]>;
   /** Makes a session that begins as this one stands, or stood at a version, and follows it. */
   fork(options?: { version?: number }): Promise<Session<R>>;
-  /** Deletes the session on the server. */
+  /** Deletes the session on the server, and asks whether it is gone. */
   delete(): Promise<void>;
-  /** Ends following; what is in the outbox is sent all the same. */
+  /** Ends following; what is in the outbox is sent all the same. One that has ended takes some memory until it is left. */
   leave(): void;
 }
 
@@ -269,8 +278,27 @@ export interface Refusal {
   readonly session: string;
   /** ProblemError or InDoubtError. */
   readonly error: Error;
+  /** Its actions. Empty if a client before this one has kept it. */
+  // deno-lint-ignore no-explicit-any
+  readonly actions: any[];
   /** The user has seen it. */
   dismiss(): void;
+  /**
+   * Sends its actions again, under a new key and without its options. It counts as seen when they are in the outbox. One
+   * that was in doubt may then be applied twice.
+   */
+  retry(): Ticket;
+}
+
+/** A send in the outbox that is not done. */
+export interface PendingSend {
+  readonly session: string;
+  // deno-lint-ignore no-explicit-any
+  readonly actions: any[];
+  /** Whether its request may have left. */
+  readonly isSent: boolean;
+  /** Takes it back, unless it has left. Resolves with whether it is taken back. */
+  discard(): Promise<boolean>;
 }
 
 /**

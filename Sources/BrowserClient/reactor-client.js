@@ -3,9 +3,8 @@
 import { limits } from "./reactor-client/attempts.js";
 import { Driver, watchPage } from "./reactor-client/driver.js";
 import { errorOf, InDoubtError, ProblemError, ReactorError, TooSlowError } from "./reactor-client/errors.js";
-import { Listeners, Session } from "./reactor-client/session.js";
+import { Listeners, Session, Ticket } from "./reactor-client/session.js";
 
-/** @import { Ticket } from "./reactor-client/session.js" */
 /** @import { Tickets } from "./reactor-client/tickets.js" */
 /** @import { Delivery, SendOptions } from "./reactor-client/types.d.ts" */
 /** @import { ClientOptions, HostedReactor, ReactorClient as Shape, ReactorTypes } from "./reactor-client.d.ts" */
@@ -156,7 +155,19 @@ export class ReactorClient {
   /** The sends that the machine has numbered: there are none before the half that sends is loaded. */
   get #tickets() {
     const { half } = this.#driver;
-    return half && (this.#numbered ??= new half.Tickets(this.#driver, this.#refusals));
+    return half && (this.#numbered ??= new half.Tickets(this.#driver, this.#refusals, this.#again));
+  }
+
+  /** @param {string} session @param {string[]} actions @param {() => void} replaces */
+  #again = (session, actions, replaces) => {
+    const ticket = new Ticket(this.#driver, session);
+    ticket.replaces = replaces;
+    this.submit(ticket, session, actions, {});
+    return ticket;
+  };
+
+  get pendingSends() {
+    return this.#tickets?.pending(this.#drivers) ?? [];
   }
 
   /** @param {"refusal"} _ @param {(refusal: Refusal) => void} listener */

@@ -8,6 +8,8 @@ export const limits = {
   actionsInOutbox: 10_000,
   readBack: 1_000,
   sessionsOnStream: 100,
+  sessionsMadeAtOnce: 16,
+  waitForConnection: 2_000,
   targetBytes: 8_192,
   gathering: 50,
   silence: 40_000,
@@ -97,10 +99,10 @@ export class Attempt {
     machine.outputs.push([this.isStream ? "openStream" : "request", this.id, request]);
   }
 
-  /** C6. @param {string | undefined} value */
-  token(value) {
+  /** C6. @param {string | undefined} value @param {string} [why] there is none */
+  token(value, why = "there is no token") {
     if (!this.isAsking) return;
-    if (value === undefined) this.retry("there is no token");
+    if (value === undefined) this.retry(why);
     // The same one again is no new one: it is sent after a wait.
     else if (this.#isEager && value === this.refused) this.retry(this.why);
     else this.#launch(value);

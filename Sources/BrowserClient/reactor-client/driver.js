@@ -81,6 +81,8 @@ export class Driver {
       server: this.server,
       asksForTokens: !!token,
       keepsStates: !!this.keeper,
+      // Over plain HTTP a browser has HTTP/1.1, and six connections to a server for all of its tabs.
+      hasFewConnections: typeof document !== "undefined" && this.server.startsWith("http:"),
       random: { fraction: Math.random },
     });
     this.post("timer");
@@ -149,8 +151,12 @@ export class Driver {
     if (this.isClosing) return;
     if (kind === "loadSender") this.loading = this.#loadSender();
     else if (kind === "wakeMe") this.#wakeAt(id);
-    else if (kind === "askForToken") this.token(value).catch(nobody).then((found) => this.post("token", id, found));
-    else {this.run(id, (signal) =>
+    else if (kind === "askForToken") {
+      this.token(value).then(
+        (found) => this.post("token", id, found),
+        (error) => this.post("token", id, undefined, `no token: ${sentence(error)}`),
+      );
+    } else {this.run(id, (signal) =>
         kind === "request" ? this.#request(id, value, signal) : this.#stream(id, value, signal));}
   }
 

@@ -185,7 +185,10 @@ export class SessionLink {
     if (text !== this.#status) this.deliver("status", status);
     this.#status = text;
     const isOver = !this.following && !pending && !posting?.overlay.requests.length;
-    if (isOver) machine.links.delete(id);
+    if (isOver) {
+      machine.links.delete(id);
+      machine.unmade.delete(this.creation);
+    }
     if (isOver || !this.failure) this.recovery.end();
   }
 

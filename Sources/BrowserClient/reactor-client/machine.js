@@ -6,6 +6,7 @@ import { SessionLink } from "./link.js";
 import { plan, Stream } from "./streams.js";
 
 /** @import { Attempt } from "./attempts.js" */
+/** @import { Creation } from "./requests.js" */
 /** @import { Sender } from "./sender.js" */
 /** @import { Following, Input, Limits, Now, Output, Random, SendOptions, Wish } from "./types.d.ts" */
 
@@ -22,6 +23,10 @@ export class ClientMachine {
   /** Those that run, by the ids of their requests. @type {Map<number, Attempt>} */
   running = new Map();
   lastID = 0;
+  /** Sessions that are being made, and those that wait for their turn. @type {Set<Creation>} */
+  making = new Set();
+  /** @type {Set<Creation>} */
+  unmade = new Set();
   /** The followed sessions, in the order in which they were. @type {Set<string>} */
   followed = new Set();
   /** The number of sessions that the server accepts on one stream, as far as is known (C2). */
@@ -45,13 +50,15 @@ export class ClientMachine {
 
   /**
    * @param {{ server: string, random: Random, asksForTokens?: boolean, keepsStates?: boolean,
-   *   limits?: Partial<Limits> }} options
+   *   hasFewConnections?: boolean, limits?: Partial<Limits> }} options `hasFewConnections`: a browser has six for all of
+   *   its tabs
    */
-  constructor({ server, random, asksForTokens = false, keepsStates = false, limits: own }) {
+  constructor({ server, random, asksForTokens = false, keepsStates = false, hasFewConnections = false, limits: own }) {
     this.server = server;
     this.random = random;
     this.asksForTokens = asksForTokens;
     this.keepsStates = keepsStates;
+    this.hasFewConnections = hasFewConnections;
     this.limits = { ...limits, ...own };
   }
 
@@ -64,11 +71,11 @@ export class ClientMachine {
   receive([name, ...values], { uptime, date }) {
     this.uptime = uptime;
     this.date = date;
-    const [id, value] = values;
+    const [id, ...rest] = values;
     const attempt = /** @type {any} */ (this.running.get(/** @type {number} */ (id)));
     const half = /** @type {any} */ ([this, this.sender].find((one) => one && name in one));
     if (half) half[name](...values);
-    else attempt?.[name]?.(value);
+    else attempt?.[name]?.(...rest);
     this.#performDue();
     for (const session of this.touched) this.links.get(session)?.settle();
     this.touched.clear();

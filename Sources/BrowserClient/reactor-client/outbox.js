@@ -45,9 +45,9 @@ export class Outbox {
       return true;
     }
     if (change.type === "seen") {
-      const isKept = this.settlements.delete(change.ticket);
-      this.actionCount -= +isKept;
-      return isKept;
+      const settlement = this.settlements.get(change.ticket);
+      if (settlement) this.#countSettlement(settlement, -1);
+      return this.settlements.delete(change.ticket);
     }
     const { session } = "entry" in change ? change.entry : change;
     const lane = this.lane(session);
@@ -67,12 +67,15 @@ export class Outbox {
       const isIt = /** @param {Entry} one */ (one) => one.ticket === ticket;
       const list = change.type === "settled" && sent?.entries.some(isIt) ? sent.entries : lane.queued;
       const index = list.findIndex(isIt);
-      if (index >= 0) { for (const entry of list.splice(index, 1)) this.#count(lane, entry, -1); }
+      const [entry] = index < 0 ? [] : list.splice(index, 1);
+      if (entry) this.#count(lane, entry, -1);
       else if (change.type === "discarded" || ticket < this.nextTicket) return false;
       if (sent && !sent.entries.length) lane.sent = undefined;
       if (change.type === "settled") {
-        this.settlements.set(ticket, { ticket, session, problem: change.problem });
-        this.actionCount++;
+        const { problem, actions = entry?.actions } = change;
+        const settlement = { ticket, session, problem, actions };
+        this.settlements.set(ticket, settlement);
+        this.#countSettlement(settlement, 1);
       }
     } else {
       if (!sent || sent.key !== change.key) return false;
@@ -111,6 +114,12 @@ export class Outbox {
       if (isAlone) break;
     }
     return count;
+  }
+
+  /** A client before this one kept no actions. @param {Settlement} settlement @param {number} sign */
+  #countSettlement({ actions = [] }, sign) {
+    this.actionCount += sign * (actions.length || 1);
+    for (const action of actions) this.byteCount += sign * bytesOf(action);
   }
 
   /** @param {Lane} lane @param {Entry} entry @param {number} sign */

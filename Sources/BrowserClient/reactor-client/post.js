@@ -13,6 +13,9 @@ const unfit =
 
 /** Sends the session's request: one at a time (O1). */
 export class Post extends SessionAttempt {
+  /** The time at which its request has waited for so long that a stream gives way to it. */
+  waitDeadline = Infinity;
+
   /** @param {Posting} posting */
   constructor(posting) {
     super(posting.link);
@@ -29,9 +32,9 @@ export class Post extends SessionAttempt {
     if (!sent || !posting.isSaved || link.isCreating) return;
     const request = posting.overlay.find(sent.key);
     const age = (date - sent.date) * 1_000;
-    // O4. A clock that was set back hides the age: an hour is within the server's margin.
+    // O4. A clock that was set back hides the age of a request of an earlier life: an hour is within the server's margin.
     const isForgotten = uptime - (request?.firstAttempt ?? uptime) >= limits.memoryOfServer ||
-      age >= limits.memoryOfServer || age < -3_600_000;
+      age >= limits.memoryOfServer || (posting.isRestored && age < -3_600_000);
     if (!isForgotten) super.begin();
     else if (!request?.cause) posting.settleSent();
     // An event has shown that it is applied. Its last one is awaited as long as the shown state is held.
@@ -46,8 +49,11 @@ export class Post extends SessionAttempt {
     if (!sent) return undefined;
     const { key, body, entries } = sent;
     const { ifMatch, settled } = entries[0] ?? {};
+    const { doneKey } = this.posting;
+    /** @type {Record<string, string>} */
     const fields = { ...isJSON, "Idempotency-Key": key };
-    if (ifMatch !== undefined) Object.assign(fields, { "If-Match": `"${ifMatch}"` });
+    if (doneKey) fields["Idempotency-Key-Done"] = doneKey;
+    if (ifMatch !== undefined) fields["If-Match"] = `"${ifMatch}"`;
     let target = `${this.link.path}/actions`;
     // The server's least rate is 4 KiB a second, if it is not set otherwise.
     this.until += body.length;
@@ -56,7 +62,15 @@ export class Post extends SessionAttempt {
       // The server reads at most five digits of milliseconds.
       target += `?wait=settled&timeout=${settled > 99_999 ? `${Math.floor(settled / 1_000)}s` : `${settled}ms`}`;
     }
+    const { answer, waitForConnection } = this.machine.limits;
+    if (this.machine.hasFewConnections) this.waitDeadline = this.until - answer + waitForConnection;
     return { method: "POST", target, fields, body };
+  }
+
+  /** @override */
+  end() {
+    super.end();
+    this.waitDeadline = Infinity;
   }
 
   /** @param {string} why @override */

@@ -18,6 +18,10 @@ export class Posting {
   isSaved = true;
   /** Whether an attempt of the sent request may have been carried out without an answer. */
   isUnclear = false;
+  /** Whether the sent request is of an earlier life of the program. */
+  isRestored = false;
+  /** The key of the request that was answered last: it is not used again (ADR-0072). @type {string | undefined} */
+  doneKey;
   /** The position of the state that is kept. @type {string | undefined} */
   kept;
   /** Sends that the confirmed state contains, and the held one does not. @type {number[]} */
@@ -141,7 +145,7 @@ export class Posting {
       if (!overlay.find(sent.key)) {
         // Of an earlier life of the program.
         overlay.add(sent, machine.uptime);
-        this.isUnclear = true;
+        this.isUnclear = this.isRestored = true;
       }
       if (this.post.isIdle) this.post.begin();
       return;
@@ -150,7 +154,7 @@ export class Posting {
     if (!count) return;
     // O2: drawn at the first attempt, and durable with the exact bytes before they leave.
     const key = sender.drawKey();
-    this.isSaved = this.isUnclear = false;
+    this.isSaved = this.isUnclear = this.isRestored = false;
     const body = bodyOf(queued.slice(0, count));
     const change = { type: /** @type {const} */ ("sent"), session, key, body, count, date: machine.date };
     sender.writer.record(change, { post: key, session });
@@ -171,7 +175,7 @@ export class Posting {
   applied(receipt) {
     const { sent } = this.lane;
     if (!sent) return;
-    this.sender.writer.record({ type: "done", session: this.link.id, key: sent.key });
+    this.sender.writer.record({ type: "done", session: this.link.id, key: this.doneKey = sent.key });
     const request = this.overlay.find(sent.key);
     if (request) request.receipt = receipt;
     this.#settled(sent.entries.length);

@@ -19,6 +19,27 @@ export class SessionAttempt extends Attempt {
 
 /** Makes the session, before anything else of it. */
 export class Creation extends SessionAttempt {
+  /** A server limits the connections of one address: the rest wait for their turn. @override */
+  begin() {
+    const { machine: { limits, making, unmade } } = this;
+    if (this.id) return;
+    if (making.size >= limits.sessionsMadeAtOnce) {
+      this.end();
+      return void unmade.add(this);
+    }
+    unmade.delete(this);
+    making.add(this);
+    super.begin();
+  }
+
+  /** @override */
+  end() {
+    const { making, unmade } = this.machine;
+    super.end();
+    if (!making.delete(this)) return;
+    for (const next of unmade) return next.begin();
+  }
+
   /** @returns {Request | undefined} @override */
   request() {
     const { link } = this;

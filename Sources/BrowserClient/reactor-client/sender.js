@@ -1,6 +1,7 @@
 // The half of the machine that sends, with its outbox.
 
 import { bytesOf, Outbox, OutboxWriter, sendingLimits } from "./outbox.js";
+import { Post } from "./post.js";
 import { Posting } from "./posting.js";
 
 /** @import { SessionLink } from "./link.js" */
@@ -42,13 +43,24 @@ export class Sender {
     for (const session of this.outbox.lanes.keys()) this.#of(session).sendNext();
   }
 
-  /** The time at which a shown state is no longer held. */
+  /** The posts that are under way. */
+  get #posts() {
+    return [...this.machine.running.values()].filter((one) => one instanceof Post);
+  }
+
+  /** The time at which a shown state is no longer held, or a post has waited for too long. */
   get until() {
-    return Math.min(...[...this.holding].map(({ overlay }) => overlay.heldUntil));
+    const held = [...this.holding].map(({ overlay }) => overlay.heldUntil);
+    return Math.min(...held, ...this.#posts.map((one) => one.waitDeadline));
   }
 
   performDue() {
-    const { uptime, touched } = this.machine;
+    const { streams, uptime, touched } = this.machine;
+    for (const post of this.#posts) {
+      if (post.waitDeadline > uptime) continue;
+      post.waitDeadline = Infinity;
+      for (const stream of [...streams]) stream.giveWay();
+    }
     for (const { link, overlay } of this.holding) if (overlay.heldUntil <= uptime) touched.add(link.id);
   }
 

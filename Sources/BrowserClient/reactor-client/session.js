@@ -60,6 +60,17 @@ function checkPosition(text) {
   if (!position(String(text))) throw new TypeError(`"${text}" is no position of a session`);
 }
 
+/** Takes a send back, unless it has left. @param {Driver} driver @param {string} session @param {() => number | undefined} find its number */
+export const discard = (driver, session, find) => /** @type {Promise<boolean>} */ (new Promise((resolve) => {
+  const isAccepted = driver.postLater(() => {
+    const number = find();
+    const isQueued = number !== undefined && !!driver.machine?.sender?.isQueued(number, session);
+    resolve(isQueued);
+    return isQueued ? ["discard", number, session] : undefined;
+  });
+  if (!isAccepted) resolve(false);
+}));
+
 /** @implements {TicketShape} */
 export class Ticket {
   /** @type {number | undefined} */
@@ -68,6 +79,8 @@ export class Ticket {
   progress;
   /** Whether somebody sees how it ends. */
   isWatched = false;
+  /** Called when it is durable. @type {(() => void) | undefined} */
+  replaces;
   /** @type {Listeners<[Progress]>} */
   #listeners = new Listeners();
   #driver;
@@ -101,21 +114,14 @@ export class Ticket {
   /** @returns {Promise<boolean>} */
   async discard() {
     await this.#driver.loading; // Then it has its number.
-    return await new Promise((resolve) => {
-      const isAccepted = this.#driver.postLater(() => {
-        const { number } = this;
-        const isQueued = number !== undefined && !!this.#driver.machine?.sender?.isQueued(number, this.#session);
-        resolve(isQueued);
-        return isQueued ? ["discard", number, this.#session] : undefined;
-      });
-      if (!isAccepted) resolve(false);
-    });
+    return await discard(this.#driver, this.#session, () => this.number);
   }
 
   /** @param {Progress} progress */
   report(progress) {
     if (this.progress?.kind === "applied" || this.progress?.kind === "failed") return;
     this.progress = progress;
+    if (progress.kind === "queued") this.replaces?.();
     this.#listeners.call(progress);
   }
 
@@ -287,11 +293,15 @@ export class Session {
   /** @param {Event} event */
   #happened({ name, position: { text }, value, cause }) {
     this.position = text;
+    const { pulses = true, activities = true } = this.#options.follow ?? {};
     // Without a snapshot the names of the pulses are not known; an activity names itself.
     const tag = /** @type {{ type?: unknown } | null} */ (value)?.type;
+    // A stream of several sessions brings what any of them follows.
     if (!this.#pulses.has(name) && tag === name) {
+      if (!activities) return;
       return this.#events.call({ kind: "activity", name, value, position: text, cause });
     }
+    if (Array.isArray(pulses) ? !pulses.includes(name) : !pulses) return;
     this.#pulses.set(name, value);
     this.#loops.call(name, value);
     this.#events.call({ kind: "pulse", name, value, position: text, cause });
@@ -344,8 +354,13 @@ export class Session {
   async send(action, { ifMatch, settled, signal } = {}) {
     signal?.throwIfAborted();
     if (ifMatch !== undefined) checkPosition(ifMatch);
-    const { done } = this.#submit(Array.isArray(action) ? action : [action], { ifMatch, settled });
-    return await unless(signal, done);
+    const ticket = this.#submit(Array.isArray(action) ? action : [action], { ifMatch, settled });
+    try {
+      return await unless(signal, ticket.done);
+    } catch (error) {
+      if (signal?.aborted) ticket.isWatched = false; // Nobody waits for it any more.
+      throw error;
+    }
   }
 
   /** @param {R["Action"]} action */
@@ -462,7 +477,14 @@ export class Session {
   }
 
   async delete() {
-    await this.#client.request("DELETE", `/v1/sessions/${this.id}`);
+    const path = `/v1/sessions/${this.id}`;
+    await this.#client.request("DELETE", path);
+    // Something in between may answer 204 to whatever it is asked: the service says it with a code.
+    await this.#client.request("GET", path).then(() => {
+      throw new ReactorError("unreachable", "the session is still there: something else has answered");
+    }, (error) => {
+      if (!(error instanceof ProblemError)) throw error;
+    });
   }
 
   leave() {

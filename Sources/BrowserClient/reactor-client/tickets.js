@@ -1,11 +1,12 @@
 // The outcomes of a client's sends, for its program.
 
 import { errorOf } from "./errors.js";
+import { discard } from "./session.js";
 
 /** @import { Driver } from "./driver.js" */
 /** @import { Listeners, Ticket } from "./session.js" */
-/** @import { Outcome } from "./types.d.ts" */
-/** @import { Progress, Refusal } from "../reactor-client.d.ts" */
+/** @import { Outcome, Settlement } from "./types.d.ts" */
+/** @import { PendingSend, Progress, Refusal } from "../reactor-client.d.ts" */
 
 /** @param {Outcome} outcome @returns {Progress} */
 function progressOf(outcome) {
@@ -26,11 +27,17 @@ export class Tickets {
   #tickets = new Map();
   #driver;
   #refusals;
+  #submit;
 
-  /** @param {Driver} driver @param {Listeners<[Refusal, object | undefined]>} refusals */
-  constructor(driver, refusals) {
+  /**
+   * @param {Driver} driver @param {Listeners<[Refusal, object | undefined]>} refusals
+   * @param {(session: string, actions: string[], replaces: () => void) => Ticket} submit `replaces` is called when they are
+   *   in the outbox
+   */
+  constructor(driver, refusals, submit) {
     this.#driver = driver;
     this.#refusals = refusals;
+    this.#submit = submit;
   }
 
   /** @param {number} number @param {Ticket | undefined} ticket */
@@ -44,16 +51,38 @@ export class Tickets {
     const ticket = this.#tickets.get(number);
     if (progress.kind === "applied" || progress.kind === "failed") this.#tickets.delete(number);
     ticket?.report(progress);
-    this.refuse(this.#driver, session, number, outcome);
     if (ticket?.isWatched && isRefusal(outcome)) this.#driver.post("seen", number);
+    else this.refuse(this.#driver, session, number, outcome);
   }
 
   /** @param {Driver} driver @param {string} session @param {number} number @param {Outcome} outcome */
   refuse(driver, session, number, outcome) {
     if (!isRefusal(outcome)) return;
     const dismiss = () => void driver.post("seen", number);
+    /** @type {Settlement | undefined} */
     const settlement = driver.machine?.sender?.outbox.settlements.get(number);
-    this.#refusals.call({ session, error: errorOf(outcome), dismiss }, settlement);
+    const texts = settlement?.actions ?? [];
+    const actions = texts.map((one) => JSON.parse(one));
+    const retry = () => this.#submit(session, texts, dismiss);
+    this.#refusals.call({ session, error: errorOf(outcome), actions, dismiss, retry }, settlement);
+  }
+
+  /** Those that are not done, in their order. @param {Iterable<Driver>} drivers @returns {PendingSend[]} */
+  pending(drivers) {
+    return [...drivers].flatMap((driver) =>
+      [...driver.machine?.sender?.outbox.lanes.values() ?? []]
+        .flatMap(({ sent, queued }) => [
+          ...(sent?.entries ?? []).map((entry) => ({ entry, isSent: true })),
+          ...queued.map((entry) => ({ entry, isSent: false })),
+        ])
+        .sort((a, b) => a.entry.ticket - b.entry.ticket)
+        .map(({ entry: { session, actions, ticket }, isSent }) => ({
+          session,
+          actions: actions.map((one) => JSON.parse(one)),
+          isSent,
+          discard: () => discard(driver, session, () => ticket),
+        }))
+    );
   }
 
   /** The failures of an earlier page, or of one that is gone. @param {Driver} driver */

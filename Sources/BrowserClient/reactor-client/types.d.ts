@@ -137,6 +137,8 @@ export interface Settlement {
   session: string;
   /** Undefined: it is in doubt. */
   problem?: Problem | undefined;
+  /** Undefined: a client before this one has kept it. */
+  actions?: string[] | undefined;
 }
 
 export type Change =
@@ -144,7 +146,7 @@ export type Change =
   | { type: "sent"; session: string; key: string; body: string; count: number; date: number }
   | { type: "withdrawn"; session: string; key: string }
   | { type: "done"; session: string; key: string }
-  | { type: "settled"; ticket: number; session: string; problem?: Problem | undefined }
+  | { type: "settled"; ticket: number; session: string; problem?: Problem | undefined; actions?: string[] | undefined }
   | { type: "seen"; ticket: number }
   | { type: "next"; ticket: number }
   | { type: "discarded"; ticket: number; session: string }
@@ -198,7 +200,7 @@ export type Input =
   | ["persisted", number]
   | ["persistFailed", string]
   | ["outboxStuck", string | undefined, number]
-  | ["token", number, string | undefined]
+  | ["token", number, string | undefined, string?]
   | ["answered", number, Response]
   | ["requestFailed", number, string]
   | ["streamOpened", number, Response]
