@@ -8,38 +8,97 @@ internal import Storage
 struct ArchivedStates {
     let session: Session
 
-    typealias Outcome = Result<ArchivedState?, JournalFailure>
+    /// The state; nil if the required entries are no longer kept.
+    typealias Outcome = Result<ArchivedState?, Fault>
 
-    /// Rebuilds the state at `version`; nil if the required entries are no longer kept.
+    enum Fault: Error {
+        case unreadable(JournalFailure)
+        /// There is no room for the state (``WorkBudget``).
+        case overBudget
+    }
+
+    /// Rebuilds the state at `version`. Calls `act` later, or not if the state is not wanted any more.
     ///
     /// - Parameter isPlaced: whether ``ArchivedState/number`` has to be the record at which the
     ///   version was reached. If so, a snapshot of an earlier version is used, if there is one.
     func rebuild(
-        _ version: UInt64, isPlaced: Bool = false, then act: @escaping (Outcome) -> Void
+        _ version: UInt64, isPlaced: Bool = false, for request: RebuildQueue.Request,
+        then act: @escaping (Outcome) -> Void
+    ) {
+        let table = session.table
+        table.rebuilds.add(request, ofBytes: session.meters.state.estimate, in: table) { charge in
+            let rebuild = Rebuild(request: request, charge: charge)
+            begin(version, isPlaced: isPlaced, rebuild) { outcome in
+                if charge != nil { table.rebuilds.end(in: table) }
+                if let outcome { act(outcome) }
+            }
+        } refuse: {
+            act(.failure(.overBudget))
+        }
+    }
+
+    /// A rebuild that was begun.
+    private final class Rebuild {
+        let request: RebuildQueue.Request
+        var charge: WorkCharge?
+
+        init(request: RebuildQueue.Request, charge: WorkCharge?) {
+            self.request = request
+            self.charge = charge
+        }
+    }
+
+    /// Called once: with nil if the state is not wanted any more.
+    private typealias Ended = (Outcome?) -> Void
+
+    private func begin(
+        _ version: UInt64, isPlaced: Bool, _ rebuild: Rebuild, then act: @escaping Ended
     ) {
         let key = session.key
         let isEarlier = isPlaced && version > 0
         session.askHistory { archive, answer in
             archive.snapshot(of: key, at: isEarlier ? version - 1 : version, answer)
         } then: { snapshot in
+            guard rebuild.request.isWanted() else { return act(nil) }
             switch snapshot {
-            case .failure(let failure): act(.failure(failure))
+            case .failure(let failure): act(.failure(.unreadable(failure)))
             case .success(nil) where isEarlier && session.isAwake:
-                rebuildOldest(version, then: act)
-            case .success(let snapshot): rebuild(version, from: snapshot, then: act)
+                beginOldest(version, rebuild, then: act)
+            case .success(let snapshot): self.rebuild(version, from: snapshot, rebuild, then: act)
             }
         }
     }
 
     private func rebuild(
-        _ version: UInt64, from snapshot: Snapshot?, then act: @escaping (Outcome) -> Void
+        _ version: UInt64, from snapshot: Snapshot?, _ rebuild: Rebuild,
+        then act: @escaping Ended
     ) {
-        guard session.isAwake || session.isFollowed else { return act(.failure(.leftMemory)) }
+        guard session.isAwake || session.isFollowed else {
+            return act(.failure(.unreadable(.leftMemory)))
+        }
         guard let snapshot else { return act(.success(nil)) }
+        let (table, bytes) = (session.table, RebuildQueue.factor * snapshot.state.count)
+        do throws(WorkOverload) {
+            rebuild.charge = try table.adjust(
+                rebuild.charge, to: bytes, for: rebuild.request.client)
+        } catch {
+            return act(.failure(.overBudget))
+        }
         do throws(RecoveryFault) {
             let fold = try session.makeFold(from: snapshot)
-            let state = ArchivedState(fold: fold, number: version == 0 ? 0 : snapshot.number)
-            advance(state, after: HistoryPosition(snapshot.number), to: version, then: act)
+            let state = ArchivedState(
+                fold: fold, bytes: snapshot.state.count,
+                number: version == 0 ? 0 : snapshot.number, charge: rebuild.charge)
+            let position = HistoryPosition(snapshot.number)
+            guard rebuild.charge != nil else {
+                return advance(state, after: position, to: version, rebuild, then: act)
+            }
+            // Decoding has taken its part of the pass; afterwards the snapshot's bytes are gone.
+            session.beginArchiveRead()
+            table.background.append {
+                advance(state, after: position, to: version, rebuild, then: act)
+                session.endArchiveRead()
+            }
         } catch {
             session.report(.unreadable("\(error.place): \(error.reason)"))
             act(.success(nil))
@@ -47,12 +106,12 @@ struct ArchivedStates {
     }
 
     /// Rebuilds a version without an earlier snapshot: it may be the oldest kept one.
-    private func rebuildOldest(_ version: UInt64, then act: @escaping (Outcome) -> Void) {
-        rebuild(version) { rebuilt in
-            guard case .success(var state?) = rebuilt else { return act(rebuilt) }
+    private func beginOldest(_ version: UInt64, _ rebuild: Rebuild, then act: @escaping Ended) {
+        begin(version, isPlaced: false, rebuild) { rebuilt in
+            guard case .success(var state?)? = rebuilt else { return act(rebuilt) }
             head { head in
                 act(
-                    head.map { head in
+                    head.mapError(Fault.unreadable).map { head in
                         // A later snapshot of the same version may have replaced the first one.
                         if let head, head.keptVersion == version {
                             state.number = min(state.number, head.keptAfter)
@@ -65,8 +124,9 @@ struct ArchivedStates {
 
     private func advance(
         _ state: ArchivedState, after position: HistoryPosition, to version: UInt64,
-        then act: @escaping (Outcome) -> Void
+        _ rebuild: Rebuild, then act: @escaping Ended
     ) {
+        guard rebuild.request.isWanted() else { return act(nil) }
         guard state.fold.version < version else { return act(.success(state)) }
         let (key, last) = (session.key, session.history.committed.number)
         session.askHistory { archive, answer in
@@ -74,13 +134,13 @@ struct ArchivedStates {
                 of: key, after: position, through: last, limitBytes: 262_144, answer)
         } then: { records in
             switch records {
-            case .failure(let failure): act(.failure(failure))
+            case .failure(let failure): act(.failure(.unreadable(failure)))
             case .success(let records):
                 var state = state
                 do throws(RecoveryFault) {
                     guard let reached = try state.apply(records, after: position, to: version)
                     else { return act(.success(nil)) }
-                    advance(state, after: reached, to: version, then: act)
+                    advance(state, after: reached, to: version, rebuild, then: act)
                 } catch {
                     session.report(.unreadable("\(error.place): \(error.reason)"))
                     act(.success(nil))
@@ -124,8 +184,12 @@ struct ArchivedStates {
 /// A state that was rebuilt from the journal.
 struct ArchivedState {
     let fold: any StateFold
+    /// The size of the snapshot, as an estimate of the state's.
+    let bytes: Int
     /// The record that made the state, or the snapshot's record if the snapshot has this version.
     fileprivate(set) var number: UInt64
+    /// Of the state's bytes; nil if they are few.
+    var charge: WorkCharge?
 
     /// Applies the mutations up to `version`.
     ///

@@ -23,7 +23,11 @@ final class CatchUp {
     /// Notes up to here have been read. This stream does not show notes.
     private var passed = HistoryPosition(0)
     /// The state at `reached`; only where states are read.
-    private var fold: (any StateFold)?
+    private var fold: (any StateFold)? {
+        didSet { if fold == nil { foldCharge = nil } }
+    }
+    /// Of ``fold``, if it was rebuilt and is large.
+    private var foldCharge: WorkCharge?
     /// A node whose records have the form that `fold` can apply.
     private var knownWriter: Node?
     /// The node that has written the entries that were read last, if it is known.
@@ -45,6 +49,8 @@ final class CatchUp {
     private static let sliceBytes = 65_536
     /// Events of a slice that are framed at once. The last of them may exceed it.
     private static let framedBytes = 1 << 20
+    /// The same for the states of which events show a part.
+    private static let encodedBytes = 4 << 20
     /// The state before the first record may be trimmed while the record is read: both are read again
     /// then. A state that cannot be rebuilt looks the same, so the number of attempts is limited; the
     /// last failure ends in a reset.
@@ -74,6 +80,7 @@ final class CatchUp {
     func end() {
         guard !isOver else { return }
         isOver = true
+        fold = nil
         session.endArchiveRead()
         // One of them is the next to read.
         for other in takeOthers() { session.table.background.append { other.readAgain() } }
@@ -396,8 +403,14 @@ final class CatchUp {
 
     private func send(_ framed: [UInt8]) {
         subscriber.readSucceeded()
+        let charge: WorkCharge?
+        do throws(WorkOverload) {
+            charge = try session.table.charge(framed.count, for: subscriber.id)
+        } catch {
+            return subscriber.refuse()
+        }
         if !framed.isEmpty { needsID = false }
-        guard !subscriber.send(framed) else { return proceed() }
+        guard !subscriber.send(framed, of: charge) else { return proceed() }
         // The connection may accept nothing for long, and others need the state.
         if !isOver, needed >= subscriber.stream.coveredAfter { keepState() }
     }
@@ -405,11 +418,12 @@ final class CatchUp {
     /// Nil if the entries cannot be shown; the connection ends then.
     private func frame(_ entries: [HistoryEntry]) -> [UInt8]? {
         var framed: [UInt8] = []
+        var encoded = 0
         do {
             for entry in entries {
-                try frame(entry, to: &framed)
+                try frame(entry, to: &framed, &encoded)
                 // The journal has the others. A few bytes of records make as many states.
-                if framed.count > Self.framedBytes { break }
+                if framed.count > Self.framedBytes || encoded > Self.encodedBytes { break }
             }
             return framed
         } catch {
@@ -419,38 +433,54 @@ final class CatchUp {
         }
     }
 
-    private func frame(_ entry: HistoryEntry, to out: inout [UInt8]) throws(RecoveryFault) {
+    private func frame(
+        _ entry: HistoryEntry, to out: inout [UInt8], _ encoded: inout Int
+    ) throws(RecoveryFault) {
         isAtStart = false
         let skipped = !isLog && entry.number == reached.number ? reached.part : 0
         framer.append(
-            entry, state: try changedState(by: entry), after: skipped, of: session, to: &out
+            entry, state: try changedState(by: entry, &encoded), after: skipped, of: session,
+            to: &out
         ) { _, _ in }
         reached = entry.position
     }
 
     /// The state to show for the record, if this stream shows one.
     private func changedState(
-        by record: HistoryEntry
+        by record: HistoryEntry, _ encoded: inout Int
     ) throws(RecoveryFault) -> ArraySlice<UInt8>? {
         guard let fold, record.kind == .mutation else { return nil }
         try fold.applyNext(record)
         var state: [UInt8] = []
         session.append(fold, to: &state)
-        return framer.change(to: state[...])
+        encoded += state.count
+        return framer.change(to: ShownVersion(state, for: framer.selection.pointer))
     }
 
     // MARK: The state before the first record
 
     private func rebuildState(before entries: [HistoryEntry]) {
         isReading = true
-        ArchivedStates(session: session).rebuild(version(before: entries)) { [self] result in
-            guard let rebuilt = receive(result) else { return }
-            guard let rebuilt = rebuilt?.fold else {
-                return isAtStart ? startAgain() : fallBehind()
+        let request = RebuildQueue.Request(
+            client: session.table.output.client(of: subscriber.id), isWanted: { [self] in !isOver })
+        ArchivedStates(session: session).rebuild(version(before: entries), for: request) {
+            [self] result in
+            let read: Result<ArchivedState?, JournalFailure>
+            switch result {
+            case .success(let state): read = .success(state)
+            case .failure(.unreadable(let failure)): read = .failure(failure)
+            case .failure(.overBudget):
+                isReading = false
+                return mayContinue() ? subscriber.refuse() : ()
             }
+            guard let rebuilt = receive(read) else { return }
+            guard let rebuilt else { return isAtStart ? startAgain() : fallBehind() }
             // Otherwise the framer has what was shown by the state of the other form.
-            if fold == nil { beginPart(rebuilt) }
-            (fold, knownWriter) = (rebuilt, nil)
+            if fold == nil { beginPart(rebuilt.fold) }
+            (fold, knownWriter) = (rebuilt.fold, nil)
+            // The snapshot's bytes are gone.
+            _ = rebuilt.charge?.resize(to: rebuilt.bytes)
+            foldCharge = rebuilt.charge
             check(entries, isFresh: true)
         }
     }

@@ -40,8 +40,13 @@ package struct ChunkedBytes {
     package mutating func append(_ bytes: [UInt8]) -> Int {
         let offset = end
         guard !bytes.isEmpty else { return offset }
-        if let last = chunks.last, last.bytes.capacity - last.bytes.count >= bytes.count {
+        if let last = chunks.last, last.bytes.count < Self.largestChunkBytes,
+            last.bytes.capacity - last.bytes.count >= bytes.count
+        {
             chunks[chunks.count - 1].bytes.append(contentsOf: bytes)
+        } else if bytes.count >= Self.largestChunkBytes {
+            // Shared, not copied.
+            chunks.append(Chunk(start: offset, bytes: bytes))
         } else {
             let previous = chunks.last?.bytes.capacity ?? Self.smallestChunkBytes / 2
             var chunk: [UInt8] = []

@@ -245,6 +245,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         }
         guard session.admits(stateBytes: encoded.count) else { return }
         session.history.weigh(encoded.count)
+        session.countMade(encoded.count)
         if session.wantsStates { session.record(.state, encoded) }
         guard session.keepsRecords else { return }
         session.recordContent(encoded)

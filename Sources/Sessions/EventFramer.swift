@@ -12,8 +12,14 @@ internal import Wire
 /// when it changes.
 struct EventFramer {
     let selection: Selection
-    /// The part of the state that was shown last; only for `.part`.
-    private var shownPart: [UInt8]?
+    /// The part of the state that was shown last; only for `.part`. A large one is a view of the newest
+    /// state, which all streams of a session share.
+    private var shownPart: ArraySlice<UInt8>?
+    /// Whether ``shownPart`` is not known.
+    private(set) var lacksPart = false
+
+    /// A part of more bytes is not copied.
+    private static let copiedBytes = 16 << 10
 
     /// Called for each event with its position, including its part, and the offset of its end in
     /// `out`.
@@ -24,21 +30,37 @@ struct EventFramer {
     // MARK: The state
 
     /// Sets the state that the readers have before the next record.
-    mutating func showsPart(of state: [UInt8]) { shownPart = part(of: state) }
-
-    /// The state or the part of it to show after a mutation; nil if the part has not changed.
-    mutating func change(to state: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-        guard case .part = selection.states else { return state }
-        let part = part(of: Array(state))
-        guard part != shownPart else { return nil }
-        shownPart = part
-        return (part ?? Self.null)[...]
+    mutating func showsPart(of state: [UInt8]) {
+        showsPart(of: ShownVersion(state, for: selection.pointer))
     }
 
-    /// The selected part of an encoded state; nil if there is none.
-    private func part(of state: [UInt8]) -> [UInt8]? {
-        guard case .part(let pointer) = selection.states else { return nil }
-        return StatePart.slice(pointer, of: state)
+    mutating func showsPart(of state: ShownVersion) {
+        guard case .part(let pointer) = selection.states else { return }
+        keep(state.part(pointer))
+    }
+
+    /// ``showsPart(of:)`` has to be called before the next state.
+    mutating func forgetPart() {
+        guard case .part = selection.states else { return }
+        (shownPart, lacksPart) = (nil, true)
+    }
+
+    /// The bytes of a large part that is kept for the comparison with the next one.
+    var heldBytes: Int { (shownPart?.count ?? 0) > Self.copiedBytes ? shownPart?.count ?? 0 : 0 }
+
+    /// The state or the part of it to show after a mutation; nil if the part has not changed.
+    mutating func change(to state: ShownVersion) -> ArraySlice<UInt8>? {
+        guard case .part(let pointer) = selection.states else { return state.bytes }
+        let part = state.part(pointer)
+        let isSame = part == shownPart
+        // An equal part, too: a view of an earlier state would keep all of that.
+        keep(part)
+        return isSame ? nil : part ?? Self.null[...]
+    }
+
+    private mutating func keep(_ part: ArraySlice<UInt8>?) {
+        lacksPart = false
+        shownPart = part.map { $0.count > Self.copiedBytes ? $0 : ArraySlice(Array($0)) }
     }
 
     // MARK: Entries

@@ -66,13 +66,17 @@ final class Eviction {
         cursor = Self.start
     }
 
-    /// Examines up to `limit` idle sessions.
+    /// Snapshots that are not committed: beyond these bytes, no session is saved because it is idle.
+    private static let waitingBytes = 16 << 20
+
+    /// Examines up to `limit` idle sessions, and fewer while the journal has much to write.
     ///
     /// - Returns: whether there may be more.
     func evictIdle(_ limit: Int, in table: SessionTable) -> Bool {
         guard ticks >= IdleSessions.ticks else { return false }
         let due = ticks - IdleSessions.ticks
         for _ in 0..<limit {
+            guard table.commits.waitingBytes < Self.waitingBytes else { return true }
             guard let session = idle.dequeue(through: due) else { return false }
             if session.isAtRest, session.isSaved {
                 evict(session, from: table)
@@ -194,6 +198,18 @@ final class Eviction {
     }
 
     // MARK: Leaving memory
+
+    /// Puts a session to sleep that was just created with a large state, after what it answers now: a request
+    /// of a few bytes has made it, and nobody may ever use it.
+    func putToSleep(_ session: Session, in table: SessionTable) {
+        let incarnation = session.incarnation
+        table.background.append { [self] in
+            guard session.incarnation == incarnation, session.isAtRest, session.isSaved else {
+                return
+            }
+            evict(session, from: table)
+        }
+    }
 
     /// - Precondition: the session is at rest, and saved.
     private func evict(_ session: Session, from table: SessionTable) {

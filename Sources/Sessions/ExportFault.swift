@@ -6,6 +6,8 @@ package enum ExportFault: Error, Sendable {
     case versionUnknown(ClosedRange<UInt64>)
     case unreadable(JournalFailure)
     case unencodable(String)
+    /// There is no room for the state (``WorkBudget``).
+    case overBudget
     /// The session was deleted.
     case gone(SessionID)
 }

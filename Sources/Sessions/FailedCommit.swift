@@ -61,13 +61,14 @@ struct FailedCommit {
     /// Undoes the steps. A session that was never created leaves memory.
     private func undo(_ rolledBack: [Step]) {
         // The record numbers of the failed steps are used again.
-        session.table.shown = nil
+        session.table.dropShown()
         // Until this returns: encoding the state meanwhile may fail, and must decide nothing.
         session.attempt.begin(.rollback)
         defer { session.attempt.begin(.none) }
         // The newest snapshot may be in a step that is rolled back.
         session.persistence?.forgetSnapshot()
         history.rollBack(to: history.committed)
+        session.forgetAhead()
         session.beginLineage()
         cancelEffects()
         session.takeBackEnd()
@@ -167,7 +168,8 @@ struct FailedCommit {
         case .log(let request) where hasNoState: answer(request.token)
         case .log(let request) where session.table.hasOwners: answerReader(request.token)
         case .state(_, let version, let token):
-            session.table.output.reply(StateReader(session: session).content(version), to: token)
+            session.table.output.reply(
+                StateReader(session: session).content(version, for: token), to: token)
         case .subscription(let request, _, _) where hasNoState: answer(request.token)
         case .subscription(var request, _, _):
             request.isConfirmed = false

@@ -24,6 +24,8 @@ package struct LoopServices {
     let topics: TopicBus
     /// Nil without a limit.
     let owners: SessionOwners?
+    /// The bytes that requests may cause, on all loops.
+    let work: WorkBudget
 
     /// - Parameters:
     ///   - now: milliseconds since 1970 (UTC); called for every record.
@@ -32,7 +34,8 @@ package struct LoopServices {
     package init(
         now: @escaping () -> Int64, uptime: @escaping () -> Int64 = { 0 },
         hop: @escaping Hop, reach: Reach? = nil,
-        isolation: LoopIsolation, topics: TopicBus = TopicBus(), owners: SessionOwners? = nil
+        isolation: LoopIsolation, topics: TopicBus = TopicBus(), owners: SessionOwners? = nil,
+        work: WorkBudget = WorkBudget()
     ) {
         self.now = now
         self.uptime = uptime
@@ -41,5 +44,6 @@ package struct LoopServices {
         self.isolation = isolation
         self.topics = topics
         self.owners = owners
+        self.work = work
     }
 }

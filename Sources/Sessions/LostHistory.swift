@@ -18,7 +18,7 @@ struct LostHistory {
     func forget() {
         table.losses.count += 1
         table.absent.removeAll()
-        table.shown = nil
+        table.dropShown()
         for session in Array(table.sessions.all) { forget(session) }
         table.commits.abandonDeletions(in: table, Self.failure)
         table.commits.forgetUndecided()

@@ -150,6 +150,8 @@ package enum ActionRefusal: Error, Sendable {
     case tooManyRunning(limit: Int)
     /// The state would exceed the limit.
     case stateTooLarge(limit: Int)
+    /// The records, pulses and activities would exceed the limit of one turn.
+    case tooMuchOutput(limit: Int)
     /// The state, a mutation or an event has no JSON, or none that can be decoded again.
     case notEncodable(_ what: String, JSONEncodingFailure)
     /// The session has the maximal number of `Idempotency-Key`s.
@@ -166,6 +168,7 @@ extension ActionRefusal: CustomStringConvertible {
         case .failed(let error): error
         case .json(let refusal): refusal.sentence
         case .parentMissing: "\(CyclerParentMissing())"
+        case .tooMuchOutput(let limit): "one turn would make more than \(limit) bytes of records"
         case .stateTooLarge(let limit): "the state would have more than \(limit) bytes of JSON"
         default: "the action was refused"
         }

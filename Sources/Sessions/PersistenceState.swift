@@ -6,6 +6,8 @@ final class PersistenceState {
     var snapshotNumber: UInt64
     /// Whether the newest snapshot says that the session listens to sources; nil: it is not known.
     var snapshotListens: Bool?
+    /// The state that a fork begins with, until its first snapshot.
+    var first: [UInt8]?
     /// The bytes of mutations and activities since the newest snapshot, counted from when the session
     /// woke.
     private var bytesSinceSnapshot = 0

@@ -176,6 +176,7 @@ extension ReactorMachine {
         }
         let bytes = records.encoder.content.count
         session.history.weigh(bytes)
+        session.countMade(bytes)
         session.meters.state.addReceived(bytes)
         session.considerSnapshot()
     }

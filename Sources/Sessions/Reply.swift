@@ -9,7 +9,7 @@ package enum Reply {
     /// the state is read again.
     case state(Content, version: UInt64?, token: UInt64)
     /// A stream that begins at record `number`, with the snapshot of that record.
-    case subscription(SubscriptionRequest, number: UInt64, snapshot: [UInt8]?)
+    case subscription(SubscriptionRequest, number: UInt64, snapshot: ChargedBytes?)
     /// A page of the action log. It shows the entries that are committed when it is sent.
     case log(LogPageRequest)
     /// The call of a task, which waits for the commit.
@@ -59,6 +59,8 @@ extension Reply {
         case keyRunning
         /// The `Idempotency-Key` belongs to a request with another body.
         case keyReused
+        /// There is no room for the answer (``WorkBudget``).
+        case overBudget
         /// The answer is in the journal, which cannot be read.
         case unreadable(JournalFailure)
         /// The session has ended.
@@ -71,5 +73,7 @@ extension Reply {
         package var session: Session
         package var version: UInt64
         package var position: Position
+        /// Of a large answer, until the connection has accepted it.
+        package var charge: WorkCharge?
     }
 }

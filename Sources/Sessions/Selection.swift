@@ -59,6 +59,9 @@ package struct Selection: Hashable, Sendable {
 
     package var readsStates: Bool { states != .none }
 
+    /// Of the part of the state that is shown.
+    var pointer: JSONPointer? { if case .part(let pointer) = states { pointer } else { nil } }
+
     /// Whether a stream begins with a snapshot. Activities are not part of the state, so a stream of
     /// activities alone has none.
     package var hasSnapshot: Bool { wantsPulses || readsStates }

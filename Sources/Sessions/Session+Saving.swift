@@ -13,17 +13,22 @@ extension Session {
     }
 
     /// Adds a snapshot of the present state to the present step.
-    func takeSnapshot() {
+    ///
+    /// - Parameter encoded: the state, if it is encoded already.
+    func takeSnapshot(_ encoded: [UInt8]? = nil) {
         guard let machine else { return }
-        var state: [UInt8] = []
+        var state = encoded ?? []
         do {
-            try machine.encodeState(.raw, at: nil, in: self, to: &state)
+            if encoded == nil { try machine.encodeState(.raw, at: nil, in: self, to: &state) }
         } catch {
             return report(.unencodable("the state", String(describing: error)))
         }
         persistence?.snapshotTaken(
             state.count, at: history.newest.number, listens: tasks.listens)
-        step().batch.snapshots.append(
+        let step = step()
+        // Requests of other clients share the commit.
+        table.commits.charge(state.count, to: step)
+        step.batch.snapshots.append(
             Snapshot(
                 session: id.text, generation: generation.text, number: history.newest.number,
                 version: history.newest.version, lastAction: machine.lastAction,
@@ -83,6 +88,7 @@ extension Session {
         } catch {
             throw .unencodable(saved.end.version, error)
         }
+        if isNew { persistence?.first = state }
     }
 
     /// Continues from a saved session: recovers the actions that were running, and opens the sources.
@@ -136,7 +142,8 @@ extension Session {
         guard let persistence, case .awake(let machine) = life, persistence.archiveReads == 0 else {
             return false
         }
-        return uncommitted.isEmpty && waits.isEmpty && tasks.isIdle && machine.isQuiet
+        return uncommitted.isEmpty && !isFramingStates && waits.isEmpty && tasks.isIdle
+            && machine.isQuiet
             && (table.claims == nil ? streams.isAtRest : streams.isEmpty)
     }
 

@@ -40,7 +40,7 @@ extension Session {
     /// Adds an event to the record that was begun last.
     func record(_ source: EventSource, _ data: [UInt8]) {
         history.append(source, data)
-        if source == .state { stateBytesAhead += data.count }
+        if source == .state { countAhead(data.count) } else { countMade(data.count) }
         guard keepsRecords, source != .state, source != .content else { return }
         assert(records.isWriting(for: self), "it would go into another session's record")
         records.encoder.write(name(of: source), data)
@@ -122,6 +122,7 @@ extension Session {
     ///   machine has another type, which is impossible.)
     func perform<M: Machine>(for action: ActionTag, _ act: (M) -> Bool) -> Bool {
         guard case .awake(let awake) = life, let machine = awake as? M else { return false }
+        beginTurn()
         beginWork(.effect, action.number)
         let result = act(machine)
         endWork()
@@ -145,6 +146,7 @@ extension Session {
             if let owner { table.services.owners?.created(owner) }
             let opened = tasks.takeOpened()
             tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))
+            if step.charge != nil { table.eviction.putToSleep(self, in: table) }
         }
         for reply in step.replies { deliver(reply) }
         for order in step.effects { carryOut(order) }

@@ -9,7 +9,7 @@ extension Session {
     package func putStub(_ body: [UInt8], for token: UInt64) throws(StubRefusal) {
         guard case .awake(let machine) = life else { return answer(content(absence), token) }
         // The shown state may change without a record.
-        table.shown = nil
+        table.dropShown()
         try machine.changeStub(StubChange(body))
         if attempt.hasSettled { answerSettled() }
         readStub(for: token)

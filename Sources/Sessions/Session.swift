@@ -75,6 +75,12 @@ package final class Session {
     /// The bytes of states that were encoded since the last events were published. Beyond a limit they are made when
     /// they are framed.
     var stateBytesAhead = 0
+    /// Of these bytes, if they are many.
+    private var aheadCharge: WorkCharge?
+    /// The bytes that the present turn has made.
+    private var turnBytes = 0
+    /// Whether a later pass continues to frame states.
+    var isFramingStates = false
     /// The client that has created the session; nil if it was not authenticated.
     package private(set) var owner: ExactText?
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every
@@ -116,10 +122,13 @@ package final class Session {
             let end = committedPosition(for: stream.selection)
             let isBehind = stream.framedThrough < end
             // The journal's records are framed for each reader, so the stream has not seen their states.
-            if stream.selection.readsStates, isBehind || wasFollowed {
-                stream.showsPart(of: state(at: history.committed.number))
-            }
             if isBehind { stream.restart(at: end) }
+            guard stream.selection.readsStates, isBehind || wasFollowed else { continue }
+            if isCopy {
+                stream.showsPart(of: state(at: history.committed.number))
+            } else {
+                stream.forgetPart()
+            }
         }
         if wasFollowed || isCopy { advanceWaiting() }
         guard wasFollowed else { return }
@@ -131,6 +140,7 @@ package final class Session {
     {
         owner = saved?.owner
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
+        meters.state.begin(saved?.snapshot?.state.count ?? 0)
         incarnation = table.sessions.nextIncarnation()
         lineage = incarnation
         beginWork(.rebuilding)
@@ -188,17 +198,58 @@ package final class Session {
     package var position: Position { Position(generation, history.committed.number) }
     package var version: UInt64 { history.committed.version }
 
+    // MARK: Turns
+
+    /// Counts bytes of records and events that the present turn makes, and refuses the present decision if
+    /// they are too many.
+    @usableFromInline
+    func countMade(_ bytes: Int) {
+        turnBytes += bytes
+        let limit = table.limits.turnBytes
+        if turnBytes > limit { refuse(.tooMuchOutput(limit: limit)) }
+    }
+
+    /// Begins a turn.
+    func beginTurn() { turnBytes = 0 }
+
+    // MARK: States ahead
+
+    /// Counts a state that was encoded with its record. Without room for more, they are made when they are
+    /// framed.
+    func countAhead(_ bytes: Int) {
+        stateBytesAhead += bytes
+        guard stateBytesAhead > WorkBudget.smallestBytes else { return }
+        if let aheadCharge {
+            if aheadCharge.resize(to: stateBytesAhead) { return }
+        } else {
+            let work = table.services.work
+            aheadCharge = work.charge(stateBytesAhead, for: nil, mayBeDropped: true)
+            if aheadCharge != nil { return }
+        }
+        stateBytesAhead = .max / 2
+    }
+
+    /// The states that were encoded with their records are framed, or belong to none.
+    func forgetAhead() {
+        guard stateBytesAhead > 0 else { return }
+        stateBytesAhead = 0
+        aheadCharge = nil
+    }
+
     // MARK: Requests
 
     /// Writes the creation, which is record 0. Requests are answered after its commit.
     ///
-    /// - Parameter owner: The authenticated client; nil if there is none.
-    func create(for token: UInt64, owner: ExactText?) {
+    /// - Parameters:
+    ///   - owner: The authenticated client; nil if there is none.
+    ///   - charge: of the state that the session begins with, until the creation is committed.
+    func create(for token: UInt64, owner: ExactText?, _ charge: WorkCharge? = nil) {
         self.owner = owner
         // Before the step, whose later ones are decided by the first owner.
         if table.claims != nil { persistence?.epoch = 1 }
         let step = step()
         step.creates = true
+        step.charge = charge
         if keepsRecords {
             records.finish()
             // Records that were written while the initial state was read follow the creation.
@@ -211,7 +262,10 @@ package final class Session {
             for run in earlier { step.batch.runs[0].append(run) }
         }
         beginWork(.rebuilding)
-        if persistence != nil { takeSnapshot() }
+        if let persistence {
+            takeSnapshot(history.newest.version == 0 ? persistence.first : nil)
+            persistence.first = nil
+        }
         let opened = machine?.openSources(in: self, isNew: history.newest.version == 0)
         endWork()
         tasks.open(opened ?? [])
@@ -254,6 +308,7 @@ package final class Session {
         guard case .awake(let machine) = life else {
             return answer(content(absence), post.token)
         }
+        beginTurn()
         arrival.traceparent = post.traceparent
         arrival.subject = post.subject
         arrival.trace = post.trace
@@ -310,6 +365,7 @@ package final class Session {
             return act(hasEnded || isEnding ? .missing : .moved(nil))
         }
         table.eviction.recordUse(of: self)
+        beginTurn()
         arrival.subject = subject
         let start = begin(machine)
         endWork()
@@ -348,9 +404,10 @@ package final class Session {
     ///
     /// - Parameter version: nil: the present one.
     package func export(
-        _ version: UInt64?, then act: @escaping (Result<Snapshot, ExportFault>) -> Void
+        _ version: UInt64?, for client: WorkClient? = nil,
+        then act: @escaping (Result<SessionExport, ExportFault>) -> Void
     ) {
-        StateReader(session: self).export(version, then: act)
+        StateReader(session: self).export(version, for: client, then: act)
     }
 
     /// Ends the session. Requests get 410 from the commit on.

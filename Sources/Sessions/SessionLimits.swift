@@ -41,6 +41,10 @@ package struct SessionLimits: Sendable {
     /// Bytes of a state's JSON; an action that would exceed it is refused.
     package var stateBytes: Int
 
+    /// Bytes of records and events that one turn of a session may make: a request, or what an effect does
+    /// without waiting. An action that would exceed it is refused. It permits two states of the maximal size.
+    package var turnBytes: Int
+
     package init(
         sessions: Int, batch: Int, retention: Retention, stateBytes: Int = 16_777_216,
         snapshotBytes: Int = 32 << 20
@@ -48,6 +52,7 @@ package struct SessionLimits: Sendable {
         self.snapshotBytes = snapshotBytes
         self.sessions = sessions
         self.stateBytes = stateBytes
+        turnBytes = max(32 << 20, 2 * min(stateBytes, .max / 4))
         self.batch = batch
         self.retention = retention
     }

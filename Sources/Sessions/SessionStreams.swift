@@ -64,7 +64,10 @@ extension Selection {
 // Design: events are framed for each stream when they are committed, and trimmed with the history.
 extension Session {
     @usableFromInline
-    var wantsStates: Bool { streams.showStates && stateBytesAhead <= SharedStream.surplusBytes }
+    var wantsStates: Bool {
+        streams.showStates && stateBytesAhead <= SharedStream.surplusBytes
+            && meters.state.estimate <= StateFraming.aheadBytes
+    }
 
     /// Opens a stream. The answer has the subscriber and the opening bytes.
     package func subscribe(_ request: SubscriptionRequest) {
@@ -79,15 +82,16 @@ extension Session {
     /// Frames committed events for every stream, writes them to subscribers that accept bytes, in this
     /// pass or in one of the next, and drops history beyond the limits.
     func publish() {
-        stateBytesAhead = 0
-        for stream in streams.all {
+        forgetAhead()
+        for stream in streams.all where !stream.selection.readsStates {
             frame(stream)
             table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
         }
-        if streams.showStates { endReplay() }
+        if streams.showStates { StateFraming(session: self).frame() }
         let retention = table.limits.retention
         guard history.exceeds(retention) || streams.areMany else { return }
         history.trim(to: retention)
+        if streams.showStates { StateFraming(session: self).leaveTrimmed() }
         // A quarter of the limit, so that versions are forgotten in batches.
         let isHeavy = history.droppedWeight > max(65_536, retention.bytes / 4)
         if machine?.forget(before: history.keptVersion, atOnce: isHeavy) ?? false {
@@ -99,7 +103,11 @@ extension Session {
         }
     }
 
+    /// Frames everything that is committed.
     func frame(_ stream: SharedStream) {
+        guard !stream.selection.readsStates else {
+            return StateFraming(session: self).frameAll(of: stream)
+        }
         let end = committedPosition(for: stream.selection)
         guard stream.framedThrough < end else { return }
         let limit = streams.limitBytes(table.limits.retention)

@@ -17,9 +17,12 @@ package final class SessionTable {
     var losses = HistoryLosses()
     var woken = WokenSessions()
     let eviction = Eviction()
-    let subscribers = SubscriberTally()
+    let subscribers: SubscriberTally
     /// The large state that was read last.
     var shown: ShownState?
+    /// The large state that a stream has encoded last. Its decoration may have failed without a record, so it is
+    /// none that is read.
+    var streamed: ShownState?
     let buffers = EncodingBuffers()
     let records = RecordWriter()
     /// The work that is being carried out; see ``Session/beginWork(_:_:)``.
@@ -33,6 +36,8 @@ package final class SessionTable {
     let reads: SessionReads?
     /// The same.
     let followed: FollowedSessions?
+    /// Rebuilds of states from the journal.
+    let rebuilds = RebuildQueue()
     /// Reads of the journal by streams.
     let background: BackgroundQueue
     /// The subscriptions for streams of several sessions.
@@ -52,6 +57,7 @@ package final class SessionTable {
         self.journal = journal
         self.limits = limits
         self.services = services
+        subscribers = SubscriberTally(services.work)
         absent = AbsentSessions(registrations)
         turns = TurnMeter(journal.takeCrashSlot())
         let hop = services.hop
@@ -62,6 +68,12 @@ package final class SessionTable {
         background = BackgroundQueue { _ = hop { $0.background.run() } }
         relays = StreamRelays(hop: hop)
         journal.watchHistory { _ in _ = hop { LostHistory(table: $0).forget() } }
+    }
+
+    /// The shown states may have changed without a record, or their records are undone.
+    func dropShown() {
+        shown = nil
+        streamed = nil
     }
 
     /// Milliseconds since 1970 (UTC).
@@ -178,10 +190,12 @@ package final class SessionTable {
     /// - Parameter saved: the state that the session begins with; nil: the initial state.
     /// - Throws: ``RecoveryFault`` if today's code cannot use `saved`.
     ///
-    /// - Parameter owner: The client that creates it, which ``SessionOwners`` has admitted.
+    /// - Parameters:
+    ///   - owner: The client that creates it, which ``SessionOwners`` has admitted.
+    ///   - charge: of `saved`, until the creation is committed.
     package func create(
         _ id: SessionID, _ registration: Registration, for token: UInt64,
-        owner: ExactText? = nil, from saved: SavedSession? = nil
+        owner: ExactText? = nil, from saved: SavedSession? = nil, charge: WorkCharge? = nil
     ) throws(RecoveryFault) {
         var randomness = SystemRandomNumberGenerator()
         let generation = Generation(using: &randomness)
@@ -194,7 +208,7 @@ package final class SessionTable {
         }
         sessions.insert(session)
         if claims != nil { session.persistence?.confirmed = uptime }
-        session.create(for: token, owner: owner)
+        session.create(for: token, owner: owner, charge)
     }
 
     /// Deletes a session that ``find(_:)`` or ``wake(_:then:)`` found quarantined or unreadable.
@@ -251,7 +265,7 @@ package final class SessionTable {
         eviction.beginTick()
         reopenings.tickBegan()
         claims?.tickBegan()
-        shown = nil
+        dropShown()
         return continueTick()
     }
 
@@ -334,11 +348,19 @@ package final class SessionTable {
     /// Delivers all events that wait for the next passes, before connections are closed.
     package func deliverAll() { deliveries.makeAll() }
 
-    /// Takes the snapshots that are missing, before the process ends. Calls `act` when the journal has
-    /// ended everything that was submitted, with success or without.
+    /// The bytes of the snapshots that are taken before the process ends.
+    private static let savedBytes = 16 << 20
+
+    /// Takes snapshots that are missing, before the process ends: those of small states first, and not
+    /// all of them if they are large. A restart reduces the records of the others again. Calls `act` when
+    /// the journal has ended everything that was submitted, with success or without.
     package func save(then act: @escaping () -> Void) {
         if journal.archive != nil {
-            for session in sessions.all where session.isRunning && !session.isSaved {
+            let missing = sessions.all.filter { $0.isRunning && !$0.isSaved }
+                .map { (session: $0, bytes: $0.meters.state.estimate) }
+                .sorted { $0.bytes < $1.bytes }
+            let most = commits.waitingBytes + Self.savedBytes
+            for (session, bytes) in missing where commits.waitingBytes + bytes <= most {
                 session.takeSnapshot()
             }
         }
@@ -395,7 +417,7 @@ package final class SessionTable {
         commits.abandonSteps()
         // The sessions refer to the table. A late job finds none of them.
         sessions.removeAll()
-        shown = nil
+        dropShown()
         eviction.removeCandidates()
         operations.removeAll()
         claims?.removeAll()
@@ -403,6 +425,7 @@ package final class SessionTable {
         followed?.removeAll()
         losses.removeAll()
         woken.removeAll()
+        rebuilds.removeAll()
         background.removeAll()
         relays.removeAll()
         branches.removeAll()

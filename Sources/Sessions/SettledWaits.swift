@@ -73,6 +73,8 @@ extension Session {
 
     /// Drops the wait of a request whose connection is closed. Its effects continue (case 90).
     package func forget(_ token: UInt64) {
+        // Nothing more is read for it.
+        if persistence?.readers.remove(token) != nil { return }
         guard waits.remove(token) == nil else { return }
         if let keys { keys.setLookUp(token, .disconnected) }
     }

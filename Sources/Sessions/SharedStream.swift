@@ -20,12 +20,17 @@ final class SharedStream {
     private(set) var framedThrough: HistoryPosition
     private var framer: EventFramer
     /// The snapshot block of one record number, for subscribers that connect at the same time.
-    private var snapshot: (number: UInt64, block: [UInt8])?
+    private var snapshot: (number: UInt64, block: ChargedBytes)?
+    /// The same for a large one, while it is being sent to one of them.
+    private weak var largeSnapshot: ChargedBytes?
+    private var largeSnapshotNumber: UInt64 = 0
     private(set) var subscribers: [Subscriber] = []
     /// Its readers on other loops.
     private(set) var branches: [StreamBranch] = []
     /// The offset and the position up to which the branches have the stream.
     private var sent: (offset: Int, through: HistoryPosition)
+    /// Of the bytes that it keeps of states, if they are many.
+    private var charge: WorkCharge?
     /// Whether it is among ``StreamBranches/changed``.
     var isChanged = false
     /// The subscribers before this index are the next to move.
@@ -114,6 +119,12 @@ final class SharedStream {
     /// few small actions make as many states.
     static let surplusBytes = 4 << 20
 
+    /// Whether subscribers have to get bytes before more are added.
+    func isFull(_ limit: Int) -> Bool { bytes.count - limit > Self.surplusBytes }
+
+    /// Whether a subscriber reads the stream's bytes, here or on another loop. Others read the journal.
+    var isRead: Bool { !branches.isEmpty || subscribers.contains(where: \.isLive) }
+
     /// Frames the events that were committed up to `position`, or some of them: until the stream has more than `limit`
     /// bytes.
     ///
@@ -121,15 +132,66 @@ final class SharedStream {
     func frame(
         through position: HistoryPosition, of session: Session, scratch: inout [UInt8], limit: Int
     ) {
-        guard !selection.log else { return frameNext(position, session, &scratch) }
+        guard !selection.log else { return frameNext(position, session, nil, &scratch) }
         for number in (framedThrough.number + 1)...position.number {
-            frameNext(HistoryPosition(number), session, &scratch)
-            if bytes.count - limit > Self.surplusBytes { return }
+            frameNext(HistoryPosition(number), session, nil, &scratch)
+            if isFull(limit) { return }
         }
     }
 
+    /// Frames the events of the next record.
+    ///
+    /// - Parameters:
+    ///   - state: as the record has left it; nil if the record has changed none.
+    ///   - before: the state before it.
+    /// - Returns: the number of bytes.
+    func frameNext(
+        of session: Session, showing state: ShownVersion?, before: () -> ShownVersion,
+        scratch: inout [UInt8]
+    ) -> Int {
+        if state != nil, framer.lacksPart { framer.showsPart(of: before()) }
+        let position = HistoryPosition(framedThrough.number + 1)
+        frameNext(position, session, state, &scratch)
+        return scratch.count
+    }
+
+    /// The events up to `position` are not framed: no subscriber would read them.
+    ///
+    /// - Precondition: no subscriber is live, and there is no branch.
+    func skip(to position: HistoryPosition) {
+        removeAll()
+        framer.forgetPart()
+        coveredAfter = position
+        framedThrough = position
+    }
+
+    /// Whether the state before the next record has to be found.
+    var lacksPart: Bool { framer.lacksPart }
+
+    /// The state before the next record is found when that is framed.
+    func forgetPart() { framer.forgetPart() }
+
+    /// Counts the bytes that the stream keeps of states. If there is no room for them, none is kept: the
+    /// subscribers that have not got them fall behind.
+    func account() {
+        let kept = bytes.count + framer.heldBytes
+        guard kept > WorkBudget.smallestBytes, !isUnused else { return charge = nil }
+        if let charge {
+            guard !charge.resize(to: kept) else { return }
+        } else {
+            let client = subscribers.first?.client
+            charge = tally.work.charge(kept, for: client, mayBeDropped: true)
+            guard charge == nil else { return }
+        }
+        charge = nil
+        passOn()
+        dropAll()
+        framer.forgetPart()
+    }
+
     private func frameNext(
-        _ position: HistoryPosition, _ session: Session, _ scratch: inout [UInt8]
+        _ position: HistoryPosition, _ session: Session, _ state: ShownVersion?,
+        _ scratch: inout [UInt8]
     ) {
         scratch.removeAll(keepingCapacity: true)
         let begin = bytes.end
@@ -141,7 +203,10 @@ final class SharedStream {
                 marks.append(Mark(position: position, end: begin + end))
             }
         } else if let (head, events) = session.history.record(position.number) {
-            append(head, events, from: session, to: &scratch, with: &framer) { position, end in
+            let shown = state.flatMap { framer.change(to: $0) }
+            framer.append(
+                head.position, events, state: shown, of: session, to: &scratch
+            ) { position, end in
                 marks.append(Mark(position: position, end: begin + end))
             }
         }
@@ -173,7 +238,9 @@ final class SharedStream {
                     break
                 }
                 let state = try followed?.state(behind: entry, of: session)
-                let shown = state.flatMap { framer.change(to: $0[...]) }
+                let shown = state.flatMap {
+                    framer.change(to: ShownVersion($0, for: selection.pointer))
+                }
                 framer.append(entry, state: shown, of: session, to: &scratch) { position, end in
                     marks.append(Mark(position: position, end: begin + end))
                 }
@@ -271,7 +338,7 @@ final class SharedStream {
         var rest: [UInt8] = []
         let wanted = marks[next].end - cursor
         bytes.read(from: cursor) { span in
-            for index in 0..<min(span.count, wanted - rest.count) { rest.append(span[index]) }
+            rest.append(copying: span.extracting(first: min(span.count, wanted - rest.count)))
             return rest.count < wanted
         }
         subscriber.fallBehind(after: position(before: next + 1), rest: rest)
@@ -303,12 +370,16 @@ final class SharedStream {
     func removeAll() {
         marks.removeAll(keepingCapacity: false)
         bytes.drop(before: bytes.end)
+        charge = nil
         coveredAfter = framedThrough
-        snapshot = nil
+        dropSnapshot()
     }
 
     /// Releases the snapshot block.
-    func dropSnapshot() { snapshot = nil }
+    func dropSnapshot() {
+        snapshot = nil
+        largeSnapshot = nil
+    }
 
     /// Whether the subscribers of a followed session's stream are unlikely to read the journal soon.
     var isSteady: Bool { framedSinceGap ?? .max >= Self.steadyCount }
@@ -341,10 +412,17 @@ final class SharedStream {
     }
 
     /// The `snapshot` block at `number`, made once per number.
-    func snapshotBlock(at number: UInt64, make: () -> [UInt8]) -> [UInt8] {
+    func snapshotBlock(
+        at number: UInt64, make: () throws(WorkOverload) -> ChargedBytes
+    ) throws(WorkOverload) -> ChargedBytes {
         if let snapshot, snapshot.number == number { return snapshot.block }
-        let block = make()
-        snapshot = (number, block)
+        if let largeSnapshot, largeSnapshotNumber == number { return largeSnapshot }
+        let block = try make()
+        if block.bytes.count <= WorkBudget.smallestBytes {
+            snapshot = (number, block)
+        } else {
+            (largeSnapshot, largeSnapshotNumber) = (block, number)
+        }
         return block
     }
 
@@ -362,9 +440,13 @@ final class SharedStream {
                 after: start, through: end, notes: selection.log)
         else { return false }
         var isFirst = true
+        var encoded = 0
         for (head, events) in entries {
-            append(head, events, from: session, to: &out, with: &framer, ended)
-            guard isFirst || out.count <= limit else { return false }
+            append(head, events, from: session, to: &out, with: &framer, &encoded, ended)
+            // The states of which a part is shown take time, too.
+            guard isFirst || (out.count <= limit && encoded <= Self.surplusBytes) else {
+                return false
+            }
             isFirst = false
         }
         return true
@@ -372,7 +454,8 @@ final class SharedStream {
 
     private func append(
         _ head: HistoryEntry.Head, _ events: KeptEvents, from session: Session,
-        to out: inout [UInt8], with framer: inout EventFramer, _ ended: EventFramer.Ended
+        to out: inout [UInt8], with framer: inout EventFramer, _ encoded: inout Int,
+        _ ended: EventFramer.Ended
     ) {
         guard !selection.log else {
             guard let line = session.line(head, events) else { return }
@@ -381,8 +464,10 @@ final class SharedStream {
         }
         var state: ArraySlice<UInt8>?
         if selection.readsStates, head.kind == .mutation {
+            let bytes = events.state ?? session.state(at: head.position.number)[...]
+            encoded += bytes.count
             state = framer.change(
-                to: events.state ?? session.state(at: head.position.number)[...])
+                to: ShownVersion(bytes) { [selection] in selection.pointer.map { [$0] } ?? [] })
         }
         framer.append(head.position, events, state: state, of: session, to: &out, ended: ended)
     }

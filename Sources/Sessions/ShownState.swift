@@ -9,13 +9,20 @@ struct ShownState {
     private let incarnation: UInt64
     private let number: UInt64
     private let bytes: [UInt8]
+    /// Of the requests that read it, while one of them holds it. The state itself is kept without a charge:
+    /// it is one for each loop.
+    private(set) weak var charge: WorkCharge?
 
     /// - Parameter number: the session's newest record when the state was encoded.
-    init(_ bytes: [UInt8], of incarnation: UInt64, at number: UInt64) {
+    init(_ bytes: [UInt8], of incarnation: UInt64, at number: UInt64, _ charge: WorkCharge? = nil) {
+        self.charge = charge
         self.incarnation = incarnation
         self.number = number
         self.bytes = bytes
     }
+
+    /// The requests that hold the state have this charge from now on.
+    mutating func share(_ charge: WorkCharge?) { self.charge = charge }
 
     /// The encoded state, if it is of this incarnation of a session at this record.
     func bytes(of incarnation: UInt64, at number: UInt64) -> [UInt8]? {

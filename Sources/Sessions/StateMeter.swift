@@ -22,6 +22,12 @@ struct StateMeter {
     /// Larger than any limit of a state; sums up to it do not overflow.
     private static let receivedLimit = 1 << 48
 
+    /// The size at the last measurement; 0 before the first.
+    var estimate: Int { size }
+
+    /// Sets the size of a state that was saved. It is measured nevertheless.
+    mutating func begin(_ bytes: Int) { size = bytes }
+
     /// Counts the bytes of a request or a mutation.
     mutating func addReceived(_ bytes: Int) {
         received = min(received + bytes, Self.receivedLimit)

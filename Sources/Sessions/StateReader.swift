@@ -1,5 +1,5 @@
 internal import JSONCoding
-internal import Storage
+package import Storage
 
 /// Reads a session's states: the present one, and those of earlier versions.
 ///
@@ -46,6 +46,8 @@ struct StateReader {
         /// The version is not kept, or was never reached; those of the range are kept.
         case unknown(kept: ClosedRange<UInt64>)
         case unreadable(JournalFailure)
+        /// There is no room for the state (``WorkBudget``).
+        case overBudget
     }
 
     /// Finds the state at `version`, at once or after a read of the journal. The session may have left
@@ -54,7 +56,8 @@ struct StateReader {
     /// - Parameter tries: the most reads. The records that the state needs may be trimmed during a read
     ///   although the version is still kept, with a later snapshot; then it is read again.
     private func state(
-        at version: UInt64, _ form: StateForm, tries: Int = 3, then act: @escaping (Found) -> Void
+        at version: UInt64, _ form: StateForm, for request: RebuildQueue.Request, tries: Int = 3,
+        then act: @escaping (Found) -> Void
     ) {
         switch source(of: version, form) {
         case .memory: return act(.inMemory)
@@ -62,9 +65,10 @@ struct StateReader {
         case .archive: break
         }
         let archive = ArchivedStates(session: session)
-        archive.rebuild(version, isPlaced: form == .shown) { rebuilt in
+        archive.rebuild(version, isPlaced: form == .shown, for: request) { rebuilt in
             switch rebuilt {
-            case .failure(let failure): return act(.unreadable(failure))
+            case .failure(.unreadable(let failure)): return act(.unreadable(failure))
+            case .failure(.overBudget): return act(.overBudget)
             case .success(let state?): return act(.rebuilt(state))
             case .success(nil): break
             }
@@ -79,7 +83,7 @@ struct StateReader {
                     guard kept.contains(version), tries > 1 else {
                         return act(.unknown(kept: kept))
                     }
-                    state(at: version, form, tries: tries - 1, then: act)
+                    state(at: version, form, for: request, tries: tries - 1, then: act)
                 }
             }
         }
@@ -107,8 +111,11 @@ struct StateReader {
             return answer(version, token)
         }
         session.persistence?.readers.insert(token)
-        state(at: version, .shown) { found in
-            guard session.persistence?.readers.contains(token) == true else { return }
+        let isWanted = { [session] in session.persistence?.readers.contains(token) == true }
+        let request = RebuildQueue.Request(
+            client: session.table.output.client(of: token), isWanted: isWanted)
+        state(at: version, .shown, for: request) { found in
+            guard isWanted() else { return }
             guard session.isReadable else {
                 return session.answerReader(token, session.content(session.absence))
             }
@@ -116,7 +123,8 @@ struct StateReader {
             case .inMemory:
                 session.persistence?.readers.remove(token)
                 answer(version, token)
-            case .rebuilt(let state): session.answerReader(token, content(of: state))
+            case .rebuilt(let state): session.answerReader(token, content(of: state, for: token))
+            case .overBudget: session.answerReader(token, session.content(.overBudget))
             case .unknown(let kept):
                 session.answerReader(token, session.content(.versionUnknown(kept: kept)))
             case .unreadable(let failure):
@@ -127,44 +135,90 @@ struct StateReader {
 
     /// Answers from memory. The answer waits for the commit of the steps that are decided so far.
     private func answer(_ version: UInt64?, _ token: UInt64) {
-        session.answer(.state(content(version), version: version, token: token))
+        let content = content(version, for: token)
+        session.answer(.state(content, version: version, token: token))
     }
 
-    private func content(of state: ArchivedState) -> Reply.Content {
+    private func content(of state: ArchivedState, for token: UInt64) -> Reply.Content {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(session.meters.state.estimate)
         if let failure = session.append(state.fold, to: &bytes) {
             return session.content(.unencodable(failure))
         }
         var content = session.committedContent(.state(bytes, version: state.fold.version))
         content.position = Position(session.generation, state.number)
+        do throws(WorkOverload) {
+            // The decoded state is released with this call.
+            content.charge = try session.table.adjust(
+                state.charge, to: bytes.count, for: session.table.output.client(of: token))
+        } catch {
+            return session.content(.overBudget)
+        }
         return content
     }
 
     /// The answer from memory. The answer for a version has the position at which the version was
     /// reached: a client that continues from there misses nothing.
-    func content(_ version: UInt64?) -> Reply.Content {
+    func content(_ version: UInt64?, for token: UInt64) -> Reply.Content {
         guard session.isAwake else { return session.content(session.absence) }
         session.beginWork(.reading)
         defer { session.endWork() }
-        guard let version else { return session.content(present()) }
-        guard keptVersions(.shown).contains(version) else {
-            return session.content(.versionUnknown(kept: keptVersions(.shown)))
+        do throws(WorkOverload) {
+            guard let version else { return try present(for: token) }
+            guard keptVersions(.shown).contains(version) else {
+                return session.content(.versionUnknown(kept: keptVersions(.shown)))
+            }
+            var content = try charged(for: token) { kind(encode(.shown, at: version), version) }
+            guard case .state = content.kind else { return content }
+            // Without an archive earlier records do not exist, so a client cannot miss them.
+            content.position = Position(
+                session.generation, history.number(of: version) ?? history.keptAfter)
+            return content
+        } catch {
+            return session.content(.overBudget)
         }
-        var content = session.content(kind(encode(.shown, at: version), version))
-        guard case .state = content.kind else { return content }
-        // Without an archive earlier records do not exist, so a client cannot miss them.
-        content.position = Position(
-            session.generation, history.number(of: version) ?? history.keptAfter)
+    }
+
+    /// Encodes a state if there is room for it.
+    private func charged(
+        for token: UInt64, _ encode: () -> Reply.Kind
+    ) throws(WorkOverload) -> Reply.Content {
+        let table = session.table
+        // First by its estimated size: without room no time of the loop is spent on it.
+        let charge = try table.charge(session.meters.state.estimate, for: token)
+        var content = session.content(encode())
+        guard case .state(let state, _) = content.kind else { return content }
+        content.charge = try table.adjust(
+            charge, to: state.count, for: table.output.client(of: token))
         return content
     }
 
     /// The present state. A large one is encoded once for all requests while it is current.
-    private func present() -> Reply.Kind {
+    private func present(for token: UInt64) throws(WorkOverload) -> Reply.Content {
         let (table, incarnation) = (session.table, session.incarnation)
         let (number, version) = (history.newest.number, history.newest.version)
         if let state = table.shown?.bytes(of: incarnation, at: number) {
-            return .state(state, version: version)
+            var content = session.content(.state(state, version: version))
+            if let shared = table.shown?.charge {
+                content.charge = shared
+            } else {
+                content.charge = try table.charge(state.count, for: token)
+                table.shown?.share(content.charge)
+            }
+            return content
         }
+        let content = try charged(for: token) {
+            kind(encodePresent(), history.newest.version)
+        }
+        if table.shown?.bytes(of: incarnation, at: number) != nil {
+            table.shown?.share(content.charge)
+        }
+        return content
+    }
+
+    private func encodePresent() -> Result<[UInt8], JSONEncodingFailure> {
+        let (table, incarnation) = (session.table, session.incarnation)
+        let number = history.newest.number
         let encoded = encode(.shown)
         // Not if a transform has failed: each read must record the failure.
         if case .success(let state) = encoded, state.count >= ShownState.smallestBytes,
@@ -172,7 +226,7 @@ struct StateReader {
         {
             table.shown = ShownState(state, of: incarnation, at: number)
         }
-        return kind(encoded, history.newest.version)
+        return encoded
     }
 
     private func kind(
@@ -195,6 +249,7 @@ struct StateReader {
         _ form: StateForm, at version: UInt64? = nil
     ) -> Result<[UInt8], JSONEncodingFailure> {
         var state: [UInt8] = []
+        state.reserveCapacity(session.meters.state.estimate)
         defer { session.endReplay() }
         do {
             try session.machine?.encodeState(form, at: version, in: session, to: &state)
@@ -207,9 +262,17 @@ struct StateReader {
     /// The state as a stream shows it at a kept version. If it has no JSON: `null`, and the reason is
     /// reported. Calls have ascending versions until ``Session/endReplay()``.
     func shown(at version: UInt64) -> [UInt8] {
+        let (table, incarnation) = (session.table, session.incarnation)
+        let number = history.newest.number
+        let isNewest = version == history.newest.version
+        if isNewest, let state = table.streamed?.bytes(of: incarnation, at: number) { return state }
         var state: [UInt8] = []
+        state.reserveCapacity(session.meters.state.estimate)
         do {
             try session.machine?.encodeState(.shown, at: version, in: session, to: &state)
+            if isNewest, state.count > WorkBudget.smallestBytes, number == history.newest.number {
+                table.streamed = ShownState(state, of: incarnation, at: number)
+            }
             return state
         } catch {
             session.report(.unencodable("the state", error.description))
@@ -220,18 +283,24 @@ struct StateReader {
     // MARK: Copies
 
     /// Reads the state at a committed version, as `reduce` made it; nil: the present one.
-    func export(_ version: UInt64?, then act: @escaping (Result<Snapshot, ExportFault>) -> Void) {
+    func export(
+        _ version: UInt64?, for client: WorkClient?,
+        then act: @escaping (Result<SessionExport, ExportFault>) -> Void
+    ) {
         guard session.isAwake else { return act(.failure(exportFault)) }
         let wanted = version ?? history.committed.version
-        state(at: wanted, .raw) { found in
+        let request = RebuildQueue.Request(client: client, isWanted: { true })
+        state(at: wanted, .raw, for: request) { found in
             guard !session.hasEnded else { return act(.failure(exportFault)) }
             switch found {
             case .unknown(let kept): act(.failure(.versionUnknown(kept)))
             case .unreadable(let failure): act(.failure(.unreadable(failure)))
+            case .overBudget: act(.failure(.overBudget))
             case .inMemory:
                 guard session.isAwake else { return act(.failure(exportFault)) }
-                act(exported(wanted, encode(.raw, at: wanted)))
-            case .rebuilt(let state): act(exported(wanted, state.encodeRaw()))
+                act(exported(wanted, for: client) { encode(.raw, at: wanted) })
+            case .rebuilt(let state):
+                act(exported(wanted, for: client, state.charge) { state.encodeRaw() })
             }
         }
     }
@@ -241,17 +310,42 @@ struct StateReader {
         session.hasEnded ? .gone(session.id) : .unreadable(.leftMemory)
     }
 
+    /// - Parameter charge: of the state, if it was rebuilt.
     private func exported(
-        _ version: UInt64, _ state: Result<[UInt8], JSONEncodingFailure>
-    ) -> Result<Snapshot, ExportFault> {
-        state.mapError { .unencodable($0.description) }.map { state in
-            Snapshot(
+        _ version: UInt64, for client: WorkClient?, _ charge: WorkCharge? = nil,
+        _ encode: () -> Result<[UInt8], JSONEncodingFailure>
+    ) -> Result<SessionExport, ExportFault> {
+        let table = session.table
+        do throws(WorkOverload) {
+            let estimate = SessionExport.factor * session.meters.state.estimate
+            let early = charge == nil ? try table.charge(estimate, for: client) : charge
+            let state: [UInt8]
+            switch encode() {
+            case .failure(let failure): return .failure(.unencodable(failure.description))
+            case .success(let encoded): state = encoded
+            }
+            let charge = try table.adjust(
+                early, to: SessionExport.factor * state.count, for: client)
+            let snapshot = Snapshot(
                 session: session.id.text, generation: session.generation.text,
                 number: history.committed.number, version: version, lastAction: 0,
                 stateVersion: session.registration.stateVersion, state: state,
-                time: session.table.time)
+                time: table.time)
+            return .success(SessionExport(snapshot: snapshot, charge: charge))
+        } catch {
+            return .failure(.overBudget)
         }
     }
+}
+
+/// A copy of a session's state, for a session that begins with it.
+package struct SessionExport: Sendable {
+    package let snapshot: Snapshot
+    /// Until the new session is committed; nil if the state is small.
+    package let charge: WorkCharge?
+
+    /// The state of the new session, and its first snapshot.
+    static let factor = 2
 }
 
 /// The forms in which a state is encoded.

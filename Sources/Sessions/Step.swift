@@ -28,8 +28,10 @@ final class Step {
     /// Whether the step was rolled back, alone or with an earlier one. The result of its commit is then
     /// ignored.
     var isRolledBack = false
-    /// The bytes of the posted bodies whose decisions it has.
+    /// The bytes of the posted bodies whose decisions it has, and of its snapshots.
     var postedBytes = 0
+    /// Of the state that a fork begins with.
+    var charge: WorkCharge?
     /// Sent after the commit, in this order.
     var replies: [Reply] = []
     /// The decided answers to requests with an `Idempotency-Key`.

@@ -10,9 +10,16 @@ struct StreamOpener {
     /// Opens a stream when the steps that are decided so far are committed.
     func subscribe(_ request: SubscriptionRequest) {
         guard let newestStep = session.uncommitted.last else { return openNow(request) }
-        let snapshot =
-            request.selection.hasSnapshot
-            ? snapshotData(request.selection, at: history.newest.version) : nil
+        let snapshot: ChargedBytes?
+        do throws(WorkOverload) {
+            snapshot =
+                request.selection.hasSnapshot
+                ? try snapshotData(
+                    request.selection, at: history.newest.version, for: request.token)
+                : nil
+        } catch {
+            return refuse(request)
+        }
         var request = request
         request.notes = history.newest.notes
         session.table.commits.attach(
@@ -29,7 +36,7 @@ struct StreamOpener {
 
     /// - Precondition: record `number` is committed, and `snapshot` is of that record. If `snapshot` is
     ///   nil, the record is the newest committed one.
-    func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: [UInt8]?) {
+    func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: ChargedBytes?) {
         if let refusal = refusal(of: request.selection) {
             return session.table.output.reply(session.content(refusal), to: request.token)
         }
@@ -143,16 +150,27 @@ struct StreamOpener {
 
     private func finish(
         _ request: SubscriptionRequest, _ subscriber: Subscriber, _ opening: StreamOpening,
-        _ wantsSnapshot: Bool, at after: Position, _ snapshot: [UInt8]?
+        _ wantsSnapshot: Bool, at after: Position, _ snapshot: ChargedBytes?
     ) {
         var opening = opening
         let stream = subscriber.stream
         if wantsSnapshot, request.selection.hasSnapshot {
-            opening.snapshot = stream.snapshotBlock(at: after.number) {
-                snapshotBlock(
-                    snapshot ?? snapshotData(request.selection, at: history.committed.version),
-                    at: after,
-                    isChunked: request.selection.isChunked)
+            do throws(WorkOverload) {
+                opening.held = try stream.snapshotBlock(at: after.number) {
+                    () throws(WorkOverload) in
+                    let (selection, version) = (request.selection, history.committed.version)
+                    let data =
+                        if let snapshot {
+                            snapshot
+                        } else {
+                            try snapshotData(selection, at: version, for: request.token)
+                        }
+                    return try snapshotBlock(
+                        data, at: after, isChunked: selection.isChunked, request.token)
+                }
+            } catch {
+                if stream.isUnused { session.removeStream(stream) }
+                return refuse(request)
             }
         } else if opening.block.isEmpty,
             request.start.needsID
@@ -165,6 +183,10 @@ struct StreamOpener {
         session.table.output.reply(
             session.content(.subscribed(subscriber, opening)), to: request.token)
         subscriber.advance()
+    }
+
+    private func refuse(_ request: SubscriptionRequest) {
+        session.table.output.reply(session.content(.overBudget), to: request.token)
     }
 
     /// The oldest position after which memory or the journal may have everything for this selection.
@@ -192,25 +214,32 @@ struct StreamOpener {
         let stream = SharedStream(
             selection, after: session.committedPosition(for: selection),
             tally: session.table.subscribers)
-        stream.showsPart(
-            of: selection.readsStates ? session.state(at: history.committed.number) : [])
+        if session.isFollowed {
+            stream.showsPart(
+                of: selection.readsStates ? session.state(at: history.committed.number) : [])
+        } else {
+            stream.forgetPart()
+        }
         guard session.extend(stream, backTo: start) else { return nil }
         session.streams = session.streams.adding(stream)
         return stream
     }
 
     /// The opening for a subscriber that cannot continue at its position: it continues at the present.
-    func reset(_ subscriber: Subscriber, _ reason: ResetReason) -> StreamOpening {
+    func reset(
+        _ subscriber: Subscriber, _ reason: ResetReason
+    ) throws(WorkOverload) -> StreamOpening {
         let stream = subscriber.stream
         var opening = StreamOpening(isChunked: subscriber.isChunked)
         let position = Position(session.generation, stream.framedThrough)
         stream.tally.countReset(reason)
         opening.block = resetBlock(reason, stream.selection, position)
         guard stream.selection.hasSnapshot else { return opening }
-        opening.snapshot = stream.snapshotBlock(at: position.number) {
-            snapshotBlock(
-                snapshotData(stream.selection, at: history.committed.version), at: position,
-                isChunked: subscriber.isChunked)
+        opening.held = try stream.snapshotBlock(at: position.number) { () throws(WorkOverload) in
+            let data = try snapshotData(
+                stream.selection, at: history.committed.version, for: subscriber.id)
+            return try snapshotBlock(
+                data, at: position, isChunked: subscriber.isChunked, subscriber.id)
         }
         return opening
     }
@@ -224,17 +253,32 @@ struct StreamOpener {
 
     // MARK: Snapshots
 
+    /// - Parameter token: of the subscriber's connection.
     private func snapshotBlock(
-        _ data: [UInt8], at position: Position, isChunked: Bool
-    ) -> [UInt8] {
+        _ data: ChargedBytes, at position: Position, isChunked: Bool, _ token: UInt64
+    ) throws(WorkOverload) -> ChargedBytes {
         var block: [UInt8] = []
-        block.reserveCapacity(data.count + 64)
-        EventFramer.append(EventFramer.snapshot, position, data[...], isChunked: false, to: &block)
+        block.reserveCapacity(data.bytes.count + 64)
+        EventFramer.append(
+            EventFramer.snapshot, position, data.bytes[...], isChunked: false, to: &block)
         if isChunked { ChunkEncoder.appendEnd(to: &block) }
-        return block
+        return try data.framed(as: block, in: session.table, for: token)
     }
 
     /// The data of a snapshot of this selection at this version.
+    private func snapshotData(
+        _ selection: Selection, at version: UInt64, for token: UInt64
+    ) throws(WorkOverload) -> ChargedBytes {
+        let table = session.table
+        // The data, and then the block that is made of it.
+        let charge = try table.charge(
+            selection.readsStates ? 2 * session.meters.state.estimate : 0, for: token)
+        let data = snapshotData(selection, at: version)
+        let bytes = data.count > WorkBudget.smallestBytes ? 2 * data.count : 0
+        return ChargedBytes(
+            data, try table.adjust(charge, to: bytes, for: table.output.client(of: token)))
+    }
+
     private func snapshotData(_ selection: Selection, at version: UInt64) -> [UInt8] {
         defer { session.endReplay() }
         var pulses: [UInt8] = []

@@ -157,9 +157,16 @@ package final class StreamRelays {
         change(relay)
         let accepted = relay.write(beginning.span)
         guard accepted == beginning.count else {
-            return subscriber.hold((beginning + opening.snapshot)[accepted...])
+            return subscriber.hold((beginning + opening.snapshot)[accepted...], of: opening.held)
         }
-        subscriber.hold(opening.snapshot[relay.write(opening.snapshot.span)...])
+        let snapshot = opening.snapshot
+        subscriber.hold(snapshot[relay.write(snapshot.span)...], of: opening.held)
+    }
+
+    /// Ends the subscriber's part of the stream with a problem.
+    package func refuse(_ subscriber: Subscriber, _ problem: RelayProblem) {
+        if let relay = find(subscriber.id) { end(relay, .problem(problem)) }
+        subscriber.cancel()
     }
 
     /// The subscriber has sent everything.

@@ -34,6 +34,8 @@ package final class Subscriber {
     /// Bytes to write first: the rest of the opening, of a slice of the journal, or of the event that
     /// was partly written when the reader fell behind. Storage is shared where possible.
     private var unsent: ArraySlice<UInt8> = []
+    /// The charges of the unsent bytes, if they are many.
+    private var unsentCharges: [AnyObject] = []
     /// Nil as long as each read has found what comes next: most subscribers have none.
     private var missed: MissedReads?
     /// The index in `stream.subscribers`.
@@ -94,6 +96,9 @@ package final class Subscriber {
         branch = nil
     }
 
+    /// For its share of the ``WorkBudget``.
+    var client: WorkClient? { output.client(of: id) }
+
     /// Whether the reader has got all bytes of the stream.
     var hasAll: Bool { if case .live(stream.end) = state { true } else { false } }
 
@@ -128,9 +133,12 @@ package final class Subscriber {
     // MARK: The connection
 
     /// Adds bytes of the opening that the connection did not accept.
-    package func hold(_ bytes: ArraySlice<UInt8>) {
+    ///
+    /// - Parameter charge: counts the bytes, if they are many.
+    package func hold(_ bytes: ArraySlice<UInt8>, of charge: AnyObject? = nil) {
         guard !bytes.isEmpty else { return }
         unsent = bytes
+        if let charge { unsentCharges.append(charge) }
         isBlocked = true
     }
 
@@ -162,6 +170,14 @@ package final class Subscriber {
     ///
     /// - Precondition: it is at rest.
     func moveAway() { leave() }
+
+    /// Closes the connection with a problem: there is no room for what the reader needs.
+    func refuse() {
+        guard !hasEnded else { return }
+        output.refuse(self)
+    }
+
+    private var hasEnded: Bool { if case .ended = state { true } else { false } }
 
     /// Closes the connection; the client reconnects with its last event id.
     func abandon() {
@@ -257,6 +273,13 @@ package final class Subscriber {
     ///   - rest: the rest of an event that was partly written.
     func fallBehind(after position: HistoryPosition?, rest: [UInt8] = []) {
         state = .behind(after: position)
+        guard rest.count > WorkBudget.smallestBytes else {
+            return unsent.append(contentsOf: rest)
+        }
+        let charge = stream.tally.work.charge(rest.count, for: output.client(of: id))
+        // In the middle of an event nothing but its rest can be sent.
+        guard let charge else { return abandon() }
+        unsentCharges.append(charge)
         unsent.append(contentsOf: rest)
     }
 
@@ -376,8 +399,14 @@ package final class Subscriber {
             }
             return false
         }
-        state = .live(stream.end)
-        return send(StreamOpener(session: session).reset(self, reason))
+        do throws(WorkOverload) {
+            let opening = try StreamOpener(session: session).reset(self, reason)
+            state = .live(stream.end)
+            return send(opening)
+        } catch {
+            refuse()
+            return false
+        }
     }
 
     private func finish() {
@@ -390,6 +419,7 @@ package final class Subscriber {
         if case .catchingUp(let catchUp) = state { catchUp.end() }
         state = .ended
         isPending = false
+        (unsent, unsentCharges) = ([], [])
         if stream.remove(self) { branch?.left() }
     }
 
@@ -397,8 +427,10 @@ package final class Subscriber {
 
     /// Writes bytes after the unsent ones.
     ///
+    /// - Parameter charge: counts the bytes until the connection has accepted them, if they are many.
     /// - Returns: whether the connection has accepted everything.
-    func send(_ bytes: [UInt8]) -> Bool {
+    func send(_ bytes: [UInt8], of charge: AnyObject? = nil) -> Bool {
+        if let charge { unsentCharges.append(charge) }
         guard unsent.isEmpty, !isBlocked else {
             unsent.append(contentsOf: bytes)
             return false
@@ -410,7 +442,7 @@ package final class Subscriber {
     private func send(_ opening: StreamOpening) -> Bool {
         var bytes: [UInt8] = []
         opening.append(retryMilliseconds: nil, to: &bytes)
-        return send(bytes + opening.snapshot)
+        return send(bytes + opening.snapshot, of: opening.held)
     }
 
     private func sendUnsent() -> Bool {
@@ -419,6 +451,7 @@ package final class Subscriber {
         let accepted = output.write(held.span, to: id)
         isBlocked = accepted < held.count
         unsent = isBlocked ? held.dropFirst(accepted) : []
+        if !isBlocked, !unsentCharges.isEmpty { unsentCharges = [] }
         return !isBlocked
     }
 }

@@ -4,12 +4,15 @@
 /// Why a list: `/metrics` reads it, and must not examine every session.
 final class SubscriberTally {
     private var all: [Subscriber] = []
+    let work: WorkBudget
     /// Streams that could not continue at their position.
     private(set) var resets: [ResetReason: UInt64] = [:]
     /// The bytes of JSON of the states that streams of followed sessions keep (``FollowedState``).
     var stateBytes = 0
     /// The most of them: a further state is not kept.
     var stateLimit = 16 << 20
+
+    init(_ work: WorkBudget) { self.work = work }
 
     var count: Int { all.count }
 

@@ -50,6 +50,8 @@ struct AddressBits: Hashable, Sendable {
         }
     }
 
+    var text: String { "\(count)/\(high)/\(low)" }
+
     private init(count: Int, high: UInt64, low: UInt64) {
         (self.count, self.high, self.low) = (count, high, low)
     }
@@ -75,4 +77,7 @@ extension PeerAddress {
 /// An IPv4 address or the first 64 bits of an IPv6 address.
 package struct AddressNetwork: Hashable, Sendable {
     let bits: AddressBits
+
+    /// Equal for equal networks.
+    package var text: String { bits.text }
 }

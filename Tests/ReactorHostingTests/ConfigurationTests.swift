@@ -35,7 +35,7 @@ struct ConfigurationTests {
             "link": "[::]:10", "link-address": "a.example:11", "cluster-secret-file": "/c",
             "poller": "dispatch",
             "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
-            "body-budget": "65537", "state-limit": "2000",
+            "body-budget": "65537", "answer-budget": "65538", "state-limit": "2000",
             "connection-limit": "6", "session-limit": "7", "keep-records": "8",
             "subscriber-limit": "23", "body-rate": "24", "proxy-protocol": "on",
             "keep-bytes": "9", "session-idle": "17s", "slow-turn": "20s", "stuck-limit": "21s",
@@ -78,6 +78,7 @@ struct ConfigurationTests {
         (expected.tokenIssuer, expected.tokenAudiences) = ("i", ["x", "y"])
         (expected.tokenLeewaySeconds, expected.tokenGrantsClaim) = (20, "c")
         (expected.bodyBudgetBytes, expected.subscriberLimit) = (65_537, 23)
+        expected.answerBudgetBytes = 65_538
         (expected.bodyRate, expected.proxyProtocol) = (24, true)
         (expected.addressConnectionLimit, expected.requestRate) = (20, 21)
         (expected.requestBurst, expected.clientAddressField) = (22, .forwarded)

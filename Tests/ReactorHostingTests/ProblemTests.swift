@@ -33,6 +33,7 @@ struct ProblemTests {
         (.unknownReactor("\"r\n"), 422, "unknown_reactor"),
         (.noRoomForSession, 503, "session_limit"),
         (.tooManyBodies, 503, "too_many_bodies"),
+        (.tooMuchMemory, 503, "too_much_memory"),
         (.draining, 503, "draining"),
     ]
 

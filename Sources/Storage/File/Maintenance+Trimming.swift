@@ -1,6 +1,7 @@
 internal import GRDB
 
-// Retention. Each step returns the amount that it removed, in rows: at most about `limit`.
+// Retention. Each step returns the amount that it removed, in rows: at most about `limit`, and more after a
+// very large row.
 extension Maintenance {
     /// Trims sessions that have grown beyond the limits since they were last trimmed.
     func trimCrowded(_ limit: Int, _ database: Database) throws -> Int {
@@ -32,7 +33,7 @@ extension Maintenance {
         if left > 0 { left -= try removeOver(left, database) }
         if left > 0 { left -= try lookAtAll(left, database) }
         if left > 0 { endLook() }
-        return limit - max(0, left)
+        return limit - left
     }
 
     private func trimAnswers(_ limit: Int, _ database: Database) throws -> Int {
@@ -89,7 +90,7 @@ extension Maintenance {
                 isMoveWanted = true
             } else {
                 left -= try removeAll(of: row, left, database)
-                guard left > 0 else { return limit }
+                guard left > 0 else { return limit - left }
             }
             nextOver = row
         }
@@ -99,15 +100,44 @@ extension Maintenance {
 
     private func removeAll(of row: Int64, _ limit: Int, _ database: Database) throws -> Int {
         var left = limit
-        for (table, key) in [
-            ("records", "number"), ("snapshots", "version"), ("answers", "key"),
-            ("running", "action"),
+        for (table, key, column) in [
+            ("records", "number", "lines"), ("snapshots", "version", "state"),
         ] {
+            left -= try removeLarge(from: table, key, column, of: row, left, database)
+            guard left > 0 else { return limit - left }
+        }
+        for (table, key) in [("answers", "key"), ("running", "action")] {
             left -= try remove(from: table, key, of: row, left, database)
-            guard left > 0 else { return limit }
+            guard left > 0 else { return limit - left }
         }
         try database.cachedStatement(sql: "DELETE FROM sessions WHERE row = ?").run(.integer(row))
         return limit - left + 1
+    }
+
+    /// Removes rows that may be large: the last of them may cost more than the limit, so a very large row
+    /// is a step of its own.
+    ///
+    /// - Returns: the cost, in rows: each row, and each KiB of it.
+    private func removeLarge(
+        from table: String, _ key: String, _ column: String, of row: Int64, _ limit: Int,
+        _ database: Database
+    ) throws -> Int {
+        var (cost, last) = (0, Int64(0))
+        try database.cachedStatement(
+            sql: """
+                SELECT \(key), length(CAST(\(column) AS BLOB)) FROM \(table) WHERE session = ?
+                ORDER BY \(key) LIMIT ?
+                """
+        ).each(.integer(row), .integer(Int64(limit))) { found in
+            last = found.integer(0)
+            cost += 1 + Int(clamping: found.integer(1)) / Self.bytesPerRow
+            return cost < limit
+        }
+        guard cost > 0 else { return 0 }
+        try database.cachedStatement(
+            sql: "DELETE FROM \(table) WHERE session = ? AND \(key) <= ?"
+        ).run(.integer(row), .integer(last))
+        return max(cost, database.changesCount)
     }
 
     private func remove(

@@ -5,7 +5,8 @@ import Testing
 struct OptionTests {
     static let names = [
         "host", "port", "unix", "loops", "poller", "journal", "head-limit", "body-limit",
-        "body-budget", "batch-limit", "state-limit", "connection-limit", "session-limit",
+        "body-budget", "answer-budget", "batch-limit", "state-limit", "connection-limit",
+        "session-limit",
         "keep-records", "keep-bytes",
         "heartbeat", "connection-age", "stall-timeout", "idle-timeout", "request-timeout",
         "retry", "grace", "allow-origin", "log-level", "log-format",

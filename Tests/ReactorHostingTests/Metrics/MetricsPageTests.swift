@@ -27,7 +27,7 @@ struct MetricsPageTests {
         journal.recordCommit(of: 5, .milliseconds(3))
         journal.logBytes = 24 << 20
         return try PrometheusPage(
-            ReadMetrics.page([counters, Counters()], journal, [(0, .seconds(3))]) { _ in 0 })
+            ReadMetrics.page([counters, Counters()], journal, [(0, .seconds(3))], 0) { _ in 0 })
     }
 
     @Test func `a full page obeys the format, and so does an empty one`() throws {
@@ -42,7 +42,7 @@ struct MetricsPageTests {
         #expect(page.value("reactor_journal_commit_batches_sum") == 5)
         var journal = JournalMetrics()
         journal.logBytes = 0
-        let empty = try PrometheusPage(ReadMetrics.page([Counters()], journal, []) { _ in 0 })
+        let empty = try PrometheusPage(ReadMetrics.page([Counters()], journal, [], 0) { _ in 0 })
         #expect(empty.names == page.names)
     }
 

@@ -74,7 +74,7 @@ final class ServerCall {
         opening.append(retryMilliseconds: retry, to: &start)
         start += opening.snapshot
         let taken = write(start.span)
-        subscriber.hold(start[taken...])
+        subscriber.hold(start[taken...], of: opening.held)
     }
 
     func write(_ new: Span<UInt8>) -> Int {

@@ -158,6 +158,14 @@ final class ServerProcess: SessionOutput {
         calls[subscriber.id]?.finish(.whole)
     }
 
+    func refuse(_ subscriber: Subscriber) {
+        subscriber.cancel()
+        guard !StreamRelays.isRelay(subscriber.id) else { return }
+        calls[subscriber.id]?.finish(.whole)
+    }
+
+    func client(of token: UInt64) -> WorkClient? { nil }
+
     // There is one loop.
     func move(
         _ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening

@@ -27,6 +27,7 @@ extension Reply.Content {
         case .ended: "ended"
         case .failed(let failure): "failed \(failure.reason)"
         case .gone: "gone"
+        case .overBudget: "overBudget"
         case .unreadable: "unreadable"
         case .unencodable(let failure): "unencodable \(failure)"
         case .refused(let refusal): "refused \(refusal)"

@@ -13,6 +13,10 @@ final class RecordingOutput: SessionOutput {
     private(set) var answers: [Answer] = []
     private(set) var failures: [SessionFailure] = []
     private(set) var finished: [UInt64] = []
+    /// Readers for which there was no room.
+    private(set) var refused: [UInt64] = []
+    /// The clients of requests and readers, by their tokens.
+    var clients: [UInt64: WorkClient] = [:]
     private var bytes: [UInt64: [UInt8]] = [:]
     private var capacities: [UInt64: Int] = [:]
     private(set) var subscribers: [UInt64: Subscriber] = [:]
@@ -56,7 +60,7 @@ final class RecordingOutput: SessionOutput {
         opening.append(retryMilliseconds: nil, to: &start)
         start += opening.snapshot
         let taken = write(start.span, to: token)
-        subscriber.hold(start[taken...])
+        subscriber.hold(start[taken...], of: opening.held)
     }
 
     func finish(_ subscriber: Subscriber) {
@@ -67,6 +71,19 @@ final class RecordingOutput: SessionOutput {
         finished.append(subscriber.id)
         subscribers[subscriber.id] = nil
     }
+
+    func refuse(_ subscriber: Subscriber) {
+        guard !StreamRelays.isRelay(subscriber.id) else {
+            relays?.refuse(
+                subscriber, RelayProblem(code: "problem", body: Array("\"memory\"".utf8)))
+            return
+        }
+        refused.append(subscriber.id)
+        subscribers[subscriber.id] = nil
+        subscriber.cancel()
+    }
+
+    func client(of token: UInt64) -> WorkClient? { clients[token] }
 
     func move(
         _ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening
@@ -105,6 +122,9 @@ final class RecordingOutput: SessionOutput {
     }
 
     // MARK: Actions of the test
+
+    /// The connections have accepted every answer so far.
+    func releaseAnswers() { answers.removeAll() }
 
     /// The reader accepts `capacity` more bytes and then stalls; nil: it accepts everything.
     func setCapacity(_ capacity: Int?, of subscriber: UInt64) {

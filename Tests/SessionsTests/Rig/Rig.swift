@@ -39,7 +39,7 @@ final class Rig {
         subscribers: Int = 32_768,
         uncommittedBytes: Int = 64 << 20, deliveries: DeliveryLimits? = nil,
         stateBytes: Int = 16_777_216, snapshotBytes: Int = 32 << 20, topics: TopicBus = TopicBus(),
-        owners: SessionOwners? = nil, branchesFrom: Int = .max
+        owners: SessionOwners? = nil, work: WorkBudget = WorkBudget(), branchesFrom: Int = .max
     ) {
         output = last?.output ?? RecordingOutput()
         lastToken = last?.lastToken ?? 0
@@ -68,7 +68,7 @@ final class Rig {
                 now: { clock.milliseconds }, uptime: { clock.uptime }, hop: { inbox.put($0) },
                 isolation: LoopIsolation(
                     check: { [seat] in seat.check() }, runAfterStop: { inbox.putLate($0) }),
-                topics: topics, owners: owners))
+                topics: topics, owners: owners, work: work))
         table.output = output
         output.relays = table.relays
         second =

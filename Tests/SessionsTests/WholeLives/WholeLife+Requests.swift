@@ -183,7 +183,8 @@ extension WholeLife {
             let wanted = isOld ? UInt64(Double(session.version) * part) : nil
             session.export(wanted) { [self] exported in
                 guard !gone.contains(token) else { return }
-                guard case .success(var snapshot) = exported else { return said[token] = .refused }
+                guard case .success(let export) = exported else { return said[token] = .refused }
+                var snapshot = export.snapshot
                 checkExport(snapshot, of: session)
                 snapshot.number = 0
                 snapshot.version = 0

@@ -14,6 +14,8 @@ struct ConnectionOutput {
     /// The bytes before `encoded`. Outside a turn, these are the bytes that the kernel did not
     /// accept.
     private var unsent = UnsentBytes()
+    /// The charges of large bodies among the unsent bytes.
+    private var charges: [AnyObject] = []
     /// Bytes of bodies in the current turn.
     private var turnBytes = 0
     private(set) var isInTurn = false
@@ -55,6 +57,9 @@ struct ConnectionOutput {
         unsent.append(body[...])
     }
 
+    /// Keeps what counts the body that was appended last, until the kernel has accepted it.
+    mutating func hold(_ charge: AnyObject) { charges.append(charge) }
+
     /// Offers the bytes to the kernel and keeps those that it does not accept.
     ///
     /// - Returns: Whether the connection has started to wait for room.
@@ -66,6 +71,7 @@ struct ConnectionOutput {
             if accepted < encoded.count { unsent.append(encoded[accepted...]) }
             encoded.removeAll(keepingCapacity: true)
             isBlocked = !unsent.isEmpty
+            releaseCharges()
         } else {
             moveEncoded()
             if !wasBlocked { _ = sendUnsent(to: connection, table) }
@@ -86,6 +92,7 @@ struct ConnectionOutput {
             sum += accepted
         }
         isBlocked = !unsent.isEmpty
+        releaseCharges()
         return sum
     }
 
@@ -96,8 +103,13 @@ struct ConnectionOutput {
         let count = unsent.count
         encoded.removeAll(keepingCapacity: true)
         unsent = UnsentBytes()
+        charges = []
         isBlocked = false
         return count
+    }
+
+    private mutating func releaseCharges() {
+        if !isBlocked, !charges.isEmpty { charges = [] }
     }
 
     private mutating func moveEncoded() {

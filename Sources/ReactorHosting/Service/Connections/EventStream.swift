@@ -118,6 +118,7 @@ final class EventStream {
             connection.stream?.count(
                 connection.output.encoded.count - head + opening.snapshot.count)
             connection.output.append(opening.snapshot, copyLimitBytes: 4_096)
+            if let held = opening.held { connection.output.hold(held) }
             connection.flush()
             if connection.hasUnsent {
                 connection.buffers?.pending = []

@@ -38,6 +38,9 @@ extension HTTPConnection {
         loop.schedule.count(response.workBytes)
         output.charge(response.workBytes)
         response.encode(for: request, closes: closes, loop, to: &output)
+        if let charge = response.charge, response.sentBytes(for: request) > 0 {
+            output.hold(charge)
+        }
         if let code = response.problemCode { loop.counters.refusals.count(code) }
         if case .endedStream(let problem) = response.body, !request.isHead {
             loop.countResponse(to: request, status: response.status)

@@ -24,7 +24,8 @@ enum CreateSession: ServiceEndpoint {
         }
         guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }
         if let origin {
-            try fork(origin, registration, by: request.access, on: connection)
+            let client = loop.service.workClient(of: connection.identity)
+            try fork(origin, registration, by: request.access, client, on: connection)
         } else {
             try loop.create(
                 loop.newSessionID(), registration, by: request.access, for: connection.id)
@@ -36,7 +37,7 @@ enum CreateSession: ServiceEndpoint {
 
     private static func fork(
         _ origin: Origin, _ registration: Registration, by access: Access?,
-        on connection: HTTPConnection
+        _ client: WorkClient?, on connection: HTTPConnection
     ) throws(Problem) {
         guard let source = SessionID(origin.session) else {
             throw Problem(
@@ -46,7 +47,9 @@ enum CreateSession: ServiceEndpoint {
         let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
         let name = registration.name
         peers.enqueue(on: source.owner(of: peers.count)) { other in
-            other.sessions.export(source, origin.version, reactor: name, by: access) { exported in
+            other.sessions.export(
+                source, origin.version, reactor: name, by: access, for: client
+            ) { exported in
                 peers.enqueue(on: home) { loop in
                     loop.connection(id)?.respondLater { () throws(Problem) in
                         try loop.resources.create(
@@ -63,7 +66,8 @@ extension SessionTable {
     /// The state of a session of this loop, as returned by `reduce`.
     fileprivate func export(
         _ id: SessionID, _ version: UInt64?, reactor: String, by access: Access?,
-        then act: @escaping @Sendable (Result<Snapshot, Problem>) -> Void
+        for client: WorkClient?,
+        then act: @escaping @Sendable (Result<SessionExport, Problem>) -> Void
     ) {
         let export = { (found: SessionLookup) in
             do throws(Problem) {
@@ -71,7 +75,7 @@ extension SessionTable {
                 guard session.registration.name == reactor else {
                     throw .otherReactor(id.text, session.registration.name)
                 }
-                session.export(version) { act($0.mapError(Problem.init)) }
+                session.export(version, for: client) { act($0.mapError(Problem.init)) }
             } catch {
                 act(.failure(error))
             }
@@ -90,11 +94,12 @@ extension LoopResources {
     /// - Parameter saved: Nil to start with the reactor's initial state.
     func create(
         _ id: SessionID, _ registration: Registration, from saved: SavedSession? = nil,
-        by access: Access?, for connection: ConnectionID
+        by access: Access?, for connection: ConnectionID, charge: WorkCharge? = nil
     ) throws(Problem) {
         guard let owner = access?.principal.subject, let owners = service.owners, owners.isShared
         else {
-            return try create(id, registration, from: saved, by: access, besides: 0, connection)
+            return try create(
+                id, registration, from: saved, by: access, besides: 0, connection, charge)
         }
         let (peers, index) = (peers, index)
         service.journal.countSessions(of: owner, upTo: owners.limit) { count in
@@ -106,7 +111,7 @@ extension LoopResources {
                     }
                     try resources.create(
                         id, registration, from: saved, by: access,
-                        besides: count.mapError(Problem.unreadable).get(), connection)
+                        besides: count.mapError(Problem.unreadable).get(), connection, charge)
                     return nil
                 }
             }
@@ -116,7 +121,8 @@ extension LoopResources {
     /// - Parameter committed: See ``SessionOwners/admit(_:besides:)``.
     private func create(
         _ id: SessionID, _ registration: Registration, from saved: SavedSession?,
-        by access: Access?, besides committed: Int, _ connection: ConnectionID
+        by access: Access?, besides committed: Int, _ connection: ConnectionID,
+        _ charge: WorkCharge?
     ) throws(Problem) {
         let owner = access?.principal.identity
         if let owner, let owners = service.owners, !owners.admit(owner, besides: committed) {
@@ -124,7 +130,7 @@ extension LoopResources {
         }
         do {
             try sessions.create(
-                id, registration, for: connection.token, owner: owner, from: saved)
+                id, registration, for: connection.token, owner: owner, from: saved, charge: charge)
         } catch {
             if let owner { service.owners?.remove(owner) }
             throw .quarantined(id.text, error)
@@ -133,16 +139,17 @@ extension LoopResources {
 
     /// Creates a fork.
     fileprivate func create(
-        _ registration: Registration, from exported: Result<Snapshot, Problem>,
+        _ registration: Registration, from exported: Result<SessionExport, Problem>,
         by access: Access?, for connection: ConnectionID
     ) throws(Problem) {
-        let snapshot = try exported.get()
+        let export = try exported.get()
         guard sessions.hasRoomForSession else { throw .noRoomForSession }
         let id = newSessionID()
         var saved = SavedSession(
             key: SessionKey(session: id.text, generation: ""), reactor: registration.name)
-        saved.snapshot = snapshot.asOrigin
-        try create(id, registration, from: saved, by: access, for: connection)
+        saved.snapshot = export.snapshot.asOrigin
+        try create(
+            id, registration, from: saved, by: access, for: connection, charge: export.charge)
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Sessions
 internal import Sockets
 internal import Storage
 
@@ -20,7 +21,8 @@ enum ReadMetrics: ServiceEndpoint {
             let missing = Set(0..<loop.peers.count).subtracting(parts.map(\.index))
             let page = page(
                 parts.map(\.counters) + service.lastCounters.of(Array(missing)),
-                service.journal.figures, service.watch.times(), service.refusedConnections)
+                service.journal.figures, service.watch.times(), service.work.used,
+                service.refusedConnections)
             return Response(
                 status: 200, fields: [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")],
                 body: .bytes(Array((page + (service.metrics?.page ?? "")).utf8)))
@@ -37,10 +39,11 @@ enum ReadMetrics: ServiceEndpoint {
     /// - Parameters:
     ///   - parts: One for each loop.
     ///   - times: The time of each loop's present pass.
+    ///   - answerBytes: The bytes that count against `--answer-budget`.
     ///   - refused: The number of refused connections, by the reason.
     static func page(
         _ parts: [Counters], _ journal: JournalMetrics?, _ times: [(loop: Int, time: Duration)],
-        _ refused: (ConnectionGate.Refusal) -> UInt64
+        _ answerBytes: Int, _ refused: (ConnectionGate.Refusal) -> UInt64
     ) -> String {
         var text = PrometheusWriter()
         var sum = Counters()
@@ -49,6 +52,10 @@ enum ReadMetrics: ServiceEndpoint {
         text.counters(
             "connections_refused", "Connections that were reset when they were accepted.",
             "reason", ConnectionGate.Refusal.allCases.map { ("\($0)", refused($0)) })
+        text.gauge(
+            "answer_budget_bytes",
+            "Bytes of large answers, rebuilt states and kept states (--answer-budget).",
+            answerBytes)
         text.gauges(
             "loop_busy_seconds", "The time of each loop's present pass; 0 while it waits.", "loop",
             times.map { ("\($0.loop)", $0.time / .seconds(1)) })

@@ -66,6 +66,34 @@ extension Configuration {
     var clientBodyBudgetBytes: Int { max(actualBodyBudgetBytes / 4, 2 * bodyLimitBytes) }
 }
 
+extension WorkBudget {
+    convenience init(_ configuration: Configuration) {
+        self.init(
+            limit: configuration.actualAnswerBudgetBytes,
+            clientLimit: configuration.clientAnswerBudgetBytes)
+    }
+
+    /// Changes the limits. Counted bytes stay, even if there are more.
+    func adopt(_ configuration: Configuration) {
+        adopt(
+            limit: configuration.actualAnswerBudgetBytes,
+            clientLimit: configuration.clientAnswerBudgetBytes)
+    }
+}
+
+extension Configuration {
+    /// There is always room to rebuild a state of the maximum size, and to send it; and for the events that
+    /// a reader gets from the journal at once.
+    fileprivate var actualAnswerBudgetBytes: Int {
+        max(answerBudgetBytes, 4 << 20, 4 * min(stateLimitBytes, Int.max / 16))
+    }
+
+    /// The part of one client, with room for such a state, too.
+    fileprivate var clientAnswerBudgetBytes: Int {
+        max(actualAnswerBudgetBytes / 4, 2 << 20, 3 * min(stateLimitBytes, Int.max / 16))
+    }
+}
+
 extension SessionLimits {
     /// The settings for one of `loops` loops: its share of the limits.
     init(_ configuration: Configuration, loops: Int) {

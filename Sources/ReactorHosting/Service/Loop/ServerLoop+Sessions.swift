@@ -27,6 +27,19 @@ extension ServerLoop: SessionOutput {
         connection.stream?.finish()
     }
 
+    func refuse(_ subscriber: Subscriber) {
+        guard let connection = connection(ConnectionID(subscriber.id)) else {
+            return sessions.relays.refuse(subscriber, RelayProblem(.tooMuchMemory))
+        }
+        connection.stream?.end(with: .tooMuchMemory)
+    }
+
+    func client(of token: UInt64) -> WorkClient? {
+        connection(ConnectionID(token)).flatMap {
+            resources.service.workClient(of: $0.identity)
+        }
+    }
+
     func move(
         _ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening
     ) -> ReaderMove {

@@ -37,7 +37,7 @@ final class ServerLoop: LoopHandler {
                     peers.enqueue(on: id.owner(of: peers.count)) { job($0.sessions) }
                 },
                 isolation: LoopIsolation(loop.queue), topics: service.topics,
-                owners: service.owners))
+                owners: service.owners, work: service.work))
         resources = LoopResources(
             index: index, service: service, peers: peers, table: table, sessions: sessions)
         sessions.output = self

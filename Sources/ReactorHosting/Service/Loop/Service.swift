@@ -46,6 +46,7 @@ final class Service: Sendable {
     /// The drain of the loop of the operations address, which is the last.
     let operationsDrain: Drain
     let bodies: BodyBudget
+    let work: WorkBudget
     let topics = TopicBus()
     let watch: LoopWatch
     let lastCounters = LastCounters()
@@ -95,6 +96,7 @@ final class Service: Sendable {
         self.drain = Drain(loops: 0..<configuration.loops)
         self.operationsDrain = Drain(loops: configuration.loops..<configuration.loops + 1)
         self.bodies = BodyBudget(configuration, exempt: exempt)
+        self.work = WorkBudget(configuration)
         // Only administrators can publish, perhaps at another node.
         guard configuration.administration == .on || node != nil else { return }
         for reactor in reactors { reactor.announceTopics(topics) }
@@ -103,12 +105,19 @@ final class Service: Sendable {
     /// Adopts the limits that all loops share.
     func adopt(_ configuration: Configuration) {
         bodies.adopt(configuration)
+        work.adopt(configuration)
         gate.limitNetworks(to: configuration.addressConnectionLimit)
     }
 
     /// The maximum number of connections of the operations address: some scrapers, load balancers and
     /// administrators.
     static let operationsConnectionLimit = 64
+
+    /// The client of a request, for its share of ``work``; nil: it has none.
+    func workClient(of identity: RequestIdentity) -> WorkClient? {
+        if let access = identity.access { return WorkClient(subject: access.principal.subject) }
+        return sharingNetwork(identity.client).map { WorkClient(network: $0.text) }
+    }
 
     func gate(of listener: ListenerRole) -> ConnectionGate {
         switch listener {

@@ -52,6 +52,11 @@ extension Problem {
                 503, "too_many_running",
                 "nothing was applied: \(limit) actions of the session are already waiting",
                 fields: [("Retry-After", "1")])
+        case .tooMuchOutput(let limit):
+            self.init(
+                422, "too_much_output",
+                "nothing was applied: together these actions would make more than \(limit) bytes of "
+                    + "records and events; send fewer of them at once")
         case .stateTooLarge(let limit):
             self.init(
                 422, "state_too_large",
@@ -214,6 +219,7 @@ extension Problem {
         case .unreadable(let failure): self = .unreadable(failure)
         case .gone(let id): self = .endedSession(id.text)
         case .unencodable(let reason): self = .unencodable("\(reason)")
+        case .overBudget: self = .tooMuchMemory
         }
     }
 
@@ -275,6 +281,12 @@ extension Problem {
         503, "too_many_bodies",
         "nothing was applied: incoming requests, of all clients or of this one, use their part of "
             + "--body-budget",
+        fields: [("Retry-After", "1")])
+
+    static let tooMuchMemory = Problem(
+        503, "too_much_memory",
+        "nothing was applied: large answers, of all clients or of this one, use their part of "
+            + "--answer-budget",
         fields: [("Retry-After", "1")])
 
     /// The fault in the body that names a reactor.

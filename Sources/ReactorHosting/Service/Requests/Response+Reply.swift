@@ -37,6 +37,7 @@ extension Response {
             case .unreadable(let failure) where wantsStream: .endedStream(.unreadable(failure))
             // 204 stops EventSource: the session ended meanwhile (contract §3.2).
             case .gone where wantsStream: .noContent()
+            case .overBudget: wantsStream ? .endedStream(.tooMuchMemory) : .problem(.tooMuchMemory)
             case .failed(let failure): .problem(Problem(failure))
             case .unreadable(let failure): .problem(.unreadable(failure))
             case .gone: .problem(.endedSession(id))
@@ -49,6 +50,7 @@ extension Response {
             case .keyReused: .problem(.keyReused)
             case .subscribed: .endedStream(.draining)
             }
+        charge = content.charge
     }
 
     private static func receipt(

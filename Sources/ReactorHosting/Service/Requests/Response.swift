@@ -1,4 +1,5 @@
 internal import JSONCoding
+internal import Sessions
 internal import Wire
 
 /// A response: a value that encodes itself for its request.
@@ -24,6 +25,8 @@ struct Response {
     /// Bytes of a body that was encoded and is not part of the response. They count as work of the
     /// turn.
     var discardedBytes = 0
+    /// Counts the body, if it is large, until the connection has accepted it.
+    var charge: WorkCharge?
 
     /// The code of the problem in the body or in the stream, for the metrics.
     var problemCode: String? {

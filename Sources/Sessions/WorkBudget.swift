@@ -1,0 +1,123 @@
+internal import Synchronization
+
+/// Limits the bytes that exist only because somebody asked for them: responses and snapshots until the
+/// connection has accepted them, states that are rebuilt from the journal, forks until they are
+/// committed, states that are encoded ahead of their events, and the states that streams keep.
+///
+/// Design: the owner of such bytes holds a ``WorkCharge`` as long as it holds the bytes. The charge
+/// gives them back when it is released, so they are given back once, whatever ends the request: the
+/// answer, a closed connection, the session's end, a commit that fails, the end of the loop.
+///
+/// Bytes that several requests share count once, for the first client. Few bytes
+/// (``smallestBytes``) do not count: the numbers of connections and subscribers bound them.
+package final class WorkBudget: Sendable {
+    private let bytes: ByteBudget<WorkClient>
+
+    /// Fewer bytes are not counted: a connection may have as many unsent anyway.
+    package static let smallestBytes = 64 << 10
+
+    /// - Parameter clientLimit: the share of one client.
+    package init(limit: Int = .max / 4, clientLimit: Int = .max / 4) {
+        bytes = ByteBudget(limit: limit, clientLimit: clientLimit)
+    }
+
+    /// The bytes that are counted now.
+    package var used: Int { bytes.used }
+
+    package func adopt(limit: Int, clientLimit: Int) {
+        bytes.adopt(limit: limit, clientLimit: clientLimit)
+    }
+
+    /// Counts bytes until the charge is released; nil if there is no room for them.
+    ///
+    /// - Parameters:
+    ///   - client: nil: they are in no client's share.
+    ///   - mayBeDropped: whether the bytes are only useful. They leave half of the budget to bytes
+    ///     without which a request is refused.
+    package func charge(
+        _ count: Int, for client: WorkClient?, mayBeDropped: Bool = false
+    ) -> WorkCharge? {
+        guard bytes.charge(count, for: client, leavingHalf: mayBeDropped) else { return nil }
+        return WorkCharge(count, for: client, of: bytes, mayBeDropped: mayBeDropped)
+    }
+}
+
+/// Bytes that a ``WorkBudget`` counts as long as this object exists.
+package final class WorkCharge: Sendable {
+    private let budget: ByteBudget<WorkClient>
+    private let client: WorkClient?
+    private let mayBeDropped: Bool
+    private let count: Atomic<Int>
+
+    fileprivate init(
+        _ count: Int, for client: WorkClient?, of budget: ByteBudget<WorkClient>,
+        mayBeDropped: Bool
+    ) {
+        self.budget = budget
+        self.client = client
+        self.mayBeDropped = mayBeDropped
+        self.count = Atomic(count)
+    }
+
+    deinit { budget.giveBack(count.load(ordering: .relaxed), for: client) }
+
+    /// Changes the number of bytes; false, without a change, if there is no room for more.
+    ///
+    /// Called only by the loop that uses the charge.
+    package func resize(to bytes: Int) -> Bool {
+        let growth = bytes - count.load(ordering: .relaxed)
+        if growth > 0 {
+            guard budget.charge(growth, for: client, leavingHalf: mayBeDropped) else {
+                return false
+            }
+        } else {
+            budget.giveBack(-growth, for: client)
+        }
+        count.add(growth, ordering: .relaxed)
+        return true
+    }
+}
+
+/// There is no room in a ``WorkBudget``.
+package struct WorkOverload: Error {}
+
+/// A client as a ``WorkBudget`` counts it: by its subject or its network.
+package struct WorkClient: Hashable, Sendable {
+    /// Why bytes: two subjects that are canonically equal are two clients.
+    private let name: [UInt8]
+
+    package init(subject: String) { name = Array("s".utf8) + Array(subject.utf8) }
+
+    package init(network: String) { name = Array("n".utf8) + Array(network.utf8) }
+}
+
+extension SessionTable {
+    /// Counts bytes that a request or a stream causes, until the charge is released.
+    ///
+    /// - Returns: nil if they are few.
+    func charge(
+        _ bytes: Int, for client: @autoclosure () -> WorkClient?
+    ) throws(WorkOverload) -> WorkCharge? {
+        guard bytes > WorkBudget.smallestBytes else { return nil }
+        guard let charge = services.work.charge(bytes, for: client()) else { throw WorkOverload() }
+        return charge
+    }
+
+    /// - Parameter token: of a connection of this loop.
+    func charge(_ bytes: Int, for token: UInt64) throws(WorkOverload) -> WorkCharge? {
+        try charge(bytes, for: output.client(of: token))
+    }
+
+    /// Counts bytes that were estimated before they were made.
+    ///
+    /// - Parameter charge: that of the estimate.
+    func adjust(
+        _ charge: WorkCharge?, to bytes: Int, for client: @autoclosure () -> WorkClient?
+    ) throws(WorkOverload) -> WorkCharge? {
+        guard let charge, bytes > WorkBudget.smallestBytes else {
+            return try self.charge(bytes, for: client())
+        }
+        guard charge.resize(to: bytes) else { throw WorkOverload() }
+        return charge
+    }
+}

@@ -1,0 +1,41 @@
+import JSONCoding
+import Testing
+
+@Suite("RFC 6901 — several pointers into one document", .timeLimit(.minutes(15)))
+struct JSONPartsTests {
+    private static let documents = [
+        #"{"a":1,"b":[10,{"c":"x,]}"},[]],"d":{"e":{"f":null}}}"#,
+        #"[[1,2],{"0":true},"s"]"#, #"{"a\"b":{"":[3]},"":4}"#, #""text""#, "17", "{}", "[]",
+        #" { "a" : [ 1 , 2 ] } "#,
+    ]
+    private static let pointers = [
+        "", "/a", "/b", "/b/0", "/b/1", "/b/1/c", "/b/2", "/b/2/0", "/b/3", "/b/01", "/b/-", "/d",
+        "/d/e", "/d/e/f", "/d/e/f/g", "/0", "/0/1", "/1", "/1/0", "/2", "/a\"b", "/a\"b//0", "/",
+        "/none", "/a/1",
+    ]
+
+    @Test(arguments: documents) func `each is found where it is found alone`(document: String)
+        throws
+    {
+        let bytes = Array(document.utf8)
+        let pointers = try Self.pointers.map { try JSONPointer($0) }
+        let parts = JSONParts(pointers, of: bytes)
+        for pointer in pointers {
+            #expect(parts[pointer] == JSON.slice(pointer, of: bytes), "\(pointer)")
+            #expect(JSONParts([pointer], of: bytes)[pointer] == parts[pointer], "\(pointer)")
+        }
+    }
+
+    @Test func `text that ends early, or is none, never traps`() throws {
+        let pointers = try Self.pointers.map { try JSONPointer($0) }
+        for document in Self.documents {
+            let bytes = Array(document.utf8)
+            for end in 0..<bytes.count {
+                let parts = JSONParts(pointers, of: Array(bytes[..<end]))
+                for pointer in pointers {
+                    if let range = parts[pointer] { #expect(range.upperBound <= end) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+import Reactors
+import Sessions
+import Storage
+import Synchronization
+import Testing
+
+/// A text that is as long as the last action says.
+private struct Sized: Reactor {
+    struct Action: Codable, Sendable { var size: Int }
+    typealias Mutation = Action
+    struct State: Codable, Sendable {
+        var size = 0
+        var text = ""
+        private enum CodingKeys: CodingKey { case size, text }
+
+        /// Counts the states that the present test encodes.
+        @TaskLocal static var encoded: Counter?
+
+        init() {}
+
+        init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            size = try values.decode(Int.self, forKey: .size)
+            text = try values.decode(String.self, forKey: .text)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            Self.encoded?.add()
+            var values = encoder.container(keyedBy: CodingKeys.self)
+            try values.encode(size, forKey: .size)
+            try values.encode(text, forKey: .text)
+        }
+    }
+
+    let initialState = State()
+
+    func reduce(state: inout State, mutation: Action) {
+        state.size = mutation.size
+        state.text = String(repeating: "x", count: mutation.size)
+    }
+}
+
+@Suite(
+    "Work has a bound — bytes that somebody asked for count until they are sent",
+    .timeLimit(.minutes(15)))
+struct WorkBudgetTests {
+    private static let size = 200_000
+
+    private func registration() throws -> Registration {
+        try .of("sized", activities: []) { Sized() }
+    }
+
+    private func rig(_ limit: Int, client: Int = .max / 4) throws -> (Rig, Session, WorkBudget) {
+        let work = WorkBudget(limit: limit, clientLimit: client)
+        let rig = Rig(answers: true, work: work)
+        let session = try rig.create("s", try registration())
+        rig.settleAll()
+        return (rig, session, work)
+    }
+
+    private func grow(_ rig: Rig, _ session: Session, to size: Int = WorkBudgetTests.size) throws {
+        try rig.act(#"{"size":\#(size)}"#, on: session)
+        rig.settleAll()
+    }
+
+    @Test func `readers of one version share its bytes, and another version needs room of its own`()
+        throws
+    {
+        let (rig, session, work) = try rig(300_000)
+        try grow(rig, session)
+        let first = [rig.read(session), rig.read(session)]
+        #expect(first.allSatisfy { rig.line($0).hasPrefix("state") })
+        #expect((Self.size..<250_000).contains(work.used))
+        try grow(rig, session, to: Self.size + 1)
+        #expect(rig.line(rig.read(session)).hasPrefix("overBudget"))
+        rig.output.releaseAnswers()
+        #expect(work.used == 0)
+        #expect(rig.line(rig.read(session)).hasPrefix("state"))
+    }
+
+    @Test func `one client gets its share, and others have room`() throws {
+        let (rig, session, work) = try rig(1_000_000, client: 300_000)
+        try grow(rig, session)
+        let mine = WorkClient(subject: "ada")
+        func read() -> String {
+            let token = rig.nextToken()
+            rig.output.clients[token] = mine
+            session.read(version: nil, for: token)
+            return rig.line(token)
+        }
+        #expect(read().hasPrefix("state"))
+        try grow(rig, session, to: Self.size + 1)
+        #expect(read().hasPrefix("overBudget"))
+        #expect(rig.line(rig.read(session)).hasPrefix("state"))
+        rig.output.releaseAnswers()
+        #expect(work.used == 0)
+    }
+
+    @Test func `a snapshot counts until its reader has accepted it or has left`() throws {
+        let (rig, session, work) = try rig(500_000)
+        try grow(rig, session)
+        let stalled = rig.subscribe(session, .allStates, capacity: 10)
+        let other = rig.subscribe(session, .allStates, capacity: 10)
+        rig.output.releaseAnswers()
+        #expect((Self.size..<250_000).contains(work.used))
+        rig.output.disconnect(other)
+        #expect(work.used > 0)
+        rig.output.setCapacity(nil, of: stalled)
+        #expect(work.used == 0)
+    }
+
+    @Test func `a stream without room for its snapshot is refused and leaves nothing`() throws {
+        let (rig, session, work) = try rig(100_000)
+        try grow(rig, session)
+        let refused = rig.subscribe(session, .allStates)
+        #expect(rig.line(refused).hasPrefix("overBudget"))
+        #expect(rig.table.subscriberCount == 0)
+        #expect(work.used == 0)
+    }
+
+    @Test
+    func `states that streams keep give way, and a blocked reader continues from the journal`()
+        throws
+    {
+        let (rig, session, work) = try rig(4_000_000)
+        let blocked = rig.subscribe(session, .allStates, .now, capacity: 0)
+        for number in 0..<16 { try grow(rig, session, to: Self.size + number) }
+        // The bytes that streams keep leave half of it free.
+        #expect(work.used <= 2_000_000)
+        rig.output.setCapacity(nil, of: blocked)
+        rig.settleAll()
+        rig.drainInbox()
+        rig.settleAll()
+        #expect(rig.lines(blocked).filter { $0.hasPrefix("state") }.count == 16)
+        rig.output.disconnect(blocked)
+        rig.output.releaseAnswers()
+        #expect(work.used == 0)
+    }
+
+    @Test func `the charge of an answer ends with a commit that fails`() throws {
+        let work = WorkBudget(limit: 1_000_000, clientLimit: 1_000_000)
+        let rig = Rig(slow: true, answers: true, work: work)
+        let session = try rig.create("s", try registration())
+        rig.settleAll()
+        try grow(rig, session)
+        try rig.post(#"{"size":1}"#, to: session)
+        try rig.post(#"{"size":\#(Self.size)}"#, to: session)
+        _ = rig.read(session)
+        #expect(work.used > Self.size)
+        rig.endRound()
+        rig.settle(JournalFailure(reason: .full, detail: "full"))
+        rig.output.releaseAnswers()
+        #expect(work.used == 0)
+    }
+
+    @Test func `a batch that makes too many bytes is refused without a trace`() throws {
+        let rig = Rig()
+        let session = try rig.create("s", .ledger())
+        rig.table.limits.turnBytes = 2_000
+        let before = rig.state(session)
+        let long = Post.name(String(repeating: "x", count: 600))
+        let batch = Post.all(long, long, long, long)
+        #expect {
+            try rig.post(batch, to: session)
+        } throws: {
+            if case .tooMuchOutput(limit: 2_000)? = $0 as? ActionRefusal { true } else { false }
+        }
+        rig.endRound()
+        #expect(session.version == 0)
+        #expect(rig.state(session) == before)
+        // Each turn has the whole limit.
+        for _ in 0..<3 { try rig.act(long, on: session) }
+        #expect(session.version == 3)
+    }
+
+    @Test func `a version is encoded once for all streams, however many they are`() throws {
+        func encodings(streams count: Int) throws -> Int {
+            let (rig, session, _) = try rig(10_000_000)
+            try grow(rig, session)
+            let readers = try (0..<count).map {
+                rig.subscribe(session, try .part("/none\($0)"), .now)
+            }
+            let size = rig.subscribe(session, try .part("/size"), .now)
+            return try Sized.State.$encoded.withValue(Counter()) {
+                for number in 1...2 { try grow(rig, session, to: Self.size + number) }
+                #expect(rig.lines(size).filter { $0.hasPrefix("state") }.count == 2)
+                #expect(readers.allSatisfy { rig.lines($0).allSatisfy { !$0.hasPrefix("state") } })
+                return Sized.State.encoded?.count ?? 0
+            }
+        }
+        let one = try encodings(streams: 1)
+        #expect(one > 0)
+        #expect(try encodings(streams: 100) == one)
+    }
+}
+
+/// Counts calls.
+private final class Counter: Sendable {
+    private let calls = Mutex(0)
+
+    var count: Int { calls.withLock { $0 } }
+
+    func add() { calls.withLock { $0 += 1 } }
+}
