@@ -100,6 +100,13 @@ final class CatchUp {
     /// a slice.
     func proceed() {
         guard !isOver, !isReading else { return }
+        // A later pass would frame what was read already, and the reader would get it twice.
+        if selection.readsStates, session.isAwake,
+            reached.number > subscriber.stream.framedThrough.number
+        {
+            session.frame(subscriber.stream)
+            guard !isOver, !isReading else { return }
+        }
         if needed >= subscriber.stream.coveredAfter { return join() }
         // A note after the last record has the number of the next record.
         read(through: session.history.committed.number + (isLog ? 1 : 0))

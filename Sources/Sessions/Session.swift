@@ -80,7 +80,7 @@ package final class Session {
     /// The bytes that the present turn has made.
     private var turnBytes = 0
     /// Whether a later pass continues to frame states.
-    var isFramingStates = false
+    package internal(set) var isFramingStates = false
     /// The client that has created the session; nil if it was not authenticated.
     package private(set) var owner: ExactText?
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every

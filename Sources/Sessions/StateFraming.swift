@@ -25,6 +25,8 @@ struct StateFraming {
 
     /// Frames as much as one pass may, and leaves the rest to a later one.
     func frame() {
+        // One commit may publish a session many times.
+        guard !session.isFramingStates else { return }
         var lagging = streams.filter { $0.framedThrough < end }
         for stream in lagging where !stream.isRead { stream.skip(to: end) }
         lagging.removeAll { $0.framedThrough == end }
@@ -37,6 +39,10 @@ struct StateFraming {
         while number < end.number {
             let version = Version(session, after: number)
             for stream in lagging where stream.framedThrough.number == number {
+                guard stream.isRead else {
+                    stream.skip(to: end)
+                    continue
+                }
                 guard made + version.encodedBytes <= Self.passBytes else { return continueLater() }
                 made += version.frame(stream)
                 settle(stream)

@@ -399,6 +399,9 @@ package final class Subscriber {
             }
             return false
         }
+        // The snapshot has the newest version: the stream continues after that.
+        session.frame(stream)
+        if isLive || hasEnded { return true }
         do throws(WorkOverload) {
             let opening = try StreamOpener(session: session).reset(self, reason)
             state = .live(stream.end)

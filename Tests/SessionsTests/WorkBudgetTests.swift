@@ -137,6 +137,58 @@ struct WorkBudgetTests {
         #expect(work.used == 0)
     }
 
+    private func batch(of count: Int) -> String {
+        "[" + (1...count).map { #"{"size":\#(Self.size + $0)}"# }.joined(separator: ",") + "]"
+    }
+
+    /// The streams of `session` have framed a part of what is committed.
+    private func lag(_ rig: Rig, _ session: Session, batch count: Int) throws {
+        for pointer in ["/text", ""] { rig.subscribe(session, try .part(pointer), .now) }
+        rig.subscribe(session, .allStates, .now)
+        rig.subscribe(session, .everything, .now)
+        try rig.post(batch(of: count), to: session)
+        rig.table.commit()
+        rig.journal.endNext(nil)
+        for job in rig.inbox.drain() { job(rig.table) }
+        #expect(session.isFramingStates)
+    }
+
+    @Test
+    func `a reader of the journal that overtakes its stream gets each version once`() throws {
+        let rig = Rig(
+            slow: true, answers: true, retention: Retention(records: 1), work: WorkBudget())
+        let session = try rig.create("s", try registration())
+        rig.settleAll()
+        for number in 1...3 { try grow(rig, session, to: number) }
+        rig.subscribe(session, try .part("/size"), .now)
+        let token = rig.subscribe(
+            session, try .part("/size"), .after("\(session.position.generation.text).1"))
+        try lag(rig, session, batch: 60)
+        rig.settleAll()
+        rig.drainInbox()
+        rig.settleAll()
+        let sizes = rig.lines(token).filter { $0.hasPrefix("state") }
+        #expect(sizes.count == 62)
+        #expect(Set(sizes).count == sizes.count)
+    }
+
+    @Test func `a stream is opened at the newest version, however much is not framed`() throws {
+        let rig = Rig(slow: true, answers: true, work: WorkBudget())
+        let session = try rig.create("s", try registration())
+        rig.settleAll()
+        let reader = rig.subscribe(session, try .part("/size"), .now)
+        try lag(rig, session, batch: 60)
+        let second = rig.subscribe(session, try .part("/size"))
+        rig.settleAll()
+        rig.drainInbox()
+        rig.settleAll()
+        try grow(rig, session, to: 1)
+        #expect(rig.lines(second).filter { $0.hasPrefix("state") }.count == 1)
+        let sizes = rig.lines(reader).filter { $0.hasPrefix("state") }
+        #expect(sizes.count == 61)
+        #expect(Set(sizes).count == sizes.count)
+    }
+
     @Test func `the charge of an answer ends with a commit that fails`() throws {
         let work = WorkBudget(limit: 1_000_000, clientLimit: 1_000_000)
         let rig = Rig(slow: true, answers: true, work: work)
