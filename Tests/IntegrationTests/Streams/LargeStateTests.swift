@@ -12,7 +12,12 @@ struct LargeStateTests {
     func `the states of a batch are not all in memory`(journal: String) async throws {
         let folder = TemporaryFolder()
         let server = try await ServerProcess.start(
-            .server, ["--journal", journal == "file" ? "file:\(folder.path)/journal" : "memory"])
+            .server,
+            [
+                "--journal", journal == "file" ? "file:\(folder.path)/journal" : "memory",
+                // A busy machine may not let the reader run for half a minute.
+                "--stall-timeout", "10m",
+            ])
         let session = try await server.client().session("alerts")
         let large = String(repeating: "x", count: 400_000)
         try await session.post(#"{"type":"alert","message":"\#(large)"}"#)
