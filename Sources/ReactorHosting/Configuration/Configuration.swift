@@ -51,7 +51,8 @@ public struct Configuration: Sendable, Equatable {
     /// The path of a file with the secret that all nodes of a cluster have, 32 bytes at least. It
     /// may have up to four, one on each line, without the ends of lines: a node presents the first
     /// and accepts all of them. Default none: then ``link`` is on a loopback address without a
-    /// ``linkAddress``, and ``authentication`` is ``AuthenticationChoice/none``.
+    /// ``linkAddress``, ``authentication`` is ``AuthenticationChoice/none``, and the program has no
+    /// authenticator of its own.
     public var clusterSecretPath: String? = Setting.optionalText(
         "cluster-secret-file", "path",
         "file with secrets of a cluster, one on each line, 32 bytes or more")

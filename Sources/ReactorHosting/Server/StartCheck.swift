@@ -22,7 +22,7 @@ extension ReactorServer {
             sentences.append(Configuration.proxyProtocolRefusal)
         }
         sentences += try addressFaults(authenticates ?? true)
-        sentences += try linkFaults()
+        sentences += try linkFaults(authenticates ?? false)
         guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
     }
 
@@ -49,13 +49,18 @@ extension ReactorServer {
         return sentences
     }
 
-    private func linkFaults() throws -> [String] {
+    private func linkFaults(_ authenticates: Bool) throws -> [String] {
         let refusals = configuration.linkRefusals
         guard refusals.isEmpty, let link = configuration.link?.listenAddress else {
             return refusals
         }
         let (address, isLoopback) = try Self.resolve(link)
-        return LocalNode.faults(of: configuration, at: address, isLoopback: isLoopback)
+        let faults = LocalNode.faults(of: configuration, at: address, isLoopback: isLoopback)
+        guard faults.isEmpty, authenticates, configuration.clusterSecretPath == nil else {
+            return faults
+        }
+        // The program's own authenticator: --auth is none.
+        return [LocalNode.ownAuthenticatorRefusal]
     }
 
     private static func resolve(

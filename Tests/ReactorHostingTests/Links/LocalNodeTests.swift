@@ -39,6 +39,29 @@ struct LocalNodeTests {
         #expect(node.member.address == "node.example:7")
     }
 
+    @Test func `a program with its own authenticator needs a secret on loopback`() throws {
+        var configuration = Configuration()
+        configuration.journal = .postgres(address: "postgres://u@h/d")
+        configuration.link = LinkAddress(host: "127.0.0.1", port: 7_080)
+        func faults(authenticates: Bool) throws -> [String] {
+            do {
+                try ReactorServer(hosting: [], configuration: configuration)
+                    .checkStart(authenticates: authenticates)
+                return []
+            } catch let failure as ConfigurationFailure {
+                return failure.sentences
+            }
+        }
+        #expect(try faults(authenticates: false) == [])
+        let sentences = try faults(authenticates: true)
+        #expect(sentences.count == 1)
+        #expect(sentences.first?.hasSuffix("by --cluster-secret-file") == true)
+        let file = try SecretFile(Self.secret)
+        defer { file.remove() }
+        configuration.clusterSecretPath = file.path
+        #expect(try faults(authenticates: true) == [])
+    }
+
     /// A program that reaches a link without a secret may say that a request has any grants.
     @Test func `on loopback, too, tokens or an address for others need a secret`() throws {
         var withTokens = Configuration()

@@ -121,6 +121,11 @@ struct LocalNode: Sendable {
             """
     }
 
+    /// The sentence for a program with its own authenticator.
+    static var ownAuthenticatorRefusal: String {
+        secretRefusal("clients need tokens, which requests over links need not")
+    }
+
     private static func secretRefusal(_ reason: String) -> String {
         """
         \(reason), and nothing proves that a peer is a node: name a file with the secret of the \
