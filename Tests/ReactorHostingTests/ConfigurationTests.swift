@@ -184,6 +184,25 @@ struct ConfigurationTests {
         #expect(help.contains("healthcheck"))
     }
 
+    @Test func `every setting is in one group of the help, and the first group comes first`() throws
+    {
+        let names = SettingGroups.all.flatMap { $0.names }
+        #expect(names.count == Set(names).count)
+        #expect(Set(names) == Set(Setting.table.map(\.name)))
+        let help = ServerCommand.helpMessage(columns: 200)
+        var places: [String.Index] = []
+        for group in SettingGroups.all {
+            places.append(try #require(help.range(of: "\(group.title.uppercased()):")).lowerBound)
+            for name in group.names {
+                let place = try #require(help.range(of: "  --\(name) ")).lowerBound
+                #expect(place > places[places.count - 1], "\(name)")
+                places.append(place)
+            }
+        }
+        #expect(places == places.sorted())
+        #expect(places.count == names.count + SettingGroups.all.count)
+    }
+
     @Test func `the health check asks the address where the server listens`() throws {
         let any = try Configuration(typed: ["host": "0.0.0.0", "port": "9"], environment: [:])
         #expect("\(any.probeAddress)".contains("127.0.0.1"))

@@ -1,19 +1,48 @@
 internal import ArgumentParser
 
-/// The options of the command line: one for each setting.
+/// The options of the command line: one for each setting, in the sections of `--help`.
+struct ServerArguments: ParsableArguments {
+    // ArgumentParser finds these by reflection.
+    @OptionGroup(title: SettingGroups.First.title)
+    private var first: GroupArguments<SettingGroups.First>
+    @OptionGroup(title: SettingGroups.Addresses.title)
+    private var addresses: GroupArguments<SettingGroups.Addresses>
+    @OptionGroup(title: SettingGroups.Tokens.title)
+    private var tokens: GroupArguments<SettingGroups.Tokens>
+    @OptionGroup(title: SettingGroups.Cluster.title)
+    private var cluster: GroupArguments<SettingGroups.Cluster>
+    @OptionGroup(title: SettingGroups.Requests.title)
+    private var requests: GroupArguments<SettingGroups.Requests>
+    @OptionGroup(title: SettingGroups.Sessions.title)
+    private var sessions: GroupArguments<SettingGroups.Sessions>
+    @OptionGroup(title: SettingGroups.History.title)
+    private var history: GroupArguments<SettingGroups.History>
+    @OptionGroup(title: SettingGroups.Operation.title)
+    private var operation: GroupArguments<SettingGroups.Operation>
+
+    /// The texts from the command line, by option name. ``Setting`` interprets them.
+    var typed: [String: String] {
+        let parts = [
+            first.typed, addresses.typed, tokens.typed, cluster.typed, requests.typed,
+            sessions.typed, history.typed, operation.typed,
+        ]
+        return parts.reduce(into: [:]) { all, part in all.merge(part) { one, _ in one } }
+    }
+}
+
+/// The options of one section.
 ///
 /// Why by hand: ArgumentParser finds a type's options by reflection and decodes each by its name.
 /// The generated conformance would need a property for each option, a second declaration of each
 /// setting. (Verified with ArgumentParser 1.8; a test parses every option.)
-struct ServerArguments: ParsableArguments, CustomReflectable {
-    /// The texts from the command line, by option name. ``Setting`` interprets them.
+private struct GroupArguments<Group: SettingGroup>: ParsableArguments, CustomReflectable {
     private(set) var typed: [String: String] = [:]
 
     init() {}
 
     init(from decoder: any Decoder) throws {
         let options = try decoder.container(keyedBy: OptionName.self)
-        for setting in Setting.table {
+        for setting in Self.settings {
             let key = OptionName(stringValue: setting.name)
             if setting.isFlag {
                 let flag = try options.decode(Flag<Bool>.self, forKey: key)
@@ -28,7 +57,11 @@ struct ServerArguments: ParsableArguments, CustomReflectable {
     var customMirror: Mirror {
         Mirror(
             self,
-            children: Setting.table.map { ($0.name, $0.isFlag ? Self.flag($0) : Self.option($0)) })
+            children: Self.settings.map { ($0.name, $0.isFlag ? Self.flag($0) : Self.option($0)) })
+    }
+
+    private static var settings: [Setting] {
+        Group.names.compactMap { name in Setting.table.first { $0.name == name } }
     }
 
     private static func option(_ setting: Setting) -> Any {

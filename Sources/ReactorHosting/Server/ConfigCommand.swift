@@ -39,7 +39,7 @@ struct ConfigCommand: ParsableCommand {
                 """)
 
         // See `HealthCheckCommand`.
-        @OptionGroup(title: "Settings", visibility: .hidden) var arguments: ServerArguments
+        @OptionGroup(visibility: .hidden) var arguments: ServerArguments
 
         /// Checks the settings for a program with these reactors.
         ///
@@ -77,7 +77,7 @@ struct ConfigCommand: ParsableCommand {
             case text, json, file
         }
 
-        @OptionGroup(title: "Settings", visibility: .hidden) var arguments: ServerArguments
+        @OptionGroup(visibility: .hidden) var arguments: ServerArguments
         @Option(help: "text, json, or file: the file of --config that has these settings.")
         var format = Format.text
 

@@ -128,7 +128,7 @@ struct ServerCommand: ParsableCommand {
         version: "reactor-server \(ReactorServer.version)",
         subcommands: [HealthCheckCommand.self, ConfigCommand.self, JournalCommand.self])
 
-    @OptionGroup(title: "Settings") var arguments: ServerArguments
+    @OptionGroup var arguments: ServerArguments
 
     func serve(
         _ hosted: [Hosted], _ metrics: (any MetricsSource)?, _ tracer: (any RequestTracer)?,
@@ -253,7 +253,7 @@ struct HealthCheckCommand: ParsableCommand {
 
     // ArgumentParser passes a value to the command whose group has the same type as the root's. The
     // rows have no use here and are hidden.
-    @OptionGroup(title: "Settings", visibility: .hidden) var arguments: ServerArguments
+    @OptionGroup(visibility: .hidden) var arguments: ServerArguments
 
     private static var addressLines: String {
         Setting.table.filter { ["host", "port", "unix", "ops-listen"].contains($0.name) }.map {
