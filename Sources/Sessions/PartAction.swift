@@ -1,6 +1,6 @@
 package import Cluster
 internal import Cyclers
-internal import Storage
+package import Storage
 import Synchronization
 
 /// Sends actions of parts to parents that this node does not have.
@@ -35,7 +35,7 @@ package enum PartOutcome {
     case missing
     /// The parent's error. Nothing was changed.
     case failed(any Error)
-    /// Nothing was changed, for this reason.
+    /// Nothing was changed, for this reason, which a client may see: it has no address of a machine.
     case unavailable(String)
     /// Another node decides on the parent; nil: it is not known which. Nothing was changed.
     case moved(Member?)
@@ -43,12 +43,12 @@ package enum PartOutcome {
     case unknown
 
     /// - Parameter failure: Of the commit.
-    init(_ failure: JournalFailure?) {
+    package init(_ failure: JournalFailure?) {
         switch failure?.reason {
         case nil: self = .applied
         case .moved: self = .moved(nil)
         case .outcomeUnknown: self = .unknown
-        case .full, .unavailable, .refused: self = .unavailable(failure?.detail ?? "")
+        case .full, .unavailable, .refused: self = .unavailable(failure?.publicDetail ?? "")
         }
     }
 
@@ -207,7 +207,7 @@ extension SessionTable {
         case .notInMemory: later(.moved(nil))
         case .nothing, .ended: act(.missing)
         case .quarantined: act(.unavailable("its session cannot be rebuilt"))
-        case .unreadable(let failure): act(.unavailable(failure.detail))
+        case .unreadable(let failure): act(.unavailable(failure.publicDetail))
         case .noNode: act(.unavailable("no node of the cluster can read its session"))
         case .noRoom: act(.unavailable("memory holds the maximal number of sessions"))
         }
