@@ -71,6 +71,43 @@ struct HeadRefusalTests {
         }
     }
 
+    // The metrics page counts its own request as well.
+    @Test func `a request counts once in the metrics, however it arrives`() async throws {
+        try await LocalServer.with {
+            $0.loops = 1
+        } _: { server in
+            func count() async throws -> Int {
+                let page = try await server.client().get("/metrics").text
+                let line = page.split(separator: "\n").first {
+                    $0.hasPrefix("reactor_requests_total ")
+                }
+                return try #require(line.flatMap { Int($0.dropFirst(23)) })
+            }
+            var known = try await count()
+            func counted() async throws -> Int {
+                let now = try await count()
+                defer { known = now }
+                return now - known - 1
+            }
+            let body = #"{"reactor":"alerts"}"#
+            let expecting = head(
+                "PUT", "/v1/sessions/a", length: body.utf8.count, "Expect: 100-continue\r\n")
+            let raw = try server.connect()
+            await raw.send(head("PUT", "/v1/sessions/a", length: body.utf8.count) + body)
+            #expect(await raw.answers(1).map(\.head.status) == [201])
+            #expect(try await counted() == 1)
+            await raw.send(expecting)
+            #expect(await raw.answers(1).map(\.head.status) == [100])
+            #expect(try await counted() == 1, "the body may never come")
+            await raw.send(body)
+            #expect(await raw.answers(1).map(\.head.status) == [200])
+            #expect(try await counted() == 0)
+            await raw.send(head("POST", "/v1/nothing", length: 500_000))
+            #expect(await raw.answers(1).map(\.head.status) == [404])
+            #expect(try await counted() == 1)
+        }
+    }
+
     @Test func `a client of a proxy uses no more than its own part of the body budget`()
         async throws
     {

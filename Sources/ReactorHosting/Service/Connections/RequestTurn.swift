@@ -38,7 +38,8 @@ enum RequestTurn {
                 case .complete:
                     requests += 1
                     connection.requestBegan = nil
-                    loop.counters.requests += 1
+                    // With its head, if that was admitted before the body came.
+                    if !connection.hasAdmittedHead { loop.counters.requests += 1 }
                     if requests > 1 { loop.schedule.countPipelined() }
                     owner = RequestDispatcher.serve(&request, on: connection)
                 }

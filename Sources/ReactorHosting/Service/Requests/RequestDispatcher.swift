@@ -92,6 +92,7 @@ enum RequestDispatcher {
     ///   authenticator.
     static func admitHead(of request: inout Request, on connection: HTTPConnection) -> Bool {
         let loop = connection.loop
+        loop.counters.requests += 1
         let match = findRoute(of: &request, on: connection)
         connection.beginWaiting(
             request, origin: loop.settings.origins.index(of: request.head), isWhole: false)
@@ -107,7 +108,6 @@ enum RequestDispatcher {
             connection.respond(.problem(error))
         }
         connection.requestBegan = nil
-        loop.counters.requests += 1
         return false
     }
 
