@@ -43,6 +43,7 @@ extension RunningServer {
     private static func open(
         _ configuration: Configuration, by act: () throws(JournalFailure) -> any Journal
     ) async throws(StartFailure) -> any Journal {
+        var warning = RepeatedWarning()
         while true {
             do throws(JournalFailure) {
                 return try act()
@@ -52,7 +53,9 @@ extension RunningServer {
                 guard error.isTemporary, !Task.isCancelled else {
                     throw StartFailure(description: sentence)
                 }
-                configuration.logger.warning("\(sentence); trying again")
+                if warning.isDue(sentence, at: .now) {
+                    configuration.logger.warning("\(sentence); trying again every second")
+                }
                 try? await Task.sleep(for: .seconds(1))
             }
         }
