@@ -88,6 +88,32 @@ struct SettledKeyTests {
         #expect(woken.version == 1)
     }
 
+    // The action that runs again is a new one, of no request.
+    @Test func `effects that run again after a restart stay unsettled for the request`()
+        async throws
+    {
+        let registration = try Registration.of { [gate] in Persistent(gate: gate) }
+        let rig = Rig(answers: true)
+        let body = #"{"type":"begin"}"#
+        let session = try rig.create("s", registration)
+        try rig.post(body, to: session, waits: true, key: "k")
+        rig.endRound()
+        rig.table.stop()
+        let later = Rig(journal: rig.journal, registrations: [registration])
+        guard case .session(let woken) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
+        later.settleAll()
+        let again = try later.post(body, to: woken, waits: true, key: "k")
+        // The effect waits at the gate.
+        await later.work { later.line(again) != "-" }
+        #expect(status(later, again) == 202)
+        gate.open()
+        await later.work { woken.version == 1 }
+        let last = try later.post(body, to: woken, waits: true, key: "k")
+        later.settleAll()
+        #expect(status(later, last) == 202)
+        #expect(woken.version == 1, "it is carried out once")
+    }
+
     @Test func `effects that end before the commit of their action settle it`() throws {
         let rig = Rig(slow: true, answers: true)
         let session = try rig.create("s", worker())
@@ -178,4 +204,26 @@ private struct Picky: Reactor {
     }
 
     func reduce(state: inout State, mutation: Mutation) { state.count += 1 }
+}
+
+/// Its action runs again after a restart.
+private struct Persistent: Reactor {
+    enum Action: TaggedCodable, Sendable { case begin }
+    enum Mutation: TaggedCodable, Sendable { case ended }
+    struct State: Codable, Sendable { var count = 0 }
+
+    let gate: Gate
+    let initialState = State()
+
+    func mutate(action: Action) -> Effect<Mutation> {
+        let gate = gate
+        return .run { send in
+            await gate.pass()
+            await send(.ended)
+        }
+    }
+
+    func reduce(state: inout State, mutation: Mutation) { state.count += 1 }
+
+    func recovery(of action: Action) -> Recovery { .runAgain }
 }
