@@ -178,7 +178,7 @@ test("where connections are few, a stream gives way to an action that has waited
     client.wait(200);
     assert.equal(closed(), +hasFewConnections);
     if (!hasFewConnections) continue;
-    assert.deepEqual([status().kind, status().why], ["waiting", "its connection is used for an action"]);
+    assert.deepEqual([status().kind, status().why], ["waiting", "its connection is used for a request"]);
     // The answer gives it back at once.
     client.answer(client.requests.get(client.keys[0]), 200, '{"position":"aaaaaaaa.1","version":1}');
     assert.notEqual(client.stream.id, stream);

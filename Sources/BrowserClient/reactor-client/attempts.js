@@ -45,6 +45,8 @@ export class Attempt {
   /** The service's words, if it has answered the last attempt. @type {Problem | undefined} */
   problem;
   failures = 0;
+  /** The time at which its request has waited for so long that streams give way to it. */
+  waitDeadline = Infinity;
   /** The time from which on a sign of life ends its wait; infinite if none does. */
   from = Infinity;
   /** One has ended a wait since the last success. */
@@ -96,6 +98,8 @@ export class Attempt {
     const request = this.request();
     if (!request) return this.end();
     if (token !== undefined) request.fields.Authorization = `Bearer ${token}`;
+    const { answer, waitForConnection } = machine.limits;
+    if (machine.hasFewConnections && !this.isStream) this.waitDeadline = this.until - answer + waitForConnection;
     machine.outputs.push([this.isStream ? "openStream" : "request", this.id, request]);
   }
 
@@ -192,7 +196,7 @@ export class Attempt {
     this.machine.attempts.delete(this);
     this.machine.running.delete(this.id);
     this.id = 0;
-    this.until = Infinity;
+    this.until = this.waitDeadline = Infinity;
     this.touch();
   }
 

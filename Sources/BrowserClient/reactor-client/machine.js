@@ -89,14 +89,19 @@ export class ClientMachine {
   /** Does what time alone has made due. */
   #performDue() {
     const { uptime } = this;
-    for (const attempt of [...this.attempts]) if (attempt.until <= uptime) attempt.due();
+    for (const attempt of [...this.attempts]) {
+      if (attempt.until <= uptime) attempt.due();
+      if (attempt.waitDeadline > uptime) continue;
+      attempt.waitDeadline = Infinity;
+      for (const stream of [...this.streams]) stream.giveWay();
+    }
     if (this.planTime <= uptime) this.makePlan();
     this.sender?.performDue();
   }
 
   #reportTime() {
     let earliest = Math.min(this.planTime, this.sender?.until ?? Infinity);
-    for (const { until } of this.attempts) earliest = Math.min(earliest, until);
+    for (const { until, waitDeadline } of this.attempts) earliest = Math.min(earliest, until, waitDeadline);
     if (earliest !== this.#wakeTime) this.outputs.push(["wakeMe", this.#wakeTime = earliest]);
   }
 

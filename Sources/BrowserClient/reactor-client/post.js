@@ -13,9 +13,6 @@ const unfit =
 
 /** Sends the session's request: one at a time (O1). */
 export class Post extends SessionAttempt {
-  /** The time at which its request has waited for so long that a stream gives way to it. */
-  waitDeadline = Infinity;
-
   /** @param {Posting} posting */
   constructor(posting) {
     super(posting.link);
@@ -62,15 +59,7 @@ export class Post extends SessionAttempt {
       // The server reads at most five digits of milliseconds.
       target += `?wait=settled&timeout=${settled > 99_999 ? `${Math.floor(settled / 1_000)}s` : `${settled}ms`}`;
     }
-    const { answer, waitForConnection } = this.machine.limits;
-    if (this.machine.hasFewConnections) this.waitDeadline = this.until - answer + waitForConnection;
     return { method: "POST", target, fields, body };
-  }
-
-  /** @override */
-  end() {
-    super.end();
-    this.waitDeadline = Infinity;
   }
 
   /** @param {string} why @override */

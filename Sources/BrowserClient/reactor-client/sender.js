@@ -1,7 +1,6 @@
 // The half of the machine that sends, with its outbox.
 
 import { bytesOf, Outbox, OutboxWriter, sendingLimits } from "./outbox.js";
-import { Post } from "./post.js";
 import { Posting } from "./posting.js";
 
 /** @import { SessionLink } from "./link.js" */
@@ -43,24 +42,13 @@ export class Sender {
     for (const session of this.outbox.lanes.keys()) this.#of(session).sendNext();
   }
 
-  /** The posts that are under way. */
-  get #posts() {
-    return [...this.machine.running.values()].filter((one) => one instanceof Post);
-  }
-
-  /** The time at which a shown state is no longer held, or a post has waited for too long. */
+  /** The time at which a shown state is no longer held. */
   get until() {
-    const held = [...this.holding].map(({ overlay }) => overlay.heldUntil);
-    return Math.min(...held, ...this.#posts.map((one) => one.waitDeadline));
+    return Math.min(...[...this.holding].map(({ overlay }) => overlay.heldUntil));
   }
 
   performDue() {
-    const { streams, uptime, touched } = this.machine;
-    for (const post of this.#posts) {
-      if (post.waitDeadline > uptime) continue;
-      post.waitDeadline = Infinity;
-      for (const stream of [...streams]) stream.giveWay();
-    }
+    const { uptime, touched } = this.machine;
     for (const { link, overlay } of this.holding) if (overlay.heldUntil <= uptime) touched.add(link.id);
   }
 

@@ -163,12 +163,12 @@ export class Stream extends Attempt {
     if (isWanted && isOpen && machine.uptime - lastByteAt > machine.limits.silenceOnWake) this.#reopen();
   }
 
-  /** An action waits for a connection, of which there are few: it has this one's until it is answered. */
+  /** A request waits for a connection, of which there are few: it has this one's until it is answered. */
   giveWay() {
     const { machine } = this;
     if (!this.isOpen) return;
     this.close();
-    this.schedule("its connection is used for an action", machine.limits.opening);
+    this.schedule("its connection is used for a request", machine.limits.opening);
     this.from = machine.uptime;
     machine.retireStreams();
   }
