@@ -1,3 +1,5 @@
+// Why one file: reading, showing and falling behind share the private state of one reader.
+
 internal import Cluster
 internal import JSONCoding
 internal import Storage

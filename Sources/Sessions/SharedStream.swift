@@ -1,3 +1,5 @@
+// Why one file: the framed bytes, their marks and the offsets of the subscribers change together.
+
 internal import DequeModule
 internal import Storage
 internal import Wire

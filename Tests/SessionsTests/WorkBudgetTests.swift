@@ -152,7 +152,7 @@ struct WorkBudgetTests {
 
     /// The streams of `session` have framed a part of what is committed.
     private func lag(_ rig: Rig, _ session: Session, batch count: Int) throws {
-        // So many that a pass frames one version, or two.
+        // Enough streams that a pass frames one version, or two.
         for number in 1...12 {
             rig.subscribe(session, Selection(pulses: UInt64(number), states: .whole), .now)
         }

@@ -1,3 +1,5 @@
+// Why one file: each property is the only declaration of its setting, in the order of the table in README.md.
+
 internal import Sockets
 
 /// All settings of a server; see the table in README.md.
