@@ -180,6 +180,8 @@ export class SessionView {
 	#moved(version) {
 		if (version <= this.#version) return;
 		this.#version = version;
+		// A version whose state equals the one before is the same object, and a change all the same.
+		if (this.#mode === "diff" && this.#route.version === undefined) this.#draw();
 		this.#facts();
 	}
 
@@ -314,7 +316,7 @@ export class SessionView {
 			this.#drawn = this.#present;
 		}
 		if (version === undefined && this.#mode !== "diff") return this.#showValue(this.#present, this.#changes);
-		const wish = JSON.stringify(this.#route) + this.#mode;
+		const wish = JSON.stringify(this.#route) + this.#mode + this.#version;
 		// One request at a time: the newest wish is read when it is done.
 		if (this.#reading !== undefined) return this.#reading = wish;
 		this.#reading = wish;
