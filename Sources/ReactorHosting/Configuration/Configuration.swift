@@ -1,4 +1,4 @@
-// Why one file: each property is the only declaration of its setting, in the order of the table in README.md.
+// Why one file: each property is the only declaration of its setting.
 
 internal import Sockets
 
@@ -10,7 +10,7 @@ internal import Sockets
 public struct Configuration: Sendable, Equatable {
     // Each property is the only declaration of its setting: the option's name, default, permitted
     // values and help. The option, the environment variable, `--help` and README's table are
-    // derived from it (ADR-0021), in this order.
+    // derived from it (ADR-0021). `SettingGroup` has the order in which they are shown.
 
     /// A file of settings, which options and environment variables override. Default none. It is
     /// read by ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:)`` only.
@@ -153,8 +153,8 @@ public struct Configuration: Sendable, Equatable {
     /// snapshots of more than 64 KiB until the connection has accepted them, states that are rebuilt from
     /// the journal, forks until they are committed, and states that streams keep. Beyond it a request is
     /// refused with 503, and a stream ends with `event: problem`. Default 64 MiB. Always at least four
-    /// times ``stateLimitBytes``, and 4 MiB. One client, as ``addressConnectionLimit`` counts it, or one subject gets
-    /// at most a quarter, or three times ``stateLimitBytes``.
+    /// times ``stateLimitBytes``, and 4 MiB. One client, as ``addressConnectionLimit`` counts it, or
+    /// one subject gets at most a quarter, or three times ``stateLimitBytes``.
     public var answerBudgetBytes: Int = Setting.bytes(
         "answer-budget", default: 67_108_864, 65_536...Int.max / 4,
         "bytes of large responses, and of states made for clients", reloads: true)
