@@ -12,7 +12,10 @@ struct ClusterPartProcessTests: ProcessCluster {
         try await withNodes { nodes in
             var servers: [ServerProcess] = []
             for _ in 0..<3 {
-                servers.append(try await nodes.start(.fixtures, ["--drain-delay", "100ms"]))
+                // Effects end before their server, however slow the machine is.
+                servers.append(
+                    try await nodes.start(
+                        .fixtures, ["--drain-delay", "100ms", "--grace", "10m"]))
             }
             try await act(nodes, servers)
             for server in servers { try? await server.murder() }
