@@ -15,7 +15,8 @@ package struct JSONParts {
     private var indices: [JSONPointer: Int] = [:]
 
     /// - Parameters:
-    ///   - bytes: JSON as `encode` writes it. Other bytes never trap, but the result is meaningless.
+    ///   - bytes: JSON as `encode` writes it. Other bytes never trap, but the result is
+    ///     meaningless.
     package init(_ pointers: some Sequence<JSONPointer>, of bytes: [UInt8]) {
         for pointer in pointers { add(pointer) }
         _ = visit(0, at: JSONSkipper.skipSpace(from: 0, in: bytes), bytes)
@@ -46,8 +47,8 @@ package struct JSONParts {
         indices[pointer] = index
     }
 
-    /// Finds the value at `place` and the wanted values in it. As deep as the pointers and the document
-    /// both are, and a document is at most 128 deep.
+    /// Finds the value at `place` and the wanted values in it. As deep as the pointers and the
+    /// document both are, and a document is at most 128 deep.
     ///
     /// - Returns: the position after the value; nil if the text ends earlier.
     private mutating func visit(_ index: Int, at place: Int, _ bytes: [UInt8]) -> Int? {

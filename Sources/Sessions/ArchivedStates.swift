@@ -17,7 +17,8 @@ struct ArchivedStates {
         case overBudget
     }
 
-    /// Rebuilds the state at `version`. Calls `act` later, or not if the state is not wanted any more.
+    /// Rebuilds the state at `version`. Calls `act` later, or not if the state is not wanted any
+    /// more.
     ///
     /// - Parameter isPlaced: whether ``ArchivedState/number`` has to be the record at which the
     ///   version was reached. If so, a snapshot of an earlier version is used, if there is one.

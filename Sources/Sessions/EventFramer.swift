@@ -12,8 +12,8 @@ internal import Wire
 /// when it changes.
 struct EventFramer {
     let selection: Selection
-    /// The part of the state that was shown last; only for `.part`. A large one is a view of the newest
-    /// state, which all streams of a session share.
+    /// The part of the state that was shown last; only for `.part`. A large one is a view of the
+    /// newest state, which all streams of a session share.
     private var shownPart: ArraySlice<UInt8>?
     /// Whether ``shownPart`` is not known.
     private(set) var lacksPart = false

@@ -66,7 +66,8 @@ final class Eviction {
         cursor = Self.start
     }
 
-    /// Snapshots that are not committed: beyond these bytes, no session is saved because it is idle.
+    /// Snapshots that are not committed: beyond these bytes, no session is saved because it is
+    /// idle.
     private static let waitingBytes = 16 << 20
 
     /// Examines up to `limit` idle sessions, and fewer while the journal has much to write.
@@ -199,8 +200,8 @@ final class Eviction {
 
     // MARK: Leaving memory
 
-    /// Puts a session to sleep that was just created with a large state, after what it answers now: a request
-    /// of a few bytes has made it, and nobody may ever use it.
+    /// Puts a session to sleep that was just created with a large state, after what it answers now:
+    /// a request of a few bytes has made it, and nobody may ever use it.
     func putToSleep(_ session: Session, in table: SessionTable) {
         let incarnation = session.incarnation
         table.background.append { [self] in

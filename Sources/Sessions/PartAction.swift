@@ -35,7 +35,8 @@ package enum PartOutcome {
     case missing
     /// The parent's error. Nothing was changed.
     case failed(any Error)
-    /// Nothing was changed, for this reason, which a client may see: it has no address of a machine.
+    /// Nothing was changed, for this reason, which a client may see: it has no address of a
+    /// machine.
     case unavailable(String)
     /// Another node decides on the parent; nil: it is not known which. Nothing was changed.
     case moved(Member?)

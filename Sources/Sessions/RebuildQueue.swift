@@ -2,8 +2,8 @@ internal import DequeModule
 
 /// Rebuilds of large states from the journal: one of a loop at a time.
 ///
-/// Design: a rebuilt state takes memory and the time of the loop, and the request for it is a few bytes. A
-/// rebuild that is not wanted any more, because its connection is closed, does not begin.
+/// Design: a rebuilt state takes memory and the time of the loop, and the request for it is a few
+/// bytes. A rebuild that is not wanted any more, because its connection is closed, does not begin.
 final class RebuildQueue {
     /// A request for a rebuilt state.
     struct Request {
@@ -30,8 +30,8 @@ final class RebuildQueue {
     /// The number of rebuilds that wait.
     var count: Int { waiting.count }
 
-    /// Begins a rebuild, now or when others have ended. ``end(in:)`` is called once for each that was begun
-    /// with a charge.
+    /// Begins a rebuild, now or when others have ended. ``end(in:)`` is called once for each that
+    /// was begun with a charge.
     ///
     /// - Parameters:
     ///   - bytes: the estimated size of the state.

@@ -200,8 +200,8 @@ package final class Session {
 
     // MARK: Turns
 
-    /// Counts bytes of records and events that the present turn makes, and refuses the present decision if
-    /// they are too many.
+    /// Counts bytes of records and events that the present turn makes, and refuses the present
+    /// decision if they are too many.
     @usableFromInline
     func countMade(_ bytes: Int) {
         turnBytes += bytes
@@ -214,8 +214,8 @@ package final class Session {
 
     // MARK: States ahead
 
-    /// Counts a state that was encoded with its record. Without room for more, they are made when they are
-    /// framed.
+    /// Counts a state that was encoded with its record. Without room for more, they are made when
+    /// they are framed.
     func countAhead(_ bytes: Int) {
         stateBytesAhead += bytes
         guard stateBytesAhead > WorkBudget.smallestBytes else { return }

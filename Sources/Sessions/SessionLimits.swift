@@ -41,8 +41,9 @@ package struct SessionLimits: Sendable {
     /// Bytes of a state's JSON; an action that would exceed it is refused.
     package var stateBytes: Int
 
-    /// Bytes of records and events that one turn of a session may make: a request, or what an effect does
-    /// without waiting. An action that would exceed it is refused. It permits two states of the maximal size.
+    /// Bytes of records and events that one turn of a session may make: a request, or what an
+    /// effect does without waiting. An action that would exceed it is refused. It permits two
+    /// states of the maximal size.
     package var turnBytes: Int
 
     package init(

@@ -12,8 +12,8 @@ package protocol SessionOutput: AnyObject {
     /// Closes the connection of a subscriber that has got everything, because the session has ended.
     func finish(_ subscriber: Subscriber)
 
-    /// Closes the connection of a subscriber, with the problem that there is no room for what it needs
-    /// (``WorkBudget``). The subscriber is cancelled.
+    /// Closes the connection of a subscriber, with the problem that there is no room for what it
+    /// needs (``WorkBudget``). The subscriber is cancelled.
     func refuse(_ subscriber: Subscriber)
 
     /// The client of a request or a stream, for its share of the ``WorkBudget``; nil: it has none.

@@ -20,8 +20,8 @@ package final class SessionTable {
     let subscribers: SubscriberTally
     /// The large state that was read last.
     var shown: ShownState?
-    /// The large state that a stream has encoded last. Its decoration may have failed without a record, so it is
-    /// none that is read.
+    /// The large state that a stream has encoded last. Its decoration may have failed without a
+    /// record, so it is none that is read.
     var streamed: ShownState?
     let buffers = EncodingBuffers()
     let records = RecordWriter()
@@ -351,9 +351,9 @@ package final class SessionTable {
     /// The bytes of the snapshots that are taken before the process ends.
     private static let savedBytes = 16 << 20
 
-    /// Takes snapshots that are missing, before the process ends: those of small states first, and not
-    /// all of them if they are large. A restart reduces the records of the others again. Calls `act` when
-    /// the journal has ended everything that was submitted, with success or without.
+    /// Takes snapshots that are missing, before the process ends: those of small states first, and
+    /// not all of them if they are large. A restart reduces the records of the others again. Calls
+    /// `act` when the journal has ended everything that was submitted, with success or without.
     package func save(then act: @escaping () -> Void) {
         if journal.archive != nil {
             let missing = sessions.all.filter { $0.isRunning && !$0.isSaved }

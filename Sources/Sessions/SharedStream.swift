@@ -124,7 +124,8 @@ final class SharedStream {
     /// Whether subscribers have to get bytes before more are added.
     func isFull(_ limit: Int) -> Bool { bytes.count - limit > Self.surplusBytes }
 
-    /// Whether a subscriber reads the stream's bytes, here or on another loop. Others read the journal.
+    /// Whether a subscriber reads the stream's bytes, here or on another loop. Others read the
+    /// journal.
     var isRead: Bool { !branches.isEmpty || subscribers.contains(where: \.isLive) }
 
     /// Frames the events that were committed up to `position`, or some of them: until the stream has more than `limit`
@@ -173,8 +174,8 @@ final class SharedStream {
     /// The state before the next record is found when that is framed.
     func forgetPart() { framer.forgetPart() }
 
-    /// Counts the bytes that the stream keeps of states. If there is no room for them, none is kept: the
-    /// subscribers that have not got them fall behind.
+    /// Counts the bytes that the stream keeps of states. If there is no room for them, none is
+    /// kept: the subscribers that have not got them fall behind.
     func account() {
         let kept = bytes.count + framer.heldBytes
         guard kept > WorkBudget.smallestBytes, !isUnused else { return charge = nil }

@@ -9,8 +9,8 @@ struct ShownState {
     private let incarnation: UInt64
     private let number: UInt64
     private let bytes: [UInt8]
-    /// Of the requests that read it, while one of them holds it. The state itself is kept without a charge:
-    /// it is one for each loop.
+    /// Of the requests that read it, while one of them holds it. The state itself is kept without a
+    /// charge: it is one for each loop.
     private(set) weak var charge: WorkCharge?
 
     /// - Parameter number: the session's newest record when the state was encoded.

@@ -3,15 +3,16 @@ internal import Storage
 
 /// Frames committed states for the streams of one session.
 ///
-/// Design: version by version, so that each is encoded once for all streams, and its parts are found in one
-/// pass. A few bytes of actions may make many states, and there may be many streams: after some megabytes
-/// a later pass continues. A stream without a live reader is not framed.
+/// Design: version by version, so that each is encoded once for all streams, and its parts are
+/// found in one pass. A few bytes of actions may make many states, and there may be many streams:
+/// after some megabytes a later pass continues. A stream without a live reader is not framed.
 struct StateFraming {
     let session: Session
 
     /// The bytes that are encoded and framed in one pass. The last state may exceed it.
     static let passBytes = 4 << 20
-    /// Larger states are encoded when they are framed, and not with their records: history keeps those.
+    /// Larger states are encoded when they are framed, and not with their records: history keeps
+    /// those.
     static let aheadBytes = 256 << 10
 
     private var table: SessionTable { session.table }
@@ -53,8 +54,8 @@ struct StateFraming {
         deliver()
     }
 
-    /// Frames everything for a stream that is read from now on, or ends. If that is too much, its subscribers
-    /// read the journal.
+    /// Frames everything for a stream that is read from now on, or ends. If that is too much, its
+    /// subscribers read the journal.
     func frameAll(of stream: SharedStream) {
         var made = 0
         while stream.framedThrough < end {

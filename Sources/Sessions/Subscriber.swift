@@ -430,7 +430,8 @@ package final class Subscriber {
 
     /// Writes bytes after the unsent ones.
     ///
-    /// - Parameter charge: counts the bytes until the connection has accepted them, if they are many.
+    /// - Parameter charge: counts the bytes until the connection has accepted them, if they are
+    ///   many.
     /// - Returns: whether the connection has accepted everything.
     func send(_ bytes: [UInt8], of charge: AnyObject? = nil) -> Bool {
         if let charge { unsentCharges.append(charge) }

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Limits the bytes that exist only because somebody asked for them: responses and snapshots until the
-/// connection has accepted them, states that are rebuilt from the journal, forks until they are
+/// Limits the bytes that exist only because somebody asked for them: responses and snapshots until
+/// the connection has accepted them, states that are rebuilt from the journal, forks until they are
 /// committed, states that are encoded ahead of their events, and the states that streams keep.
 ///
 /// Design: the owner of such bytes holds a ``WorkCharge`` as long as it holds the bytes. The charge

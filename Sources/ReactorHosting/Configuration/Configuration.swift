@@ -149,12 +149,13 @@ public struct Configuration: Sendable, Equatable {
         "body-budget", default: 268_435_456, 65_536...Int.max / 4,
         "bytes of all request bodies that are arriving", reloads: true)
 
-    /// The maximum memory in bytes for what exists only because somebody asked for it: responses and
-    /// snapshots of more than 64 KiB until the connection has accepted them, states that are rebuilt from
-    /// the journal, forks until they are committed, and states that streams keep. Beyond it a request is
-    /// refused with 503, and a stream ends with `event: problem`. Default 64 MiB. Always at least four
-    /// times ``stateLimitBytes``, and 4 MiB. One client, as ``addressConnectionLimit`` counts it, or
-    /// one subject gets at most a quarter, or three times ``stateLimitBytes``.
+    /// The maximum memory in bytes for what exists only because somebody asked for it: responses
+    /// and snapshots of more than 64 KiB until the connection has accepted them, states that are
+    /// rebuilt from the journal, forks until they are committed, and states that streams keep.
+    /// Beyond it a request is refused with 503, and a stream ends with `event: problem`. Default 64
+    /// MiB. Always at least four times ``stateLimitBytes``, and 4 MiB. One client, as
+    /// ``addressConnectionLimit`` counts it, or one subject gets at most a quarter, or three times
+    /// ``stateLimitBytes``.
     public var answerBudgetBytes: Int = Setting.bytes(
         "answer-budget", default: 67_108_864, 65_536...Int.max / 4,
         "bytes of large responses, and of states made for clients", reloads: true)

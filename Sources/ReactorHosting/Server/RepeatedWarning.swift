@@ -1,4 +1,5 @@
-/// Decides whether a warning is logged that an attempt would repeat: when it changes, and once a minute.
+/// Decides whether a warning is logged that an attempt would repeat: when it changes, and once a
+/// minute.
 struct RepeatedWarning {
     static let interval = Duration.seconds(60)
 

@@ -1,7 +1,7 @@
 internal import GRDB
 
-// Retention. Each step returns the amount that it removed, in rows: at most about `limit`, and more after a
-// very large row.
+// Retention. Each step returns the amount that it removed, in rows: at most about `limit`, and more
+// after a very large row.
 extension Maintenance {
     /// Trims sessions that have grown beyond the limits since they were last trimmed.
     func trimCrowded(_ limit: Int, _ database: Database) throws -> Int {
@@ -114,8 +114,8 @@ extension Maintenance {
         return limit - left + 1
     }
 
-    /// Removes rows that may be large: the last of them may cost more than the limit, so a very large row
-    /// is a step of its own.
+    /// Removes rows that may be large: the last of them may cost more than the limit, so a very
+    /// large row is a step of its own.
     ///
     /// - Returns: the cost, in rows: each row, and each KiB of it.
     private func removeLarge(
