@@ -103,7 +103,7 @@ class FileOutbox {
         throw error;
       });
       this.#replay(text);
-      // A disk that is full has no room for a second file: the old one is continued.
+      // A full disk has no room for a second file: continue the old one.
       await this.#rewrite().catch((error) => this.#continue(text, error));
     } catch (error) {
       await this.#unlock();
@@ -191,7 +191,7 @@ class FileOutbox {
     await folder.sync().finally(() => folder.close());
   }
 
-  /** Continues a file as it is. @param {string} text @param {unknown} error why it cannot begin anew */
+  /** Continues a file as it is. @param {string} text @param {unknown} error why it cannot be rewritten */
   async #continue(text, error) {
     if (this.#file || !text.includes("\n")) throw error;
     const file = await open(this.#path, "a");
@@ -201,7 +201,7 @@ class FileOutbox {
     this.#file = file;
   }
 
-  /** Rejects with an error that is `final` if nothing can be written any more. @param {OutboxChange[]} changes @returns {Promise<void>} */
+  /** Rejects with an error whose `isFinal` is true if no later write can succeed. @param {OutboxChange[]} changes @returns {Promise<void>} */
   write(changes) {
     if (this.#failure) return Promise.reject(this.#failure);
     this.#next.push(...changes);
@@ -249,7 +249,7 @@ class FileOutbox {
     }
     const text = line(changes);
     await this.#file.appendFile(text);
-    // After a flush that has failed nobody knows what is on the disk.
+    // After a failed flush nobody knows what is on the disk.
     await this.#file.datasync().catch((error) => Promise.reject(this.#fail(error)));
     this.#size += Buffer.byteLength(text);
   }

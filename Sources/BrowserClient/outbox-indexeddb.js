@@ -39,10 +39,10 @@ export function indexedDBOutbox(name, { account = "" } = {}) {
   return new IndexedDBOutbox(`reactor-client ${name} ${account}`);
 }
 
-/** The milliseconds for which a page that is loaded again may be away. */
+/** The milliseconds that a page may take to reload. */
 const reloadTime = 1_000;
 
-/** The owner whose rows this tab had, over a reload. @param {string} name @param {string} [owner] */
+/** The owner whose rows this tab had before a reload. @param {string} name @param {string} [owner] */
 function sessionOwner(name, owner) {
   try {
     if (owner !== undefined) sessionStorage.setItem(name, owner);
@@ -68,9 +68,9 @@ class IndexedDBOutbox {
   #owner = "";
   /** @type {IDBDatabase | undefined} */
   #database;
-  /** The outbox of the page, which has the database: another one for one that was adopted. @type {IndexedDBOutbox} */
+  /** The outbox of the page, which has the database; for an adopted outbox, another object. @type {IndexedDBOutbox} */
   #page = this;
-  /** The memory is not what the rows are: a write has failed, or the database was closed. */
+  /** The memory may differ from the rows: a write has failed, or the database was closed. */
   #isStale = false;
   /** @type {Promise<void> | undefined} */
   #reopening;
@@ -92,7 +92,7 @@ class IndexedDBOutbox {
     if (this.#owner) return await this.#read(); // It was adopted.
     await this.#connect();
     await this.#heal();
-    // A page that is loaded again continues its own actions, also while another one waits for what it has left.
+    // A reloaded page continues its own actions, even while another page waits to adopt them.
     const own = sessionOwner(this.#name);
     const owners = await this.#owners();
     if (owners.includes(own) && await this.#claim(own, reloadTime)) this.#owner = own;
@@ -124,7 +124,7 @@ class IndexedDBOutbox {
     database.onclose = () => this.#isStale = true;
   }
 
-  /** Gives an owner to rows that have lost theirs: then a page adopts them. */
+  /** Gives an owner to rows that have lost theirs, so that a page adopts them. */
   #heal() {
     return this.#transact(["owners", "entries", "settlements"], async (owners, entries, settlements) => {
       const known = new Set(await result(owners.getAllKeys()));
@@ -199,7 +199,7 @@ class IndexedDBOutbox {
     const { signal } = this.#closing;
     const lock = `${this.#name} ${owner}`;
     navigator.locks.request(lock, { signal }, () => {}).then(async () => {
-      // The page may be loaded again at this moment: then its actions are its own.
+      // The page may be reloading now, and then continues its own actions.
       await new Promise((resolve) => {
         const timer = setTimeout(resolve, 2 * reloadTime);
         signal.addEventListener("abort", () => (clearTimeout(timer), resolve(undefined)));
@@ -284,7 +284,7 @@ class IndexedDBOutbox {
     }
   }
 
-  /** After a failure: the rows are what counts. */
+  /** After a failure the rows decide, not the memory. */
   async #reopen() {
     try {
       if (this.#page.#isStale) {
@@ -325,7 +325,7 @@ class IndexedDBOutbox {
 
   async close() {
     try {
-      // Nothing is left of a page that has sent everything. The rows decide: they may never have been read.
+      // Remove the owner of a page that has sent everything. Ask the rows, which may never have been read.
       const range = IDBKeyRange.bound([this.#owner], [this.#owner, []]);
       await this.#transact(["owners", "entries", "settlements"], async (owners, ...others) => {
         const counts = await Promise.all(others.map((table) => result(table.count(range))));

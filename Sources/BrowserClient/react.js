@@ -50,7 +50,7 @@ export function useSession(client, id, options) {
   const [turn, again] = useReducer((number) => number + 1, 0);
   const session = useMemo(() => client.session(id, options), [client, id, turn]);
   useEffect(() => {
-    // A component that was hidden comes back after it has given the session up.
+    // A hidden component returns after it has left the session.
     if (session.status.kind === "ended" && session.status.reason === "left") return again();
     count(session, 1);
     return () => {

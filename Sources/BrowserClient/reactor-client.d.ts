@@ -118,16 +118,16 @@ export class ReactorClient {
   sessions(options?: { prefix?: string; reactor?: string; after?: string; limit?: number }): AsyncIterable<SessionLine>;
 
   /**
-   * The actions that the server has refused, or of which nobody knows whether they were applied, and whose
-   * `done` nobody has read: those of an earlier page first. Each is kept, and takes its room in the outbox, until
-   * `dismiss` or `retry`: a program that looks at none of them cannot send any more after 10 000.
+   * Reports actions that the server has refused, or that may or may not have been applied, and whose
+   * `done` nobody has read: those of an earlier page first. Each is kept, and takes room in the outbox, until
+   * `dismiss` or `retry`: a program that ignores them cannot send any more after 10 000.
    *
    * @returns ends the listening.
    */
   on(kind: "refusal", listener: (refusal: Refusal) => void): () => void;
 
   /**
-   * The sends that are not done, in their order: also those of an earlier page, and of one that is gone, with the same
+   * The sends that are not done, in their order, including those of earlier and closed pages with the same
    * outbox. A new list each time.
    */
   readonly pendingSends: PendingSend[];
@@ -163,8 +163,8 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   /** When the last bytes of its events have come, as `Date.now()` has it; undefined without a connection. */
   readonly lastByteAt: number | undefined;
   /**
-   * Resolves with the first state; rejects if the server refuses the session, or it has ended. One that was refused is
-   * tried again: it then has another promise.
+   * Resolves with the first state; rejects if the server refuses the session, or it has ended. A refused session is
+   * tried again, and then has a new promise.
    */
   readonly ready: Promise<void>;
 
@@ -191,7 +191,7 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
 
   /** Calls back when the state, the status or the number of pending actions has changed. */
   subscribe(listener: () => void): () => void;
-  /** The shown state: the same object until it changes. Parts of a new one that have not changed are those of the old. */
+  /** The shown state: the same object until it changes. Unchanged parts of a new state are the same objects as before. */
   getSnapshot(): R["State"] | undefined;
   /** State, status and pending together: the same object until one of them changes. */
   getView(): View<R>;
@@ -233,9 +233,9 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   at(version: number): Promise<R["State"]>;
   /** Makes a session that begins as this one stands, or stood at a version, and follows it. */
   fork(options?: { version?: number }): Promise<Session<R>>;
-  /** Deletes the session on the server, and asks whether it is gone. */
+  /** Deletes the session on the server, and checks that it is gone. */
   delete(): Promise<void>;
-  /** Ends following; what is in the outbox is sent all the same. One that has ended takes some memory until it is left. */
+  /** Stops following; actions in the outbox are still sent. An ended session takes some memory until it is left. */
   leave(): void;
 }
 
@@ -278,14 +278,14 @@ export interface Refusal {
   readonly session: string;
   /** ProblemError or InDoubtError. */
   readonly error: Error;
-  /** Its actions. Empty if a client before this one has kept it. */
+  /** Its actions. Empty if an earlier version of this client kept it. */
   // deno-lint-ignore no-explicit-any
   readonly actions: any[];
   /** The user has seen it. */
   dismiss(): void;
   /**
-   * Sends its actions again, under a new key and without its options. It counts as seen when they are in the outbox. One
-   * that was in doubt may then be applied twice.
+   * Sends its actions again, under a new key and without its options. It counts as seen when they are in the outbox.
+   * Actions that were in doubt may then be applied twice.
    */
   retry(): Ticket;
 }
@@ -297,15 +297,15 @@ export interface PendingSend {
   readonly actions: any[];
   /** Whether its request may have left. */
   readonly isSent: boolean;
-  /** Takes it back, unless it has left. Resolves with whether it is taken back. */
+  /** Takes the send back, unless its request may have left. Resolves with whether it did. */
   discard(): Promise<boolean>;
 }
 
 /**
  * How a session is followed, for people. `until` is a time as `Date.now()` has it.
  *
- * `waiting`: something has failed and is tried again, events or an action; nothing is lost. Its `problem` is the
- * service's, if that has answered: with the status 401, the program needs another token. `failed`: the service refuses
+ * `waiting`: the stream or an action has failed and is tried again; nothing is lost. Its `problem` is the
+ * service's, if the service has answered; with the status 401 the program needs another token. `failed`: the service refuses
  * to serve the session. It is tried again after 30 to 60 s, and by `wake()`.
  */
 export type LinkStatus =

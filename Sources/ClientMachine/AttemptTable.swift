@@ -5,7 +5,7 @@
 struct AttemptTable: Sendable {
     enum Phase: Equatable, Sendable {
         case idle
-        /// Others have their turn first: its number is its place.
+        /// Waits for its turn. The number is its place in the queue.
         case queued(UInt64)
         case waiting(until: Duration, why: String)
         case asking(AttemptID, deadline: Duration)
@@ -22,7 +22,7 @@ struct AttemptTable: Sendable {
         }
     }
 
-    /// The means that an attempt takes.
+    /// The resources of an attempt.
     struct Cost {
         /// The time after which it fails unless something arrives.
         var wait: Duration
@@ -43,7 +43,8 @@ struct AttemptTable: Sendable {
         var backoff = Backoff()
         /// The credential that the server has refused.
         var refused: String?
-        /// Nobody has waited since: an equal credential is not sent again before.
+        /// True until a wait has passed since the refusal. An equal credential is not sent before
+        /// that.
         var isRefusalFresh = false
         /// The moment from which a sign of life ends the wait after a failure: until then the server
         /// has asked to wait. Nil without such a wait.
@@ -79,10 +80,10 @@ struct AttemptTable: Sendable {
     private var lastNumber: UInt64 = 0
     /// The attempts that have a turn. Invariant: at most `requestsAtOnce`.
     private var turns: Set<AttemptID> = []
-    /// In the order in which they get a turn. Those that are not queued any more under their number
-    /// are passed over. Invariant: bounded by twice the records.
+    /// In the order in which they get a turn. Entries that are no longer queued under their number
+    /// are skipped. Invariant: at most twice as many as records.
     private var queue: [(purpose: Purpose, number: UInt64)] = []
-    /// Those before this place have had their turn.
+    /// Entries before this index have had their turn.
     private var queueStart = 0
 
     init(asksForCredentials: Bool, limits: ClientLimits) {
@@ -101,7 +102,7 @@ struct AttemptTable: Sendable {
     func purpose(of id: AttemptID) -> Purpose? { running[id] }
 
     /// Begins an attempt now; nil if one is under way already.
-    /// Also nil if others have their turn first: ``takeQueued()`` has it then.
+    /// Also nil if it has to wait for its turn: ``takeQueued()`` returns it later.
     mutating func begin(_ purpose: Purpose, _ cost: Cost, at now: Duration) -> Step? {
         switch phase(of: purpose) {
         case .asking, .underWay, .queued: return nil
@@ -135,7 +136,8 @@ struct AttemptTable: Sendable {
         set(purpose, .queued(number))
     }
 
-    /// The purpose whose turn it is, which is idle now; nil if none waits for one, or none is free.
+    /// Takes the next purpose of the queue, which is idle from now on; nil if none waits, or no
+    /// turn is free.
     mutating func takeQueued() -> Purpose? {
         guard turns.count < limits.requestsAtOnce else { return nil }
         while queueStart < queue.count {
@@ -166,7 +168,7 @@ struct AttemptTable: Sendable {
     }
 
     /// Whether the credential was refused and nobody has waited since. After a wait it is sent again (C6):
-    /// something between may have refused it, or the server's keys have changed.
+    /// a proxy may have refused it, or the server's keys may have changed.
     func isRefused(_ credential: Credential, for id: AttemptID) -> Bool {
         guard let record = running[id].flatMap({ records[$0] }), record.isRefusalFresh else {
             return false

@@ -83,7 +83,7 @@ extension ClientMachine {
         refuseAll(session, refusal)
     }
 
-    /// Whether the body is the service's description of a session, and not a page of something between.
+    /// Whether the body is the service's description of a session, and not a proxy's page.
     private static func describesSession(_ body: [UInt8]) -> Bool {
         struct Description: Decodable { let position: String }
         let description = try? JSON.decode(Description.self, from: body)

@@ -13,7 +13,7 @@ extension ClientMachine {
             return .init(
                 wait: timeLimit(bytes: sent?.body.count ?? 0, links[session]?.timeouts ?? 0)
                     + .milliseconds(settled ?? 0),
-                // One that waits for effects may take minutes by itself.
+                // A request that waits for effects may take minutes.
                 takesTurn: settled == nil)
         case .create, .readBack, .lookUp: return .init(wait: limits.answer, takesTurn: true)
         case .revive: return .init(wait: .zero)
@@ -21,8 +21,8 @@ extension ClientMachine {
         }
     }
 
-    /// The time for an answer to a body. After each attempt for which it was too short it is twice as
-    /// long: the request must stay the same, so a slow line needs the time.
+    /// The time for an answer to a body. It doubles after each attempt that timed out: the request
+    /// must stay the same, so a slow connection needs the time.
     private func timeLimit(bytes: Int, _ timeouts: Int) -> Duration {
         let wait = limits.answer + .seconds(Int64(bytes / limits.bodyBytesPerSecond))
         return min(wait * (1 << min(timeouts, 6)), limits.longestWait)
@@ -138,8 +138,8 @@ extension ClientMachine {
         for purpose in attempts.hurry(at: now.uptime) { touch(purpose) }
     }
 
-    /// C6: the server has refused two credentials in a row, or one of a program that has no others. That
-    /// settles nothing: it may have others later.
+    /// C6: the server has refused two credentials in a row, or the only one of the program. The
+    /// attempt waits: the program may have another credential later.
     mutating func refuseCredential(
         _ purpose: Purpose, why: String, at now: ClientInstant
     ) {
@@ -173,7 +173,7 @@ extension ClientMachine {
         }
     }
 
-    /// Begins what has waited for its turn, if there is one.
+    /// Begins the attempts that have waited for their turn, if there is room.
     ///
     /// - Returns: whether anything has begun.
     mutating func performQueued(at now: ClientInstant) -> Bool {

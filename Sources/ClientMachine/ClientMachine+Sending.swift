@@ -23,8 +23,8 @@ extension ClientMachine {
         return outbox.hasRoom(for: actions, within: limits) ? nil : .outboxFull
     }
 
-    /// Both changes become durable together, so the actions are in one place at any time. The position
-    /// that the send expected is over.
+    /// Both changes become durable together, so the actions are in one place at any time. The
+    /// position that the send expected has passed.
     mutating func resend(_ ticket: Ticket, _ session: SessionName, at now: ClientInstant) {
         guard let earlier = outbox.settlements[ticket]?.entry, earlier.session == session else {
             return deliver(.notAccepted(.unknown), to: session)
@@ -109,15 +109,15 @@ extension ClientMachine {
         }
     }
 
-    /// The outbox is written later: what depends on it waits.
+    /// The outbox is written later. Outputs that depend on it wait.
     mutating func persistDelayed(_ until: Duration, _ reason: String) {
         writer.wait(until: until, reason)
         for session in outbox.lanes.keys { touched.insert(session) }
     }
 
-    /// The outbox cannot be written any more: what is not durable is not sent, now or later. What is
-    /// durable and has not left is sent by the next program with the outbox: its key would not be
-    /// durable here.
+    /// The outbox cannot be written any more. Actions that are not durable are never sent. The next
+    /// program with the outbox sends those that are durable and have not left: their keys would not
+    /// be durable here.
     mutating func persistFailed(_ reason: String) {
         var reported: Set<Ticket> = []
         let consequences = writer.fail(reason)
@@ -142,7 +142,7 @@ extension ClientMachine {
         }
     }
 
-    /// The senders of what stays in the outbox wait no longer.
+    /// Ends the waits of senders whose actions stay in the outbox.
     private mutating func reportStored(_ reason: String) {
         let lanes = outbox.lanes.sorted { $0.key.text < $1.key.text }
         for (session, lane) in lanes {
@@ -176,7 +176,7 @@ extension ClientMachine {
         let memory = limits.memoryOfServer
         let (age, overflow) = now.date.subtractingReportingOverflow(sent.firstSent)
         if now.uptime - first >= memory { return true }
-        // The clock of the program's life knows better than the date.
+        // The program's own uptime is more reliable than the date.
         if links[session]?.isOfEarlierLife == false { return false }
         // A clock that was set back hides the age. Up to an hour is within the server's margin.
         return overflow || age < -3600 || age >= memory.components.seconds

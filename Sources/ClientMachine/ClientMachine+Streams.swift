@@ -178,7 +178,7 @@ extension ClientMachine {
         let refusal = response.refusal(of: .stream)
         let isShared = stream.sessions.count > 1
         switch response.status {
-        // It has no body that would show whose answer it is.
+        // A 204 has no body that would show who sent it.
         case 204:
             retry(.stream(stream.id), why: response.reasonToWait, at: now)
             for session in stream.live { begin(.lookUp(session), at: now) }
@@ -192,7 +192,7 @@ extension ClientMachine {
             }
         case 404 where refusal?.code == "unknown_path" && isShared:
             divide(stream, most: 1, at: now)
-        // C2: a limit of the server's, or of something before it, is below this client's.
+        // C2: the limit of the server, or of a proxy, is below this client's.
         case 400 where refusal?.code == "too_many_sessions" && isShared, 414 where isShared,
             431 where isShared:
             divide(stream, most: stream.sessions.count / 2, at: now)
@@ -207,7 +207,7 @@ extension ClientMachine {
         }
     }
 
-    /// The answer of the service itself to a question that a stream's answer without a body has raised.
+    /// Receives the session's description, which was read because a stream was answered with 204.
     mutating func lookedUp(
         _ response: ClientResponse, _ session: SessionName, at now: ClientInstant
     ) {
@@ -216,7 +216,7 @@ extension ClientMachine {
         switch (response.status, response.refusal(of: .read)?.code) {
         case (404, "unknown_session"?): reason = .unknown
         case (410, "session_ended"?): reason = .deleted
-        // The session is there, or that is not known. The stream is opened again, and finds out.
+        // The session exists, or that is unknown. Opening the stream again shows which.
         default: return
         }
         for stream in streams.all where stream.isOfLog && !stream.isOpen {
@@ -253,12 +253,13 @@ extension ClientMachine {
         retireStreams()
     }
 
-    /// The service refuses to serve a session. What is wrong may be put right there, so it is tried again.
+    /// The service refuses to serve a session. The cause may be removed there, so it is tried
+    /// again.
     mutating func fail(_ session: SessionName, _ problem: ProblemDetails, at now: ClientInstant) {
         links[session]?.failure = problem
         touched.insert(session)
         guard links[session]?.following != nil else { return }
-        // Not all of them at once.
+        // Random, so that sessions do not all return at once.
         let fraction = Double.random(in: 0.5...1, using: &generator)
         attempts.schedule(
             .revive(session), after: limits.revival * fraction, why: problem.detail, at: now.uptime)

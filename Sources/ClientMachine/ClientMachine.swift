@@ -230,7 +230,7 @@ package struct ClientMachine: Sendable {
         if settled.isUnused, outbox.lanes[session] == nil { forget(session) }
     }
 
-    /// Nothing of the session is wanted.
+    /// Removes a session that nobody follows and that has nothing to send.
     private mutating func forget(_ session: SessionName) {
         links[session] = nil
         for purpose in [

@@ -32,7 +32,7 @@ package struct ClientResponse: Equatable, Sendable {
     /// Whether it has the form in which the service refuses things.
     var isProblem: Bool { mediaType == "application/problem+json" }
 
-    /// The service's own refusal of a step; nil if the answer is another's, which says nothing about a
+    /// The service's own refusal of a step; nil for any other answer, which decides nothing about a
     /// session or an action (C5).
     func refusal(of step: ServiceRefusals.Step) -> ProblemDetails? {
         guard isProblem else { return nil }

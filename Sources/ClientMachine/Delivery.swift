@@ -31,7 +31,7 @@ package enum SendRefusal: Error, Equatable, Sendable {
     case unusable(ProblemDetails)
     /// There is no action to send.
     case empty
-    /// Nothing is known of the send that is to be repeated: the program has seen its end before.
+    /// The send to repeat is unknown, because the program has already seen its end.
     case unknown
 }
 
@@ -51,7 +51,8 @@ package enum TicketOutcome: Equatable, Sendable {
     case discarded
     /// The outbox could not be written: it does not survive the program, and is not sent.
     case outboxUnavailable(String)
-    /// The outbox cannot be written any more: it stays there, and the next program with it sends it.
+    /// The outbox cannot be written any more. The action stays in it, and the next program with it
+    /// sends the action.
     case stored(String)
 }
 

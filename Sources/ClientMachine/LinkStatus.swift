@@ -4,7 +4,7 @@ package enum LinkStatus: Equatable, Sendable {
     case idle
     /// - Parameter attempt: from 1.
     case connecting(attempt: Int)
-    /// Events arrive, and nothing keeps actions back.
+    /// Events arrive, and actions are delivered.
     case live
     /// The stream has failed, or an action could not be delivered.
     ///
@@ -15,7 +15,7 @@ package enum LinkStatus: Equatable, Sendable {
     /// The server refuses to serve the session. It is tried again slowly, and at once by `wake` and by
     /// following it again.
     case failed(ProblemDetails)
-    /// The outbox cannot be written any more: events may arrive, and no action leaves.
+    /// The outbox cannot be written any more: events may arrive, but no action is sent.
     case stopped(String)
     case ended(EndReason)
 }

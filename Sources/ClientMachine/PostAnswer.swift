@@ -13,8 +13,8 @@ enum PostAnswer: Equatable {
     case running(Duration)
     /// The body came too slowly: nothing of this attempt is applied.
     case tooSlow(ProblemDetails)
-    /// Nobody knows whether it is applied, or it is not yet: the same again. Every answer that is not the
-    /// service's own is one of these (C5).
+    /// It is unknown whether the request is applied, or it is not applied yet: send the same again.
+    /// Every answer that is not the service's own is one of these (C5).
     case again(why: String, Duration)
 
     init(_ response: ClientResponse) {

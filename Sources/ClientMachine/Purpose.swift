@@ -6,9 +6,9 @@ enum Purpose: Hashable, Sendable {
     case create(SessionName)
     /// To read the state that the stream has not confirmed.
     case readBack(SessionName)
-    /// To find out whether the session has ended, as a stream's answer without a body says.
+    /// Reads the session, to find out whether it has ended as the 204 of a stream says.
     case lookUp(SessionName)
-    /// To try again what the server has refused to serve. No request of its own.
+    /// Tries a refused session again. It sends no request of its own.
     case revive(SessionName)
     case stream(StreamID)
 

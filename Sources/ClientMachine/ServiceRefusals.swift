@@ -1,8 +1,8 @@
 /// The words with which the service itself refuses something or ends a session, by step (C5).
 ///
-/// An answer with any other code makes a client wait, also one of the service: a newer server's code is
-/// the reason that people see, and nothing is lost. A request that something between has misdirected or
-/// damaged (`unknown_host`, `unsupported_media_type`) is not refused either.
+/// An answer with any other code makes a client wait, even if it is the service's: people see a
+/// newer server's code as the reason, and nothing is lost. A request that a proxy has misdirected
+/// or damaged (`unknown_host`, `unsupported_media_type`) is not refused either.
 enum ServiceRefusals {
     enum Step {
         case create

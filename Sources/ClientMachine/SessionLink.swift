@@ -50,7 +50,7 @@ struct SessionLink: Sendable {
     var isSaved = true
     /// Whether an attempt of the sent request may have been carried out without an answer.
     var isUnclear = false
-    /// An earlier life of the program has sent the sent request: only its date says how old it is.
+    /// An earlier run of the program sent the request, so only its date shows its age.
     var isOfEarlierLife = false
     /// The attempts of the sent request for which its time was too short.
     private(set) var timeouts = 0
@@ -130,9 +130,9 @@ struct SessionLink: Sendable {
     mutating func answer(
         _ sent: SentRequest, with receipt: Receipt, within limits: ClientLimits
     ) {
-        // It has brought the one before.
+        // This request has delivered the previous done key.
         doneKey = sent.key
-        // One that was in time makes the next ones larger again.
+        // A request that was answered in time makes the next ones larger again.
         if timeouts == 0, let bytes = batchBytes {
             batchBytes = bytes * 2 < limits.bytesInRequest ? bytes * 2 : nil
         }

@@ -10,8 +10,8 @@ package struct Settlement: Equatable, Sendable {
     package let ticket: Ticket
     package let session: SessionName
     package let outcome: Outcome
-    /// The send, once the outbox has it among the settled ones; nil in a change, and for one that an
-    /// earlier version of this library has kept.
+    /// The send, once the outbox has settled it; nil in a change, and if an earlier version of this
+    /// library stored the settlement.
     package var entry: OutboxEntry?
 
     package init(
@@ -23,6 +23,6 @@ package struct Settlement: Equatable, Sendable {
         self.entry = entry
     }
 
-    /// The actions and bytes for which it counts.
+    /// Its size against the limits of the outbox.
     var cost: (actions: Int, bytes: Int) { (entry?.actions.count ?? 1, entry?.byteCount ?? 0) }
 }

@@ -1,8 +1,8 @@
 /// Which database a node believes: the newest of which it has heard, or none.
 ///
-/// Design: a database that was overtaken still answers, and nothing that it says shows that. So
-/// each mark counts, wherever it comes from: another node's link, another host of the address, a
-/// standby. A node that has heard of a newer database than it reaches is in doubt until it reaches that
+/// Design: a database that was overtaken still answers, and its answers do not show that. So each
+/// mark counts, whatever its source: another node's link, another host of the address, a standby. A
+/// node that has heard of a newer database than it reaches is in doubt until it reaches the newer
 /// one.
 package struct DatabaseBelief: Sendable, Equatable {
     /// The database of the last connection that was believed; nil before the first.
@@ -25,9 +25,9 @@ package struct DatabaseBelief: Sendable, Equatable {
 
     /// Records a mark that another node or another server has shown.
     ///
-    /// - Returns: Whether the doubt begins with it.
+    /// - Returns: Whether doubt begins with it.
     package mutating func hear(_ mark: DatabaseMark) -> Bool {
-        // A mark of another journal says nothing about this one. A node knows its own from the start.
+        // A mark of another journal does not count. A node knows its own journal from the start.
         guard let present, present.isBehind(mark), accepts(mark) else { return false }
         let begins = sought == nil
         newest = mark
@@ -60,18 +60,18 @@ package struct DatabaseBelief: Sendable, Equatable {
     package enum Choice: Equatable, Sendable {
         /// The host with this index.
         case take(Int)
-        /// No host that can be written to has the newest history.
+        /// The newest history, which no writable host has.
         case behind(DatabaseMark)
         /// The hosts have different journals.
         case severalJournals
-        /// No host can be written to.
+        /// No host is writable.
         case none
     }
 
     /// Chooses among the hosts that were reached; nil for one that was not.
     ///
-    /// A host without a journal is taken only if no other one has any: it may be the one on which the
-    /// journal is to be made.
+    /// A host without a journal is taken only if no host has one: then the journal may be created
+    /// there.
     package func choose(among sights: [Sight?]) -> Choice {
         let marks = sights.compactMap { $0?.mark }
         if let first = marks.first, !marks.allSatisfy(first.isComparable) {
@@ -83,7 +83,7 @@ package struct DatabaseBelief: Sendable, Equatable {
         let present = writable.filter { index in
             sights[index]?.mark.map { !$0.isBehind(newest) } ?? false
         }
-        // Of several, one that nodes use.
+        // Of several, one whose branch is known: nodes use it.
         let best = present.first { sights[$0]?.mark?.branch == newest.branch } ?? present.first
         if let best { return .take(best) }
         return writable.isEmpty ? .none : .behind(newest)

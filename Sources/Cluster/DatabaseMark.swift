@@ -1,11 +1,11 @@
 /// The history that a database shows, so that nodes can compare what they reach.
 ///
 /// Design: an era begins when acknowledged history may be lost, and a timeline when a standby is
-/// promoted. Neither says which of two promoted standbys a database is, so the first connection to
-/// another timeline draws a number, the branch. Marks of one journal are in a total order. Two histories
-/// with one mark are the same history, and of two marks one is the newer one at every node.
+/// promoted. Two promoted standbys may have the same of both, so the first connection to a new
+/// timeline draws a random number, the branch. The marks of one journal have a total order, so all
+/// nodes agree which of two is newer. Histories with equal marks are the same history.
 package struct DatabaseMark: Hashable, Sendable, CustomStringConvertible {
-    /// Of the journal's identity, which copies share; 0 if it is not known.
+    /// A hash of the journal's identity, which copies share; 0 if it is not known.
     package var journal: Int64
     package var era: Int64
     package var timeline: Int64
@@ -21,8 +21,8 @@ package struct DatabaseMark: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether another database has a newer history of the same journal.
     ///
-    /// Why the era decides first: each session has another generation in each era, so no position has two
-    /// contents whichever database is believed.
+    /// Why the era decides first: each session has another generation in each era, so no position
+    /// has two contents, whichever database nodes believe.
     package func isBehind(_ other: DatabaseMark) -> Bool {
         guard isComparable(with: other) else { return false }
         guard (era, timeline) == (other.era, other.timeline) else {

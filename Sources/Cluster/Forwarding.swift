@@ -14,8 +14,8 @@ package struct Forwarding: Sendable {
         /// No try begins after this time. One that has begun may take longer: a request may wait until effects
         /// have settled.
         package var nanoseconds: Int64
-        /// Whether they begin anew once, after a node has given the request up. That of a node that was cut off
-        /// from the journal lasts as long as its lease.
+        /// Whether these limits restart once, after a node has given the request up. A node that
+        /// was cut off from the journal may keep a request for as long as its lease.
         package var mayBeginAnew = false
 
         /// Of a client's request: the client can repeat it.
@@ -35,8 +35,8 @@ package struct Forwarding: Sendable {
         case notSent
         /// The request was sent, and the link has ended or become silent.
         case lost
-        /// The node has said that it does not know whether the request has taken effect, or it is no member
-        /// any more and has not answered.
+        /// The node has answered that it does not know whether the request took effect; or it is no
+        /// longer a member, and has not answered.
         case unknown
         /// The node still serves an earlier try of this request, whose link has ended
         /// (``meetsEarlierTry(_:_:)``).
@@ -65,8 +65,8 @@ package struct Forwarding: Sendable {
     private let onlyReads: Bool
     private var tries = 0
     private var mayBeApplied = false
-    /// Whether the limits have begun anew: the node that was asked has given the request up after it had
-    /// kept it for longer than they are.
+    /// Whether the limits have restarted: the node that was asked had kept the request for longer
+    /// than the limits, and then gave it up.
     private var isRenewed = false
     /// The node that has given the request up with the last try.
     private var gaveUp: Node?
@@ -89,7 +89,7 @@ package struct Forwarding: Sendable {
         gaveUp = nil
     }
 
-    /// - Parameter asked: The node of the try that has ended; nil: none was asked.
+    /// - Parameter asked: The node of the attempt that has ended; nil if none was asked.
     package mutating func next(
         after ending: Ending, by asked: Node? = nil, at now: Int64, _ members: Members
     ) -> Next {
@@ -110,7 +110,7 @@ package struct Forwarding: Sendable {
         guard tries < limits.tries, now - began < limits.nanoseconds else {
             return .fail(failure)
         }
-        // The journal still names a node that does not decide any more: until it is no member.
+        // The journal may name a node that no longer decides, until that is no longer a member.
         if case .moved(let owner?) = ending, owner != members.own.node, owner != gaveUp,
             let member = members[owner]
         {
@@ -125,8 +125,8 @@ package struct Forwarding: Sendable {
         (began, tries) = (now, 0)
     }
 
-    /// Whether a response says that nobody knows whether the request has taken effect, and the request is
-    /// asked again instead: its key finds out.
+    /// Whether a response means that the outcome is unknown, and the request is sent again instead:
+    /// its key finds the outcome.
     package func isRepeated(_ status: Int, _ code: String) -> Bool {
         isRepeatable && !isRenewed && status == 504 && code == "outcome_unknown"
     }

@@ -6,8 +6,8 @@ package struct Members: Sendable, Equatable {
     package var others: [Member]
     /// The database whose members they are.
     package var database: DatabaseMark
-    /// Whether this node was itself heard of within a lease, by the newest database of which it knows.
-    /// Otherwise it may have been declared gone: it claims nothing, and its effects are cancelled.
+    /// Whether the newest known database has heard from this node within a lease. Otherwise other
+    /// nodes may have declared it gone: it claims nothing, and its effects are cancelled.
     package var isHeard: Bool
 
     package init(

@@ -29,14 +29,14 @@ export class Server {
 		this.client = new ReactorClient(this.base, options);
 	}
 
-	/** The page begins anew, and asks for a token: what it shows is what the former one grants. */
+	/** Restarts the page, which asks for a token: the page may show only what the present token grants. */
 	forgetToken() {
 		remembered("");
 		location.reload();
 	}
 
 	/**
-	 * The values that were assigned to pulses by the version at a position, by name: an equal value is no difference of states.
+	 * The values that the version at a position assigned to pulses, by name. A comparison of states misses equal values.
 	 * Undefined if its events are not kept.
 	 */
 	async assigned(session, after, position) {

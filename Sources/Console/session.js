@@ -180,7 +180,7 @@ export class SessionView {
 	#moved(version) {
 		if (version <= this.#version) return;
 		this.#version = version;
-		// A version whose state equals the one before is the same object, and a change all the same.
+		// A version with an equal state is the same object, but still a change.
 		if (this.#mode === "diff" && this.#route.version === undefined) this.#draw();
 		this.#facts();
 	}

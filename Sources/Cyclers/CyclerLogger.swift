@@ -1,5 +1,4 @@
-/// Receives the events of a cycler, in order. Every method has a default: those that are not
-/// implemented have no effect.
+/// Receives the events of a cycler, in order. Every method has a default, which has no effect.
 ///
 /// Called synchronously, in the isolation of the cycler: copy the needed values and return. For
 /// slow readers use ``Cycler/log(buffer:)``, which delays no other observer. A logger may read the
@@ -9,12 +8,11 @@
 /// `didMutate`, `didEmit` for each activity, `didDispatch`. A commit's subscribers are notified
 /// between its last `didChange` or `didReplace` and its `didMutate`.
 ///
-/// A logger is added to one storage or cycler. A logger that serves several is made with their
-/// names.
+/// A logger is added to one storage or cycler. To log several, make one for each, with its name.
 ///
-/// A logger written for Cycler works without its argument `on cycler:`. The methods that have
-/// Cycler's own signatures are called by the defaults of the others, so a logger that implements
-/// both forms of an event receives it once, in the newer form.
+/// A logger written for Cycler works once its argument `on cycler:` is removed. The defaults of the
+/// newer methods call those with Cycler's own signatures, so a logger that implements both forms of
+/// an event receives it once, in the newer form.
 public protocol CyclerLogger {
     /// An action begins; ``CyclerCall/dispatch`` is its own number.
     func willDispatch(_ call: CyclerCall)

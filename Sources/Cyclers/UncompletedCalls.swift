@@ -4,14 +4,14 @@ import Synchronization
 /// ``CyclerContext/complete()``: nothing can continue the action any more.
 public struct DispatchNotCompleted: Error, Hashable, Sendable {}
 
-/// The dispatches whose contexts were released without `complete()`, and that no logger has
-/// received yet.
+/// Dispatches whose contexts were released without `complete()`, and that loggers have not received
+/// yet.
 ///
 /// Why a lock: a callback can release its context in any isolation, while the cycler is in use in
 /// its own. Bounded: every dispatch of the cycler empties it.
 final class UncompletedCalls: Sendable {
     private let calls = Mutex<[CyclerCall]>([])
-    // So that the cycler's events need no lock while there is none.
+    // So that the cycler's events take no lock while the list is empty.
     private let isEmpty = Atomic(true)
 
     func add(_ call: CyclerCall) {

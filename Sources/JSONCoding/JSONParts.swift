@@ -1,11 +1,11 @@
 /// The parts of a JSON document that several pointers name, found in one pass.
 ///
-/// Why: a stream for each of many pointers would read the whole document once for each of them.
+/// Why: otherwise each of many streams with a pointer would read the whole document.
 package struct JSONParts {
     /// A value that a pointer leads to or through.
     private struct Node {
         var members: [[UInt8]: Int] = [:]
-        /// Those of `members` that are indices of an array.
+        /// Those of `members` whose names are indices of an array.
         var elements: [Int: Int] = [:]
         var range: Range<Int>?
     }
@@ -47,8 +47,8 @@ package struct JSONParts {
         indices[pointer] = index
     }
 
-    /// Finds the value at `place` and the wanted values in it. As deep as the pointers and the
-    /// document both are, and a document is at most 128 deep.
+    /// Finds the value at `place` and the wanted values in it. The recursion is as deep as both the
+    /// pointers and the document, and a document is at most 128 deep.
     ///
     /// - Returns: the position after the value; nil if the text ends earlier.
     private mutating func visit(_ index: Int, at place: Int, _ bytes: [UInt8]) -> Int? {

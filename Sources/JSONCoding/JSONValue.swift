@@ -42,7 +42,7 @@ package enum JSONValue: Sendable, Hashable {
     }
 }
 
-// Hashes stay those of Swift's texts: equal values have equal ones.
+// Hashing still uses Swift's strings: equal values have equal hashes.
 extension JSONValue {
     package static func == (one: JSONValue, other: JSONValue) -> Bool {
         switch (one, other) {

@@ -127,8 +127,8 @@ extension Append {
         """
     }
 
-    /// The same with creations, ends, and the data that go in with their part. Their times are the
-    /// database's: those of the parts are of a node's clock.
+    /// The same with creations, ends, and the data that are written with their part. Their times
+    /// are the database's, because the times of the parts come from a node's clock.
     ///
     /// - Parameter time: The time that is written in place of that of a part.
     private static func whole(

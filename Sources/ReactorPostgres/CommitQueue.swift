@@ -172,7 +172,7 @@ final class CommitQueue: CommitLane {
             if case .failed(let failure) = verdict { failure } else { nil }
         }
         book.withLock { book in
-            // A part that the database does not take says nothing about the database.
+            // A part that the database refuses is no failure of the database.
             book.broken = failures.last { $0.reason != .refused }
             book.figures.recordFailure(of: failures.count)
             guard failures.count < group.count else { return }

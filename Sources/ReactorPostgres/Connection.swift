@@ -65,8 +65,8 @@ final class Connection {
 
     deinit { unsafe PQfinish(raw) }
 
-    /// The options of a connection as libpq reads them, with its services, variables and defaults. It
-    /// begins to connect for that, and gives it up at once. Empty if libpq cannot read them.
+    /// The options of a connection as libpq reads them, with its services, variables and defaults.
+    /// To get them it begins a connection, and drops that at once. Empty if libpq cannot read them.
     static func options(_ parameters: [(name: String, value: String)]) -> [String: String] {
         var names = unsafe parameters.map { unsafe strdup($0.name) }
         var values = unsafe parameters.map { unsafe strdup($0.value) }
@@ -115,8 +115,8 @@ final class Connection {
         return unsafe Rows(try result())
     }
 
-    /// Executes one statement without preparing it, so that a pooler that works by transaction can carry
-    /// it out.
+    /// Executes one statement without preparing it, so that it works through a pooler that pools by
+    /// transaction.
     func ask(_ sql: String, within limit: Duration) throws(PostgresFault) -> Rows {
         begin(limit)
         guard unsafe PQsendQueryParams(raw, sql, 0, nil, nil, nil, nil, 1) == 1 else {
@@ -232,7 +232,7 @@ final class Connection {
 struct PostgresFault: Error {
     /// The SQLSTATE, if the server has said one.
     var state: String?
-    /// The message of the server or of libpq. They have no secrets: an address that libpq may divide at
+    /// The message of the server or of libpq. It has no secrets: an address that libpq may split at
     /// the wrong place is refused before, see ``ConnectionText``.
     var message: String
     /// Whether the connection is over. A statement that was under way may have been executed.

@@ -2,11 +2,11 @@ internal import CPostgres
 
 /// The address of a database, as libpq reads it.
 ///
-/// Design: only libpq's own parser knows where a password is. A text that it divides otherwise than its
-/// author meant has parts of the password in other places, which libpq then names in its messages, so
-/// such a text is refused without any of it.
+/// Design: only libpq's own parser knows where a password is. If it splits a text differently from
+/// what the author meant, parts of the password are in other fields, which libpq shows in its
+/// messages. So such a text is refused, with a message that shows none of it.
 enum ConnectionText {
-    /// In place of a message about a text that is refused.
+    /// The message for a text that is refused.
     static let unreadable =
         "the address cannot be read: write the special characters of the user and the password as "
         + "%40 (@), %2F (/), %3A (:), %3F (?), %25 (%)"
@@ -20,7 +20,7 @@ enum ConnectionText {
         // The user and the password end at the only `@`, which precedes the path.
         let signs = rest[..<question].indices.filter { rest[$0] == "@" }
         guard signs.count <= 1, signs.first.map({ $0 < slash }) ?? true else { return false }
-        // An `@` behind the `?` is of the value of a parameter, or of a password with a `?`.
+        // An `@` after the `?` is in the value of a parameter, or in a password with a `?`.
         let areParameters = rest[question...].dropFirst().split(separator: "&").allSatisfy { item in
             let name = item.prefix { $0 != "=" }
             return name.endIndex < item.endIndex && name.allSatisfy { $0.isLetter || $0 == "_" }
@@ -28,7 +28,7 @@ enum ConnectionText {
         return areParameters && isParsed(text)
     }
 
-    /// A port that is no number is part of a password without an `@` behind it.
+    /// A port that is no number is part of a password that no `@` follows.
     private static func isParsed(_ text: String) -> Bool {
         guard let options = parse(text) else { return false }
         return (options["port"] ?? "").utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2C }
@@ -66,7 +66,8 @@ enum ConnectionText {
     private static let mask = "***"
     private static let secrets: Set<String> = ["password", "sslpassword", "passfile"]
 
-    /// Whether the text has none of the secrets that libpq has found. A short one may stand anywhere.
+    /// Whether the text has none of the secrets that libpq found. A short one may occur anywhere by
+    /// chance.
     private static func isFree(_ text: String, of options: [String: String]) -> Bool {
         ["password", "sslpassword"].allSatisfy { name in
             guard let secret = options[name], secret.utf8.count > 3 else { return true }

@@ -24,10 +24,10 @@ final class Connector: Sendable {
         var system: String
         var timeline: String
         var era: Int64
-        /// Which of the servers that were promoted to the timeline it is; 0: no node has connected to
-        /// it yet.
+        /// The branch among servers that were promoted to the same timeline; 0: no node has
+        /// connected to it yet.
         var branch: Int64 = 0
-        /// The object id of the table `cluster`: a dump that is restored makes another table.
+        /// The object id of the table `cluster`, which differs after a dump was restored.
         var table: Int64 = 0
         /// Whether commits wait for a standby.
         var isSynchronous: Bool
@@ -61,7 +61,8 @@ final class Connector: Sendable {
     let rules: Rules
     /// This process in a cluster; nil: it decides on all sessions.
     let node: Node?
-    /// The time after the adoption of another database in which nothing is decided there; see ``settle(_:)``.
+    /// After the adoption of another database, nothing is decided there for this time; see
+    /// ``settle(after:)``.
     private let settling: Duration
     private let hosts: DatabaseHosts
     private let usage: UsageLock
@@ -74,7 +75,7 @@ final class Connector: Sendable {
         var isChanging = false
         var losses: UInt64 = 0
         var watchers: [@Sendable (UInt64) -> Void] = []
-        /// Called when the database is another one, or is believed no more.
+        /// Called when the database changes, or is no longer believed.
         var changed: (@Sendable () -> Void)?
         /// Called when this node begins to doubt.
         var doubts: (@Sendable (String) -> Void)?
@@ -83,8 +84,8 @@ final class Connector: Sendable {
     /// The time for one statement of housekeeping, connecting included.
     static let limit = Duration.seconds(5)
 
-    /// How long the other nodes have to hear of another database. Their links bring it with the next ping, after
-    /// 250 ms; a link that is not there yet takes a moment more.
+    /// The time in which the other nodes hear of another database. Their links deliver it with the
+    /// next ping, after 250 ms; a link that is not open yet takes a moment longer.
     static let settling = Duration.seconds(1)
 
     init(
@@ -120,8 +121,8 @@ final class Connector: Sendable {
         }
     }
 
-    /// Whether what the connection has shown is of the newest database that this node has heard of: a
-    /// former primary keeps its connections, and may neither show nor accept anything.
+    /// Whether the connection's results are from the newest database that this node has heard of. A
+    /// former primary keeps its connections, which must neither show nor accept anything.
     func isPresent(_ connection: Connection) -> Bool {
         book.withLock { book in
             !book.isChanging && book.belief.sought == nil && book.database?.mark == connection.mark
@@ -139,7 +140,7 @@ final class Connector: Sendable {
     }
 
     /// - Parameters:
-    ///   - changed: Called when the database is another one, or is believed no more.
+    ///   - changed: Called when the database changes, or is no longer believed.
     ///   - doubts: Called with a sentence when this node begins to doubt.
     func watchDatabase(
         changed: (@Sendable () -> Void)? = nil, doubts: (@Sendable (String) -> Void)? = nil
@@ -167,7 +168,7 @@ final class Connector: Sendable {
         if let newest = hosts.newestMark() { hear(newest) }
     }
 
-    /// The tables have been replaced: every connection is made again, and finds out.
+    /// The tables have been replaced: every connection is made again, and finds the new ones.
     func suspect() { book.withLock { $0.isChanging = true } }
 
     /// Records how far the log is flushed; see ``Database/lacks(_:)``.
@@ -187,8 +188,8 @@ final class Connector: Sendable {
 
     /// - Parameters:
     ///   - name: Says in `pg_stat_activity` what the connection is for.
-    ///   - lost: The server process of a connection that was lost with a statement under way, which is
-    ///     ended: what it has committed is covered by the first commit of this connection.
+    ///   - lost: The server process of a lost connection with a statement under way. It is ended;
+    ///     the first commit of this connection covers what it has committed.
     func connect(
         _ name: String, for purpose: Purpose = .history, ending lost: Backend? = nil
     ) throws(PostgresFault) -> (connection: Connection, backend: Backend) {
@@ -219,8 +220,8 @@ final class Connector: Sendable {
     /// A connection to the host that is believed, whose settings are those of the server.
     func open() throws(PostgresFault) -> Connection {
         let connection = try hosts.connect(book.withLock { $0.belief }) { hear($0) }
-        // A pooler that works by transaction would leave each setting to other clients, and other clients'
-        // to this server: nothing is set before the connection is known to be its own.
+        // A pooler that pools by transaction would share settings between this server and other
+        // clients, so nothing is set before the connection is known to be the server's own.
         let process = try connection.ask("SELECT pg_backend_pid()::bigint", within: Self.limit)
         if process.integer(0, 0) != connection.processID, !address.hasSessionPooler {
             throw PostgresFault(
@@ -231,8 +232,8 @@ final class Connector: Sendable {
         return connection
     }
 
-    /// Waits until the other nodes have heard of a database that was adopted a moment ago: those that still
-    /// believe another one must stop before anything is decided here.
+    /// Waits until the other nodes have heard of a database that was just adopted: nodes that still
+    /// believe another one must stop before this node decides anything.
     ///
     /// - Parameter age: The time since the adoption.
     private func settle(after age: Duration) {
@@ -321,10 +322,10 @@ final class Connector: Sendable {
         )
     }
 
-    /// Compares the database with that of the last connection, of the last process, and with what this node
-    /// has heard.
+    /// Compares the database with that of the last connection, with that of the last process, and
+    /// with what this node has heard of.
     ///
-    /// - Returns: Whether it is adopted with this connection: no node has connected to it before.
+    /// - Returns: Whether this connection adopts it, because no node has connected to it before.
     private func adopt(
         _ found: Database, after last: Database?, _ connection: Connection
     ) throws(PostgresFault) -> Bool {

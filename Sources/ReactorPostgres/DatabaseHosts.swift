@@ -77,7 +77,7 @@ final class DatabaseHosts: Sendable {
         {
             return connection
         }
-        // Hosts that do not answer must not be asked by one caller after the other.
+        // Callers must not ask hosts that do not answer one after the other.
         if let failed = book.withLock({ $0.failed }),
             ContinuousClock.now - failed.at < Self.freshness
         {
@@ -149,13 +149,13 @@ final class DatabaseHosts: Sendable {
         return answers.withLock { $0 }
     }
 
-    /// A connection is used by one queue after the other, never by two.
+    /// Queues use a connection one after the other, never at the same time.
     private struct UncheckedAnswer: @unchecked Sendable {
         let answer: Answer
     }
 
-    /// The hosts of an address, as libpq reads it with its services and variables. One host is none, nor is
-    /// what libpq cannot read.
+    /// The hosts of an address, as libpq reads it with its services and variables. Empty for an
+    /// address with one host, or one that libpq cannot read.
     ///
     /// Why all parameters: an empty one does not override the list of the address.
     static func hosts(of address: PostgresAddress) -> [Host] {
@@ -181,7 +181,8 @@ final class DatabaseHosts: Sendable {
 }
 
 extension DatabaseBelief.Sight {
-    /// The mark that a server shows, without a change of its settings: a pooler may stand before it.
+    /// Reads the mark of a server without changing its settings, because a pooler may be in
+    /// between.
     init(of connection: Connection, _ schema: String) throws(PostgresFault) {
         let found = try connection.ask(
             """
@@ -192,7 +193,7 @@ extension DatabaseBelief.Sight {
             self.init(nil, isWritable: !isStandby)
             return
         }
-        // A standby says what it has received. Tables of an earlier version have no branch.
+        // A standby returns what it has received. Tables of an earlier version have no branch.
         let row = try connection.ask(
             """
             SELECT c.identity, c.era, c.timeline,

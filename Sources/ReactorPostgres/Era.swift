@@ -25,8 +25,8 @@ struct Era {
     ///
     /// - Parameters:
     ///   - known: The database of the last connection; nil before the first.
-    ///   - willBegin: Called before the commit of another era: what other connections show from then on
-    ///     may be of either.
+    ///   - willBegin: Called before the commit of another era: other connections may show either
+    ///     era from then on.
     func bringUpToDate(
         with found: Connector.Database, after known: Connector.Database?, willBegin: () -> Void
     ) throws(PostgresFault) -> Adoption {

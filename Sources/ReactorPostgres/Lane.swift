@@ -252,7 +252,7 @@ final class Lane: @unchecked Sendable {
                 publicDetail: "PostgreSQL has not answered"))
     }
 
-    /// The database does not take what is in a part, now or later: that is no failure of the database.
+    /// The database refuses a part, now and later. That is no failure of the database.
     private func refuse(_ parts: [Part], _ fault: PostgresFault) {
         for part in parts where part.outcome == .open {
             part.outcome = .refused(

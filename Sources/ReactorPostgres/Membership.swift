@@ -13,7 +13,7 @@ final class Membership: @unchecked Sendable {
     fileprivate struct Book {
         var own: Member
         var others: [Member] = []
-        /// Nodes that may have links although they are no members: see ``Ownership/acquaintances``.
+        /// Nodes that are not members but may have links; see ``Ownership/acquaintances``.
         var acquaintances: [Member] = []
         var lease: Lease
         var watcher: (@Sendable (OwnershipChange) -> Void)?
@@ -64,8 +64,8 @@ final class Membership: @unchecked Sendable {
     /// The reason that there is no connection.
     var lineFailure: JournalFailure? { line.failure }
 
-    /// The watcher hears at once that nothing is believed, and as soon as possible what the newest database
-    /// says.
+    /// Notifies the watcher at once that nothing is believed, and as soon as possible of what the
+    /// newest database has.
     private func databaseChanged() {
         report()
         line.async { [weak self] in
@@ -180,8 +180,8 @@ final class Membership: @unchecked Sendable {
         forgetOld()
     }
 
-    /// Reads once for each database which nodes have used it: one that still believes an earlier database is
-    /// no member here, and one that believes a newer one is none there.
+    /// Reads once for each database which nodes have used it. A node that believes another database
+    /// is not a member of this one, so membership does not find it.
     private func lookForAcquaintances(
         of node: Node, _ connection: Connection
     ) throws(PostgresFault) {

@@ -29,8 +29,8 @@ package struct PostgresAddress: Sendable, Equatable {
     package let failover: Failover
     /// The number of connections that write. One process of PostgreSQL uses one processor. Default: 2.
     package let lanes: Int
-    /// Whether a pooler stands before the database that keeps a connection of its own for each of this
-    /// server's. Any other pooler is refused.
+    /// Whether a pooler may be in front of the database, which gives each of this server's
+    /// connections its own. Any other pooler is refused.
     let hasSessionPooler: Bool
 
     /// A part of an address that cannot be used.
@@ -92,7 +92,8 @@ package struct PostgresAddress: Sendable, Equatable {
         return parts[0] + (others.isEmpty ? "" : "?" + others.joined(separator: "&"))
     }
 
-    /// The address without its secrets; nil if libpq cannot read it, so that nobody knows where they are.
+    /// The address without its secrets; nil if libpq cannot read it, so that their places are
+    /// unknown.
     package static func masked(_ text: String) -> String? {
         guard ConnectionText.isReadable(withoutOwn(text)) else { return nil }
         return ConnectionText.masked(text)

@@ -33,8 +33,8 @@ package final class PostgresJournal: Journal {
     /// - Parameters:
     ///   - member: This process in a cluster; nil: it is the only one, and decides on all sessions.
     ///   - server: The number of this process without a member; nil: a new one.
-    ///   - now: The time by which retention goes, given that of the database, in milliseconds since 1970. Default:
-    ///     the same, since the clock of one of several nodes may be wrong.
+    ///   - now: The time that retention uses, given that of the database, in milliseconds since
+    ///     1970. Default: the database's, since the clock of one of several nodes may be wrong.
     ///   - respite: How long a session that was taken by force is left to the node that has it.
     ///   - rules: All but in tests.
     ///   - looksEvery: how often it checks for records to trim, and whether the database answers
@@ -71,7 +71,7 @@ package final class PostgresJournal: Journal {
         do throws(PostgresFault) {
             try Self.prepare(address, connector)
             interrupted = try queues[0].read(Self.interruptedWork)
-            // A database with too few connections is found at the start.
+            // Opens all connections, so that a database with too few fails the start.
             for queue in queues.dropFirst() { try queue.read { _ in } }
             try reader.open()
             try sweeper.open()

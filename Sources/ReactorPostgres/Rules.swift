@@ -25,7 +25,7 @@ package struct Rules: OptionSet, Sendable {
     /// Where a row may have been trimmed, nobody says that it never was there.
     package static let heedsTrimming = Rules(rawValue: 256)
 
-    /// Each connection holds the lock of its process's use of the journal.
+    /// Each connection holds its process's lock on the use of the journal.
     package static let locksUse = Rules(rawValue: 512)
     /// Times that nodes compare are the database's.
     package static let writesTimes = Rules(rawValue: 1_024)

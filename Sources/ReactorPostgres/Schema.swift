@@ -9,8 +9,8 @@ internal import Storage
 enum Schema {
     static let version: Int64 = 4
 
-    /// The present time of the database, in milliseconds since 1970. Times that nodes compare are written in the
-    /// statement itself, so that no node's clock matters.
+    /// The present time of the database, in milliseconds since 1970. Statements write the times
+    /// that nodes compare, so that no node's clock matters.
     static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
     /// The part that stands for a record: notes precede the record of their number.
@@ -61,7 +61,7 @@ enum Schema {
             "UPDATE \(schema).cluster SET version = \(version); COMMIT", within: limit)
     }
 
-    /// Nodes of an earlier release heed neither a newer database nor other servers.
+    /// Nodes of an earlier release ignore both a newer database and the locks of other servers.
     private static func refuseMembers(
         _ schema: String, _ connection: Connection
     ) throws(PostgresFault) {

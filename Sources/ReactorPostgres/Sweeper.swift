@@ -44,7 +44,8 @@ final class Sweeper: @unchecked Sendable {
         growth = Mutex(Growth(retention))
     }
 
-    /// The reason that this process should not be used: it cannot remove what is over, or its clock is wrong.
+    /// The reason that this process should not be used: it cannot remove old rows, or its clock is
+    /// wrong.
     var failure: JournalFailure? { broken.withLock { $0 } }
 
     /// Connects, and looks at the clocks.
@@ -118,10 +119,10 @@ final class Sweeper: @unchecked Sendable {
 
     /// A million sessions are examined in two hours, with a small part of one process of the database.
     private static let scanLimit = 10
-    /// Of each second.
+    /// The time for its work in each second.
     private static let workLimit = Duration.milliseconds(250)
-    /// A node whose clock differs by more says so, and is not ready: what it writes beside the database's own
-    /// times, and the lifetimes of tokens, would be wrong by as much.
+    /// A node whose clock differs by more is not ready, and reports the difference: the times of
+    /// its records and the lifetimes of tokens would be wrong by as much.
     private static let clockLimit: Int64 = 120_000
 
     /// Reads the time and the end of the log. Commits may wait for a standby from now on, or no more: another
@@ -135,7 +136,7 @@ final class Sweeper: @unchecked Sendable {
         time = now(found.integer(0, 2))
         broken.withLock { $0 = Self.failure(ofClock: wallClock(), at: found.integer(0, 2)) }
         if let table = connector.database?.table, table != found.integer(0, 3) {
-            // A dump was restored in the place of the tables.
+            // A dump was restored over the tables.
             connector.suspect()
             self.connection = try connector.connect("retention").connection
             return

@@ -1,10 +1,10 @@
-/// Keeps processes that may not use a journal together from doing so.
+/// Keeps two servers, or a server and a cluster, from using one journal at the same time.
 ///
 /// Design: nodes of a cluster have one number, and a server without links has a number of its own.
-/// Each connection holds an advisory lock with its process's number for as long as it lives, and is
-/// given up if it sees a lock with another number. The locks of a process that ends in any way end
-/// with its connections. A start that is tried again keeps its number: a connection of the try
-/// before may still wait for its commit, and hold the lock.
+/// Each connection holds an advisory lock on its process's number for as long as it lives, and is
+/// closed if it sees a lock on another number. However a process ends, its locks end with its
+/// connections. A start that is tried again keeps its number: a connection of the earlier attempt
+/// may still wait for its commit, and hold the lock.
 ///
 /// Invariant: a connection takes its own lock before it looks for others, so of two at least one sees the
 /// other.

@@ -86,14 +86,14 @@ struct Claims {
         return subject
     }
 
-    /// A NumericDate from 0 on, which may have a fraction (RFC 7519 §2); nil without the claim.
+    /// A NumericDate, 0 or more, which may have a fraction (RFC 7519 §2); nil without the claim.
     ///
-    /// - Parameter rule: The direction in which the fraction makes the token valid for less time.
+    /// - Parameter rule: Rounds a fraction so that the token is valid for less time.
     private func seconds(
         _ name: String, _ rule: FloatingPointRoundingRule
     ) throws(AuthenticationFailure) -> Int64? {
         guard let claim = claims[name] else { return nil }
-        // A Double has whole seconds up to the year 9999.
+        // A Double represents each whole second exactly.
         guard case .number(let text) = claim, let seconds = Double(text)?.rounded(rule),
             (0...Double(Self.lastSecond)).contains(seconds)
         else {

@@ -1,4 +1,4 @@
-/// A stream without the elements whose key equals that of the element before.
+/// A stream without the elements whose key equals that of the previous element.
 ///
 /// Made by ``ReactorStream/distinct(by:)``. For one reader, like the stream from which it is made.
 public struct DistinctStream<Element: Sendable, Key: Equatable>: AsyncSequence {
@@ -42,15 +42,15 @@ public struct DistinctStream<Element: Sendable, Key: Equatable>: AsyncSequence {
 }
 
 extension ReactorStream {
-    /// Whole elements, of which a part differs from that of the element before: RxSwift's
+    /// Leaves out elements whose key equals that of the previous element: RxSwift's
     /// `distinctUntilChanged(\.name)`.
     ///
     /// ```swift
     /// for try await state in await host.state().distinct(by: \.name) { show(state) }
     /// ```
     ///
-    /// The elements are left out when they are read: in the stream's buffer they count like the
-    /// others. To read the part alone, use `state(\.name)`.
+    /// Elements are left out when they are read, so they count in the stream's buffer. To read the
+    /// part alone, use `state(\.name)`.
     ///
     /// - Parameter key: Reads the part that is compared.
     public func distinct<Key: Equatable>(

@@ -74,8 +74,8 @@ extension ReactorStore {
         _ path: any KeyPath<R.State, Pulse<Value>> & Sendable
     ) async -> ReactorStream<Value> { await pulse(path, buffer: 256) }
 
-    /// ReactorKit takes a closure; a path is checked when the program is compiled, and names the
-    /// pulse to a server.
+    /// ReactorKit takes a closure. A key path is checked at compile time, and a server can find the
+    /// pulse by it.
     @available(*, unavailable, message: "pulse takes a key path: write pulse(\\.$alertMessage)")
     public func pulse<Value: Sendable>(
         _ pulse: (R.State) throws -> Pulse<Value>

@@ -44,7 +44,7 @@ struct TopicChannels {
         }
     }
 
-    /// Only under the same bytes: a name from outside that is canonically equal is another one.
+    /// Compares bytes: a name from outside that is only canonically equal is another name.
     func decodings(of name: String) -> [Decoding] {
         guard let found = channels.index(forKey: name),
             channels[found].key.utf8.elementsEqual(name.utf8)

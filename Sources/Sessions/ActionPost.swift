@@ -27,7 +27,7 @@ package struct ActionPost {
     /// in no key, it has the name of that one.
     var ownedKey: String? { key.map(owned) }
 
-    /// Likewise: no client releases the keys of another.
+    /// Prefixed likewise, so that no client releases the keys of another.
     var ownedDoneKeys: [String] { doneKeys.map(owned) }
 
     private func owned(_ key: String) -> String { subject.map { "\(key)\n\($0)" } ?? key }

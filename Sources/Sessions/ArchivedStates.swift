@@ -94,7 +94,7 @@ struct ArchivedStates {
             guard rebuild.charge != nil else {
                 return advance(state, after: position, to: version, rebuild, then: act)
             }
-            // Decoding has taken its part of the pass; afterwards the snapshot's bytes are gone.
+            // Decoding has used its share of the pass. The snapshot's bytes are released after it.
             session.beginArchiveRead()
             table.background.append {
                 advance(state, after: position, to: version, rebuild, then: act)

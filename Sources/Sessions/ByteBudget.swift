@@ -30,8 +30,8 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - client: nil: they are in no client's share.
-    ///   - leavingHalf: whether half of each limit is kept free of them: they can be dropped, and
-    ///     others cannot.
+    ///   - leavingHalf: whether these bytes must leave half of each limit free, because they can be
+    ///     dropped and others cannot.
     package func charge(_ bytes: Int, for client: Client?, leavingHalf: Bool = false) -> Bool {
         let part = leavingHalf ? 2 : 1
         let sum = self.sum.add(bytes, ordering: .relaxed).newValue
@@ -54,7 +54,7 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Subtracts counted bytes of the same client.
+    /// Subtracts bytes that were counted for the same client.
     package func giveBack(_ bytes: Int, for client: Client?) {
         sum.subtract(bytes, ordering: .relaxed)
         guard let client else { return }

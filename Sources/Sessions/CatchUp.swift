@@ -102,7 +102,8 @@ final class CatchUp {
     /// a slice.
     func proceed() {
         guard !isOver, !isReading else { return }
-        // A later pass would frame what was read already, and the reader would get it twice.
+        // A later pass would frame records that the reader has already read, so it would get them
+        // twice.
         if selection.readsStates, session.isAwake,
             reached.number > subscriber.stream.framedThrough.number
         {

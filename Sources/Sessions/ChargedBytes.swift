@@ -9,7 +9,7 @@ package final class ChargedBytes {
         self.charge = charge
     }
 
-    /// Replaces the bytes by a form of them that is about as large. The earlier ones are not used
+    /// Replaces the bytes by a form of them that is about as large. The earlier bytes are not used
     /// again.
     func framed(
         as bytes: [UInt8], in table: SessionTable, for token: UInt64

@@ -39,7 +39,7 @@ struct EventFramer {
         keep(state.part(pointer))
     }
 
-    /// ``showsPart(of:)`` has to be called before the next state.
+    /// After this, ``showsPart(of:)`` has to be called before the next state.
     mutating func forgetPart() {
         guard case .part = selection.states else { return }
         (shownPart, lacksPart) = (nil, true)
@@ -53,7 +53,8 @@ struct EventFramer {
         guard case .part(let pointer) = selection.states else { return state.bytes }
         let part = state.part(pointer)
         let isSame = part == shownPart
-        // An equal part, too: a view of an earlier state would keep all of that.
+        // Keeps an equal part too: a view of an earlier state would keep all of that state in
+        // memory.
         keep(part)
         return isSame ? nil : part ?? Self.null[...]
     }

@@ -66,8 +66,7 @@ final class Eviction {
         cursor = Self.start
     }
 
-    /// Snapshots that are not committed: beyond these bytes, no session is saved because it is
-    /// idle.
+    /// The limit of uncommitted snapshots in bytes. Beyond it no idle session is saved.
     private static let waitingBytes = 16 << 20
 
     /// Examines up to `limit` idle sessions, and fewer while the journal has much to write.
@@ -200,8 +199,8 @@ final class Eviction {
 
     // MARK: Leaving memory
 
-    /// Puts a session to sleep that was just created with a large state, after what it answers now:
-    /// a request of a few bytes has made it, and nobody may ever use it.
+    /// Puts a session that was just created with a large state to sleep, after its present answers.
+    /// A request of a few bytes has made it, and nobody may ever use it.
     func putToSleep(_ session: Session, in table: SessionTable) {
         let incarnation = session.incarnation
         table.background.append { [self] in

@@ -6,8 +6,8 @@ internal import Storage
 ///
 /// Design: an entry exists from the moment a request is received. Its answer is committed together
 /// with its decisions. If the journal stores answers, this is a cache of the newest ones. Otherwise
-/// entries are kept for 24 hours, and at the limit a new key is refused, because an old key must not
-/// be forgotten early: unless its client has said that it will not use it again (ADR-0072).
+/// entries are kept for 24 hours. An old key must not be forgotten early, so at the limit a new key
+/// is refused, unless clients have released old ones (ADR-0072).
 package final class IdempotencyKeys {
     enum Entry {
         /// The request was received and is not answered yet.
@@ -27,7 +27,8 @@ package final class IdempotencyKeys {
         var isReleased = false
     }
 
-    /// The place of a key among others. Its number is that of the entry: a key can have another one later.
+    /// A key in a queue. `number` identifies the entry, because the key can have another entry
+    /// later.
     private typealias Place = (key: String, number: UInt64, time: Int64)
 
     private var entries: [ExactText: (entry: Entry, number: UInt64)] = [:]
@@ -35,11 +36,11 @@ package final class IdempotencyKeys {
     private var bytes = 0
     private var answeredCount = 0
     private var lastNumber: UInt64 = 0
-    /// Keys with a reply, oldest first. Places whose entry is gone are passed over. Invariant: at most
-    /// twice as many as entries, and 16.
+    /// Keys with a reply, oldest first. Places whose entry is gone are skipped. Invariant: at most
+    /// twice as many as entries, plus 16.
     private var order: Deque<Place> = []
-    /// Those that their clients will not use again, in the order in which they have said so; likewise.
-    /// A copy of such a request can still be under way, so the newest are kept.
+    /// Keys that their clients have released, oldest first. Places whose entry is gone are skipped.
+    /// A copy of such a request can still be under way, so the newest are kept while there is room.
     private var released: Deque<Place> = []
     /// Keys whose request is not decided, by the token of its reply.
     private var running: [UInt64: String] = [:]
@@ -55,7 +56,7 @@ package final class IdempotencyKeys {
     package static let limit = 10_000
     /// The limit of the bytes of answered keys of a session, if the journal does not store answers.
     package static let limitBytes = 4_194_304
-    /// The number of released keys that are kept.
+    /// The number of released keys that are kept while there is room.
     static let releasedLimit = 1_000
     /// The limit of answers in memory if the journal stores answers.
     static let cacheLimit = 1_000
@@ -91,7 +92,7 @@ package final class IdempotencyKeys {
 
     private var hasRoom: Bool { entries.count < Self.limit && bytes < Self.limitBytes }
 
-    /// Their clients will not use these keys again.
+    /// Releases keys that their clients will not use again.
     func release(_ keys: [String]) {
         for key in keys {
             waits[ExactText(key)]?.isReleased = true
@@ -210,7 +211,8 @@ package final class IdempotencyKeys {
         if wait?.isReleased ?? false { release([answer.key]) }
     }
 
-    /// The answer to a request was not committed. Nothing of it was, unless an earlier answer is.
+    /// The answer to a request was not committed. Keeps an earlier committed answer, if there is
+    /// one.
     func takeBack(_ key: String) {
         guard case .running? = entry(key) else { return }
         remove(key)
@@ -231,6 +233,6 @@ package final class IdempotencyKeys {
 }
 
 extension StoredAnswer {
-    /// The bytes for which it counts among the kept ones.
+    /// Its size against ``IdempotencyKeys/limitBytes``.
     fileprivate var keptBytes: Int { 2 * key.utf8.count + body.count + bodyDigest.count + 128 }
 }

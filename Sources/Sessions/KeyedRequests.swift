@@ -83,7 +83,7 @@ struct KeyedRequests {
         guard stored.bodyDigest == digest, post.waits, let wait = keys.wait(of: stored.key) else {
             return answerAgain(stored, digest, post.token)
         }
-        // Decided, and answered with the commit.
+        // The answer is decided, and is sent after the commit.
         if let settled = wait.answer { return answerAgain(settled, digest, post.token) }
         session.waits.add(
             SettledWaits.Wait(
@@ -103,8 +103,8 @@ struct KeyedRequests {
         session.step().answered.append(stored(content, 200, key, digest))
     }
 
-    /// Adds the answer of a request that waits for effects. It stays the answer if the process ends before
-    /// the effects do: whether they were carried out is then unknown.
+    /// Adds the answer of a request that waits for effects. If the process ends before the effects
+    /// do, this answer stays, because it is unknown whether they were carried out.
     func storePreliminary(_ receipt: Receipt, for token: UInt64) {
         guard let (key, digest) = keys.decide(token) else { return }
         let content = session.content(

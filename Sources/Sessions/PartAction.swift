@@ -35,8 +35,7 @@ package enum PartOutcome {
     case missing
     /// The parent's error. Nothing was changed.
     case failed(any Error)
-    /// Nothing was changed, for this reason, which a client may see: it has no address of a
-    /// machine.
+    /// Nothing was changed. Clients may see the reason: it has no address of a machine.
     case unavailable(String)
     /// Another node decides on the parent; nil: it is not known which. Nothing was changed.
     case moved(Member?)

@@ -1,9 +1,9 @@
 internal import DequeModule
 
-/// Rebuilds of large states from the journal: one of a loop at a time.
+/// Rebuilds large states from the journal, one at a time on each loop.
 ///
-/// Design: a rebuilt state takes memory and the time of the loop, and the request for it is a few
-/// bytes. A rebuild that is not wanted any more, because its connection is closed, does not begin.
+/// Design: a request of a few bytes can cause a rebuild, which takes memory and the loop's time. A
+/// rebuild whose connection has closed meanwhile does not begin.
 final class RebuildQueue {
     /// A request for a rebuilt state.
     struct Request {
@@ -24,14 +24,14 @@ final class RebuildQueue {
 
     private static let runningLimit = 1
     private static let waitingLimit = 256
-    /// The snapshot and the decoded state, and then this and the encoded one.
+    /// A rebuild holds the snapshot and the decoded state, then the decoded and the encoded state.
     static let factor = 2
 
     /// The number of rebuilds that wait.
     var count: Int { waiting.count }
 
-    /// Begins a rebuild, now or when others have ended. ``end(in:)`` is called once for each that
-    /// was begun with a charge.
+    /// Begins a rebuild, now or when earlier ones have ended. ``end(in:)`` is called once for each
+    /// that was begun with a charge.
     ///
     /// - Parameters:
     ///   - bytes: the estimated size of the state.
@@ -65,7 +65,7 @@ final class RebuildQueue {
                 running += 1
                 next.begin(charge)
             } catch {
-                // The one that is running gives its bytes back.
+                // The running rebuild will give its bytes back, and then this one may have room.
                 guard running == 0 else { return }
                 waiting.removeFirst()
                 next.refuse()

@@ -25,7 +25,7 @@ extension Reply {
         /// Actions were received; `rejected` are the indices of the actions that a hook rejected.
         case received(rejected: [Int], isBatch: Bool)
         /// The same, while effects of the actions have not ended: the wait of `?wait=settled` has timed
-        /// out, or the effects were cancelled with the session's stay in memory.
+        /// out, or the effects were cancelled when the session left memory.
         case unsettled(rejected: [Int], isBatch: Bool)
         /// `If-Match` names another position.
         case conditionFailed

@@ -26,7 +26,7 @@ extension Session {
         persistence?.snapshotTaken(
             state.count, at: history.newest.number, listens: tasks.listens)
         let step = step()
-        // Requests of other clients share the commit.
+        // Counted, because requests of other clients share the commit.
         table.commits.charge(state.count, to: step)
         step.batch.snapshots.append(
             Snapshot(

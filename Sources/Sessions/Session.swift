@@ -214,8 +214,8 @@ package final class Session {
 
     // MARK: States ahead
 
-    /// Counts a state that was encoded with its record. Without room for more, they are made when
-    /// they are framed.
+    /// Counts a state that was encoded with its record. Without room, states are encoded when they
+    /// are framed.
     func countAhead(_ bytes: Int) {
         stateBytesAhead += bytes
         guard stateBytesAhead > WorkBudget.smallestBytes else { return }

@@ -56,7 +56,7 @@ final class SessionClaims {
         in table: SessionTable, then act: @escaping (Result<Claim, JournalFailure>) -> Void
     ) {
         let (hop, bound) = (table.services.hop, LoopBound(act))
-        // First: what would be waited for needs the database.
+        // Checked first, because the steps below wait for the database.
         guard isHeard else {
             _ = hop { table in bound.open(on: table)(.failure(.notHeard)) }
             return

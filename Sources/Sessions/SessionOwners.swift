@@ -7,9 +7,9 @@ internal import Synchronization
 /// commit whose outcome is unknown may leave it too high until the next start, or until the sessions
 /// are counted again because the journal has lost history.
 ///
-/// Where several nodes create sessions the journal counts them, when one is created, and this object has
-/// those alone whose creation is under way here: the journal's count lacks them. So the limit may be
-/// exceeded by the sessions that other nodes create at the same moment.
+/// If several nodes create sessions, the journal counts them whenever one is created. This object
+/// then counts only sessions whose creation is under way here, which the journal's count lacks. So
+/// sessions that other nodes create at the same moment may exceed the limit.
 package final class SessionOwners: Sendable {
     package let limit: Int
     /// Whether only sessions whose creation is under way are counted.

@@ -20,8 +20,8 @@ package final class SessionTable {
     let subscribers: SubscriberTally
     /// The large state that was read last.
     var shown: ShownState?
-    /// The large state that a stream has encoded last. Its decoration may have failed without a
-    /// record, so it is none that is read.
+    /// The last large state that a stream encoded. Reads do not use it, because its decoration may
+    /// have failed without a record.
     var streamed: ShownState?
     let buffers = EncodingBuffers()
     let records = RecordWriter()
@@ -70,7 +70,8 @@ package final class SessionTable {
         journal.watchHistory { _ in _ = hop { LostHistory(table: $0).forget() } }
     }
 
-    /// The shown states may have changed without a record, or their records are undone.
+    /// Drops the shown states: they may have changed without a record, or their records were rolled
+    /// back.
     func dropShown() {
         shown = nil
         streamed = nil
@@ -351,9 +352,9 @@ package final class SessionTable {
     /// The bytes of the snapshots that are taken before the process ends.
     private static let savedBytes = 16 << 20
 
-    /// Takes snapshots that are missing, before the process ends: those of small states first, and
-    /// not all of them if they are large. A restart reduces the records of the others again. Calls
-    /// `act` when the journal has ended everything that was submitted, with success or without.
+    /// Takes missing snapshots before the process ends, small states first, and at most
+    /// ``savedBytes``. A restart reduces the records of the others again. Calls `act` when the
+    /// journal has ended everything that was submitted, with success or without.
     package func save(then act: @escaping () -> Void) {
         if journal.archive != nil {
             let missing = sessions.all.filter { $0.isRunning && !$0.isSaved }

@@ -10,7 +10,7 @@ struct SettledWaits {
         var receipt: Receipt
         /// The step in which its actions were decided; nil once that is committed.
         weak var step: Step?
-        /// Of a request that was sent again: the stored answer to the first one.
+        /// The stored answer to the first request, if this one was sent again.
         var earlier: StoredAnswer?
 
         /// The answer while its effects have not ended, or if it is unknown whether they will.
@@ -73,7 +73,7 @@ extension Session {
 
     /// Drops the wait of a request whose connection is closed. Its effects continue (case 90).
     package func forget(_ token: UInt64) {
-        // Nothing more is read for it.
+        // Cancels a read of the journal for it.
         if persistence?.readers.remove(token) != nil { return }
         guard waits.remove(token) == nil else { return }
         if let keys { keys.setLookUp(token, .disconnected) }

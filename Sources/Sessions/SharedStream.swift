@@ -31,7 +31,7 @@ final class SharedStream {
     private(set) var branches: [StreamBranch] = []
     /// The offset and the position up to which the branches have the stream.
     private var sent: (offset: Int, through: HistoryPosition)
-    /// Of the bytes that it keeps of states, if they are many.
+    /// The charge of the kept bytes of states; nil if they are few.
     private var charge: WorkCharge?
     /// Whether it is among ``StreamBranches/changed``.
     var isChanged = false
@@ -124,8 +124,8 @@ final class SharedStream {
     /// Whether subscribers have to get bytes before more are added.
     func isFull(_ limit: Int) -> Bool { bytes.count - limit > Self.surplusBytes }
 
-    /// Whether a subscriber reads the stream's bytes, here or on another loop. Others read the
-    /// journal.
+    /// Whether a subscriber reads the stream's bytes, here or on another loop. Other subscribers
+    /// read the journal.
     var isRead: Bool { !branches.isEmpty || subscribers.contains(where: \.isLive) }
 
     /// Frames the events that were committed up to `position`, or some of them: until the stream has more than `limit`
@@ -158,7 +158,7 @@ final class SharedStream {
         return scratch.count
     }
 
-    /// The events up to `position` are not framed: no subscriber would read them.
+    /// Skips the events up to `position`, which no subscriber would read.
     ///
     /// - Precondition: no subscriber is live, and there is no branch.
     func skip(to position: HistoryPosition) {
@@ -171,11 +171,11 @@ final class SharedStream {
     /// Whether the state before the next record has to be found.
     var lacksPart: Bool { framer.lacksPart }
 
-    /// The state before the next record is found when that is framed.
+    /// Forgets the last part. The state before the next record is found when that is framed.
     func forgetPart() { framer.forgetPart() }
 
-    /// Counts the bytes that the stream keeps of states. If there is no room for them, none is
-    /// kept: the subscribers that have not got them fall behind.
+    /// Charges the bytes that the stream keeps of states. Without room it keeps none, and
+    /// subscribers that have not received them fall behind.
     func account() {
         let kept = bytes.count + framer.heldBytes
         guard kept > WorkBudget.smallestBytes, !isUnused else { return charge = nil }
@@ -446,7 +446,7 @@ final class SharedStream {
         var encoded = 0
         for (head, events) in entries {
             append(head, events, from: session, to: &out, with: &framer, &encoded, ended)
-            // The states of which a part is shown take time, too.
+            // Encoding a state takes time even if only a part of it is shown.
             guard isFirst || (out.count <= limit && encoded <= Self.surplusBytes) else {
                 return false
             }

@@ -9,8 +9,8 @@ struct ShownState {
     private let incarnation: UInt64
     private let number: UInt64
     private let bytes: [UInt8]
-    /// Of the requests that read it, while one of them holds it. The state itself is kept without a
-    /// charge: it is one for each loop.
+    /// The charge of the requests that read the state, while one of them holds it. The state itself
+    /// is not charged while it is kept: each loop has only one.
     private(set) weak var charge: WorkCharge?
 
     /// - Parameter number: the session's newest record when the state was encoded.
@@ -21,7 +21,7 @@ struct ShownState {
         self.bytes = bytes
     }
 
-    /// The requests that hold the state have this charge from now on.
+    /// Requests that hold the state share this charge from now on.
     mutating func share(_ charge: WorkCharge?) { self.charge = charge }
 
     /// The encoded state, if it is of this incarnation of a session at this record.

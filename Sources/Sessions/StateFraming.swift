@@ -11,8 +11,8 @@ struct StateFraming {
 
     /// The bytes that are encoded and framed in one pass. The last state may exceed it.
     static let passBytes = 4 << 20
-    /// Larger states are encoded when they are framed, and not with their records: history keeps
-    /// those.
+    /// Larger states are encoded when they are framed, not with their records, because history
+    /// keeps what is encoded with a record.
     static let aheadBytes = 256 << 10
 
     private var table: SessionTable { session.table }
@@ -70,7 +70,7 @@ struct StateFraming {
         }
     }
 
-    /// The subscribers of streams that have not got entries before they were trimmed fall behind.
+    /// Subscribers fall behind if their stream has not framed entries that were trimmed.
     func leaveTrimmed() {
         for stream in streams where stream.framedThrough.number < session.history.keptAfter {
             stream.restart(at: end)

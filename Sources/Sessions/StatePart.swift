@@ -10,16 +10,15 @@ enum StatePart {
 
 /// A state as clients see it at one version, with the parts that the streams of its session show.
 ///
-/// Design: it is encoded once for all streams of its session, and read once for all their pointers.
-/// A part is a view of its bytes.
+/// Design: the state is encoded once for all streams of its session, and searched once for all
+/// their pointers. A part is a view of the bytes.
 final class ShownVersion {
     let bytes: ArraySlice<UInt8>
     private let pointers: () -> [JSONPointer]
     /// Nil before the first part is asked for.
     private var found: (state: [UInt8], parts: JSONParts)?
 
-    /// - Parameter pointers: those for which ``part(_:)`` may be called; nil: for any, and for one
-    ///   only.
+    /// - Parameter pointers: those for which ``part(_:)`` may be called.
     init(_ bytes: ArraySlice<UInt8>, for pointers: @escaping () -> [JSONPointer]) {
         self.bytes = bytes
         self.pointers = pointers

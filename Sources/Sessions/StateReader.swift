@@ -89,8 +89,8 @@ struct StateReader {
         }
     }
 
-    /// Finds the versions that are kept, for a version that never was. The journal may have earlier ones
-    /// than memory.
+    /// Finds the versions that are kept, for a version that does not exist. The journal may have
+    /// earlier ones than memory.
     private func findKept(_ form: StateForm, _ act: @escaping (Found) -> Void) {
         guard session.persistence != nil else { return act(.unknown(kept: keptVersions(form))) }
         ArchivedStates(session: session).oldestVersion { oldest in
@@ -184,7 +184,7 @@ struct StateReader {
         for token: UInt64, _ encode: () -> Reply.Kind
     ) throws(WorkOverload) -> Reply.Content {
         let table = session.table
-        // First by its estimated size: without room no time of the loop is spent on it.
+        // Charges the estimated size first: without room the loop spends no time on the state.
         let charge = try table.charge(session.meters.state.estimate, for: token)
         var content = session.content(encode())
         guard case .state(let state, _) = content.kind else { return content }

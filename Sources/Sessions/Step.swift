@@ -30,7 +30,7 @@ final class Step {
     var isRolledBack = false
     /// The bytes of the posted bodies whose decisions it has, and of its snapshots.
     var postedBytes = 0
-    /// Of the state that a fork begins with.
+    /// The charge of the state that a fork begins with.
     var charge: WorkCharge?
     /// Sent after the commit, in this order.
     var replies: [Reply] = []

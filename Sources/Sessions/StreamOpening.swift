@@ -5,7 +5,7 @@ package struct StreamOpening {
     /// The block for this subscriber alone: `reset`, or an id without an event; empty if not needed.
     var block: [UInt8] = []
     /// The snapshot's block, shared by subscribers that begin at the same record; nil if not
-    /// needed. The sender of its bytes holds it until they are sent.
+    /// needed. It is held until its bytes are sent.
     package internal(set) var held: ChargedBytes?
     /// Invariant: on a chunked stream it includes the end of its chunk.
     package var snapshot: [UInt8] { held?.bytes ?? [] }

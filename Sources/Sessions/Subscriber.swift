@@ -96,7 +96,7 @@ package final class Subscriber {
         branch = nil
     }
 
-    /// For its share of the ``WorkBudget``.
+    /// The client whose share of the ``WorkBudget`` it uses.
     var client: WorkClient? { output.client(of: id) }
 
     /// Whether the reader has got all bytes of the stream.
@@ -171,7 +171,7 @@ package final class Subscriber {
     /// - Precondition: it is at rest.
     func moveAway() { leave() }
 
-    /// Closes the connection with a problem: there is no room for what the reader needs.
+    /// Closes the connection with a problem, because there is no room for the bytes of this reader.
     func refuse() {
         guard !hasEnded else { return }
         output.refuse(self)
@@ -399,7 +399,7 @@ package final class Subscriber {
             }
             return false
         }
-        // The snapshot has the newest version: the stream continues after that.
+        // The snapshot has the newest version, and the stream continues after it.
         session.frame(stream)
         if isLive || hasEnded { return true }
         do throws(WorkOverload) {

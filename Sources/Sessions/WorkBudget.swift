@@ -5,8 +5,8 @@ internal import Synchronization
 /// committed, states that are encoded ahead of their events, and the states that streams keep.
 ///
 /// Design: the owner of such bytes holds a ``WorkCharge`` as long as it holds the bytes. The charge
-/// gives them back when it is released, so they are given back once, whatever ends the request: the
-/// answer, a closed connection, the session's end, a commit that fails, the end of the loop.
+/// gives them back when it is released, so exactly once, however the request ends: the answer, a
+/// closed connection, the session's end, a commit that fails, the end of the loop.
 ///
 /// Bytes that several requests share count once, for the first client. Few bytes
 /// (``smallestBytes``) do not count: the numbers of connections and subscribers bound them.
@@ -32,8 +32,8 @@ package final class WorkBudget: Sendable {
     ///
     /// - Parameters:
     ///   - client: nil: they are in no client's share.
-    ///   - mayBeDropped: whether the bytes are only useful. They leave half of the budget to bytes
-    ///     without which a request is refused.
+    ///   - mayBeDropped: whether the bytes are optional. Optional bytes leave half of the budget to
+    ///     bytes without which a request is refused.
     package func charge(
         _ count: Int, for client: WorkClient?, mayBeDropped: Bool = false
     ) -> WorkCharge? {
@@ -108,7 +108,7 @@ extension SessionTable {
         try charge(bytes, for: output.client(of: token))
     }
 
-    /// Counts bytes that were estimated before they were made.
+    /// Changes the charge of an estimate to the real number of bytes.
     ///
     /// - Parameter charge: that of the estimate.
     func adjust(

@@ -78,6 +78,6 @@ extension PeerAddress {
 package struct AddressNetwork: Hashable, Sendable {
     let bits: AddressBits
 
-    /// Equal for equal networks.
+    /// The text of the network. Equal networks have equal texts.
     package var text: String { bits.text }
 }

@@ -30,7 +30,8 @@ package struct BoundSocket: ~Copyable {
         return (.tcp(host: first.peer.host, port: port), first.peer.isLoopback)
     }
 
-    /// Has the kernel end each accepted connection whose peer acknowledges nothing for this time.
+    /// Makes the kernel close each accepted connection whose peer acknowledges nothing for this
+    /// time.
     package func giveUp(after time: Duration) { socket?.giveUp(after: time) }
 
     deinit { socket?.close() }

@@ -127,9 +127,10 @@ enum SocketCalls {
         _ = set(TCP_NOTSENT_LOWAT, of: Int32(IPPROTO_TCP), to: 131_072, on: descriptor)
     }
 
-    /// The kernel ends the connection of a peer that has acknowledged nothing for this time, or whose
-    /// window has been closed for it. Otherwise the bytes for a peer that has vanished stay in its buffer
-    /// for about 15 minutes (Linux `tcp(7)`, TCP_USER_TIMEOUT). Without effect on other systems.
+    /// Makes the kernel close the connection if the peer acknowledges nothing, or keeps its window
+    /// closed, for this time. Otherwise the bytes for a peer that has vanished stay in the kernel's
+    /// buffer for about 15 minutes (Linux `tcp(7)`, TCP_USER_TIMEOUT). Without effect on other
+    /// systems.
     static func giveUp(after time: Duration, on descriptor: Int32) {
         #if os(Linux)
             let milliseconds = Int32(clamping: Int64(time / .milliseconds(1)))

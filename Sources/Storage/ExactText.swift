@@ -1,13 +1,12 @@
-/// A text from outside that names somebody or something: a client, a key. It is equal to the same
-/// bytes alone.
+/// A text from outside that is a name, such as a client's or a key. It is equal only to a text with
+/// the same bytes.
 ///
 /// Why not `String`: its `==` is canonical equivalence, so that `é` and `e` with an accent, or `K`
 /// and the Kelvin sign, are one key. To an issuer of tokens they are two clients (RFC 7519 §2:
 /// texts are compared as case-sensitive strings, without transformation).
 ///
 /// Names that are checked to be ASCII need no such type: session ids (`SessionID`), names of
-/// reactors (`Registration`) and generations. An ASCII text that is equal to another text has its
-/// bytes, or that one is not ASCII.
+/// reactors (`Registration`) and generations. Two ASCII texts are equal only if their bytes are.
 package struct ExactText: Sendable {
     package let text: String
 
@@ -22,7 +21,7 @@ extension ExactText: Hashable {
     package func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // No UTF-8 has this byte: a text is no beginning of another.
+        // UTF-8 never contains this byte, so no text is a prefix of another.
         hasher.combine(0xFF as UInt8)
     }
 }

@@ -48,12 +48,12 @@ package protocol Journal: CommitLane {
     /// there are none.
     var work: (any WorkFinder)? { get }
 
-    /// Calls `began` with a sentence each time that the journal begins to doubt its database: a newer one was
-    /// heard of, and nothing is committed or read until it is found. One caller; default: it never does.
+    /// Calls `began` with a sentence each time that the journal hears of a newer database. Then
+    /// nothing is committed or read until that is found. One caller; default: it never does.
     func watchDoubt(_ began: @escaping @Sendable (String) -> Void)
 
-    /// Counts the sessions of a client, but no more than a limit, where several processes create them. Default:
-    /// nil: this process knows them all.
+    /// Counts the sessions of a client up to a limit, if several processes create them. Default:
+    /// nil, because this process knows all of them.
     func countSessions(
         of owner: String, upTo limit: Int, _ answer: @escaping ArchiveAnswer<Int>
     )
@@ -134,7 +134,7 @@ package struct JournalFailure: Error, Sendable, Equatable {
         case full
         /// Any other failure of the medium: HTTP 503.
         case unavailable
-        /// The medium works, and does not take what is to be written: HTTP 422.
+        /// The medium works, but refuses the values: HTTP 422.
         case refused
         /// Another process decides on the session: HTTP 503.
         case moved

@@ -28,13 +28,13 @@ package protocol Ownership: Sendable {
     /// Default: ``claim(_:deposing:_:)`` without a deposed owner.
     func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>)
 
-    /// Another node believes a database with this mark. If it is a newer one than that of this node, this node
-    /// believes nothing until it has found it: it is not heard of (``Members/isHeard``) until then.
-    /// Default: nothing.
+    /// Another node believes a database with this mark. If that is newer than this node's, this
+    /// node believes nothing, and does not count as heard of (``Members/isHeard``), until it has
+    /// found it. Default: does nothing.
     func hear(_ mark: DatabaseMark)
 
-    /// Nodes that have used the journal lately, as its newest database has them, whether they are members or
-    /// not: one of them may believe another database. Default: none.
+    /// Nodes that have used the journal lately, members or not, as its newest database lists them.
+    /// One of them may believe another database. Default: none.
     var acquaintances: [Member] { get }
 
     /// Gives up sessions. A session that this node no longer owns at this epoch is skipped.

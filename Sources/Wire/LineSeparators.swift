@@ -1,8 +1,8 @@
 /// Escapes the line separators beyond ASCII in JSON that is sent as data of an event: U+0085, U+2028 and
 /// U+2029.
 ///
-/// Why: an event's data ends with its line, and only CR and LF end a line (HTML §9.2.6). But common clients
-/// split the text with functions that know more line ends, such as Python's `str.splitlines`.
+/// Why: only CR and LF end a line of an event stream (HTML §9.2.6). But common clients split the
+/// text with functions that know more line ends, such as Python's `str.splitlines`.
 ///
 /// In JSON these characters occur in strings only, where an escape means the same (RFC 8259 §7).
 package enum LineSeparators {

@@ -79,8 +79,8 @@ package struct LinkMoved: Equatable, Sendable {
 
 /// A sign of life.
 package struct LinkPing: Equatable, Sendable {
-    /// The database that the node believes: its journal, the era and the timeline of its history, and the
-    /// branch. A node that hears of a newer one believes nothing before it has found that.
+    /// The database that the node believes: its journal, era, timeline and branch. A node that
+    /// hears of a newer one believes nothing until it has found that one.
     package var journal: Int64
     package var era: Int64
     package var timeline: Int64

@@ -50,8 +50,8 @@ package struct LinkHandshake: Sendable {
     private static let magic = Array("reactor-link".utf8)
 
     private let node: Int64
-    /// Invariant: not empty. The side that dials has one, and the side that listens proves itself
-    /// with the one that the peer has used.
+    /// Invariant: not empty. The dialling side has one. The listening side proves itself with the
+    /// one that the peer used.
     private let secrets: [[UInt8]]
     private let nonce: [UInt8]
     /// Nil on the side that listens.

@@ -378,7 +378,7 @@ test("a log has another token when one is refused, once", async () => {
   assert.equal((await first).value.kind, "mutation");
   assert.deepEqual(asked, [undefined, "old"]);
   await client.close();
-  // C6: what refuses every token is waited out.
+  // C6: while every token is refused, the client waits.
   const other = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch, token });
   fake.refuse = () => new Response("{}", { status: 401 });
   const nothing = { follow: { states: false, pulses: false, activities: false } };

@@ -441,7 +441,7 @@ test("C4: a silent stream is replaced, at once when the page wakes", () => {
 
 const status = (client) =>
   last(client.outputs.filter(([kind, , one]) => kind === "deliver" && one[0] === "status"))[2][1].link;
-/** The newest status but that of an attempt which has just begun. */
+/** The newest status, without that of an attempt that has just begun. */
 const waits = (client) =>
   last(client.outputs.filter(([, , one]) => one?.[0] === "status" && one[1].link.kind !== "connecting"))[2][1].link;
 
@@ -468,7 +468,7 @@ test("C5: foreign answers for an hour, at each step, refuse nothing; then every 
       client.outputs.filter(([kind, id]) => /^(request|openStream)$/.test(kind) && !answered.has(id)).map(
         ([kind, id, one]) => ({ kind, id, ...one }),
       );
-    /** Answers everything that is asked until a time, as something in between or as the service. */
+    /** Serves all requests until a time, as a proxy or as the service. */
     const serve = (until, isForeign) => {
       let number = 0;
       while (client.now.uptime < until) {
@@ -489,7 +489,7 @@ test("C5: foreign answers for an hour, at each step, refuse nothing; then every 
     assert.deepEqual([ends(client), client.pending], [[], 3]);
     assert.match(waits(client).why, /^status \d+: this is no answer of the service$/);
     serve(time + 60_000, false);
-    // The stream and the posts have foreign answers, too.
+    // The stream and the posts get a proxy's answers too.
     client.receive("streamEnded", client.stream.id, "cut");
     for (const action of [4, 5]) client.send(action);
     serve(client.now.uptime + time, true);

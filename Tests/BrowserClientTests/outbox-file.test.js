@@ -100,7 +100,7 @@ test("a file that cannot be rewritten remains, and takes further actions", () =>
     await outbox.write([queued(4)]);
     assert.ok(statSync(path).size > 2_000_000);
     await outbox.close();
-    // The next program continues it as it is, behind a line that was cut off.
+    // The next program continues the file, after a line that was cut off.
     writeFileSync(path, "cut off", { flag: "a" });
     outbox = fileOutbox(path);
     assert.deepEqual(tickets(await outbox.open(() => {})), [4]);

@@ -1,4 +1,4 @@
-// Sends that are not done and sends that have failed, as a program finds them; and what a client asks of a server.
+// Pending and failed sends, as a program finds them; and the requests that a client sends.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -122,7 +122,7 @@ test("ADR-0072: a request says which key is not used again", () => {
   const key = first.fields["Idempotency-Key"];
   const second = client.requests.get(client.keys[1]);
   assert.equal(second.fields["Idempotency-Key-Done"], key);
-  // Also in a further attempt, and after a refusal, of which the server keeps nothing.
+  // Also in a repeated attempt, and after a refusal, which the server does not store.
   client.receive("requestFailed", second.id, "reset");
   client.wait(1_000);
   const again = client.requests.get(client.keys[1]);
@@ -150,7 +150,7 @@ test("sixteen sessions are made at a time", () => {
     client.receive("follow", `room-${number}`, { demand, predicts: false, start: "present", makes: "alerts" });
   }
   assert.equal(puts().length, 16);
-  // One that was left is not made; one that fails gives its turn away, and gets another.
+  // A session that was left is not created. A failed one gives up its turn, and gets another.
   client.receive("leave", "room-16");
   client.receive("requestFailed", puts()[0][1], "reset");
   assert.equal(puts()[16][2].target, "/v1/sessions/room-17");
@@ -179,7 +179,7 @@ test("where connections are few, a stream gives way to an action that has waited
     assert.equal(closed(), +hasFewConnections);
     if (!hasFewConnections) continue;
     assert.deepEqual([status().kind, status().why], ["waiting", "its connection is used for a request"]);
-    // The answer gives it back at once.
+    // After the response the stream gets its connection back at once.
     client.answer(client.requests.get(client.keys[0]), 200, '{"position":"aaaaaaaa.1","version":1}');
     assert.notEqual(client.stream.id, stream);
     assert.match(client.stream.target, /after=aaaaaaaa\.0/);

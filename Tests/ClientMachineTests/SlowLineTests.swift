@@ -11,7 +11,7 @@ struct SlowLineTests {
     @Test func `a large body has the time that the slowest accepted line needs`() throws {
         var client = try Client()
         let post = try #require(client.send(text(200_000)).requests.first)
-        // 200 kB at 4 096 bytes a second are 48 s, and the answer has 30 s.
+        // 200 kB at 4 096 bytes a second take 48 s, and the response may take another 30 s.
         let early = client.wait(.seconds(77))
         #expect(!early.contains(.cancelRequest(post.id)))
         let late = client.wait(.seconds(2))
@@ -40,7 +40,7 @@ struct SlowLineTests {
             }
             outputs = try client.answer(request.id, 200, receipt(number))
         }
-        // The last one has what is left.
+        // The last request has the rest.
         #expect(sizes == [26, 13, 1])
     }
 
@@ -98,7 +98,7 @@ struct SlowLineTests {
         }
         _ = client.receive(.leave(name("s-16")))
         #expect(try client.answer(ids.first, 201).requests.isEmpty)
-        // The one that is left while it is under way gives its turn to the next.
+        // A session that is left while its request is under way gives its turn to the next.
         _ = client.receive(.follow(room, makes))
         _ = client.receive(.follow(other, makes))
         let left = client.receive(.leave(name("s-1")))
@@ -171,7 +171,7 @@ struct SlowLineTests {
         let outputs = client.receive(.persistFailed("moved"))
         #expect(outputs.ends == ["2:stored"])
         #expect(outputs.statuses == [.stopped("moved")])
-        // The request that has left is durable, and so are its attempts.
+        // The request that has left is durable.
         #expect(try client.answer(post?.id, 200, receipt(1)).requests.isEmpty)
         #expect(client.event(stream, "snapshot", "aaaaaaaa.1", "1").ends == ["1:applied 1"])
         // Nothing of it is lost: the next program sends it.
@@ -198,7 +198,7 @@ struct DoneKeyTests {
         _ = client.send("2")
         let second = try #require(try client.answer(first.id, 200, receipt(1)).requests.first)
         #expect(second.request.value("Idempotency-Key-Done") == first.request.key)
-        // Also in a further attempt, and after a refusal, of which the server keeps nothing.
+        // Also in a repeated attempt, and after a refusal, which the server does not store.
         _ = client.receive(.requestFailed(second.id, "reset"))
         let again = try #require(client.wait(.seconds(1)).requests.first)
         #expect(again.request == second.request)

@@ -96,7 +96,7 @@ struct StreamEndTests {
         let last = client.receive(.streamEnded(stream, failure: nil))
         #expect(last.streams.isEmpty)
         #expect(last.statuses.last?.isWaiting == true)
-        // From the beginning.
+        // The next attempt uses the original address again.
         #expect(
             client.wait(.seconds(1)).streams.map(\.request.target) == [
                 "/v1/sessions/room/events?only=states"

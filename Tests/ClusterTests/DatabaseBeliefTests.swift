@@ -37,7 +37,7 @@ struct DatabaseBeliefTests {
         }
     }
 
-    /// It may be the branch that is known: it is adopted, or found to be another, with the connection.
+    /// It may be the known branch. The connection shows whether it is, or adopts it as a new one.
     @Test func `a timeline without a branch is behind none of the same timeline`() {
         #expect(!Self.mark(1, 2, 0).isBehind(Self.mark(1, 2, 7)))
         #expect(!Self.mark(1, 2, 7).isBehind(Self.mark(1, 2, 0)))

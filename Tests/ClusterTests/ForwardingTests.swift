@@ -57,7 +57,7 @@ struct ForwardingTests {
         #expect(request.next(after: .lost, at: 1, members) == .fail(.outcomeUnknown))
     }
 
-    /// The journal names it until it is no member any more.
+    /// The journal names that node until it is no longer a member.
     @Test func `a node that has given the request up is not asked again at once`() {
         var request = begun()
         #expect(request.next(after: .moved(nil), by: owner, at: 1, members) == .lookUp)
@@ -67,7 +67,7 @@ struct ForwardingTests {
         #expect(request.next(after: .moved(owner), by: other, at: 3, members) == .send(owner))
     }
 
-    /// It was cut off from the database, and has waited for it for as long as its lease lasted.
+    /// That node was cut off from the database, and has waited for it until its lease ended.
     @Test(arguments: [Forwarding.Ending.moved(nil), .unknown])
     func `the limits begin anew once, when a node gives up what it has kept for long`(
         ending: Forwarding.Ending

@@ -92,7 +92,7 @@ struct CyclerContextTests {
         let tally = Tally()
         let book = LineLogger()
         tally.add(logger: book)
-        // A callback that is called, and one that is not, both without `complete()`.
+        // One callback is called and one is not, both without `complete()`.
         var callbacks: [() -> Void] = []
         for name in ["called", "forgotten"] {
             tally.dispatch(name) { context in

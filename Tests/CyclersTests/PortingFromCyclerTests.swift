@@ -199,7 +199,7 @@ struct PortingFromCyclerTests {
             $0.split(separator: "```").first.map(Self.lines)
         }
         #expect(blocks.count == 10)
-        // `.ci/guides` compiles all of them; this target has not the modules of those that import.
+        // `.ci/guides` compiles all blocks. This target lacks the modules of blocks with imports.
         for block in blocks where block.first?.hasPrefix("import ") == false {
             #expect(file.contains(block), "\(block)")
         }

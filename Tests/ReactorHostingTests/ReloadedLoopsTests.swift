@@ -14,8 +14,7 @@ struct ReloadedLoopsTests {
         }
     }
 
-    // Without the rule: a key that was removed counts on the other loops for as long as one is
-    // blocked.
+    // Otherwise a removed key would stay valid on the other loops for as long as one is blocked.
     @Test(arguments: 0..<3)
     func `a loop that is blocked keeps no other from the new keys`(blocked: Int) async throws {
         var configuration = Configuration()

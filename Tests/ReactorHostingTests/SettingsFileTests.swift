@@ -109,7 +109,7 @@ struct SettingsFileTests {
 @Suite("Secrets in settings", .timeLimit(.minutes(15)))
 struct SecretSettingTests {
     @Test(arguments: [
-        // This program has no library that reads them.
+        // This program has no library that can read such addresses.
         ("postgres://u:pw@h/db", "postgres://***"), ("postgres:/u:pw@h/db", "postgres://***"),
         ("POSTGRESQL://h/db?PASSWORD=pw", "postgresql://***"),
         ("mysql://u:p@w:x/y@h:5432/db", "mysql://u:***@h:5432/db"),

@@ -23,7 +23,7 @@ struct SpecificationTests {
         let specified = parameters(in: String(decoding: Page.specification, as: UTF8.self))
         for route in Route.table {
             guard let known = route.parameters else { continue }
-            // Among the security schemes: any stream may have it.
+            // The specification has it among its security schemes, because any stream may have it.
             let told = known.filter { $0 != "ticket" }
             #expect(Set(told) == specified[route.operationID, default: []], "\(route.operationID)")
             #expect(Set(known).count == known.count, "\(route.operationID)")

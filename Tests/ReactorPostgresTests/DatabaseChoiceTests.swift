@@ -28,7 +28,7 @@ struct DatabaseChoiceTests {
             address(servers, schema), commitLimit: commitLimit, settling: .zero, looksEvery: nil)
     }
 
-    /// The database still answers, and nothing that it says shows that another one was promoted.
+    /// The database still answers, and its answers do not show that another one was promoted.
     @Test
     func `a node that hears of a newer database decides and shows nothing before it has found it`()
         async throws
@@ -50,7 +50,7 @@ struct DatabaseChoiceTests {
         var newer = ownership.members.database
         newer.era += 1
         newer.branch = 77
-        // The same again, and an older one: the doubt begins once.
+        // The same mark again, and an older one: doubt begins only once.
         for mark in [newer, newer, ownership.members.database] { ownership.hear(mark) }
         #expect(heard.all.count == 1)
         #expect(!ownership.members.isHeard)
@@ -62,7 +62,7 @@ struct DatabaseChoiceTests {
         await #expect(throws: JournalFailure.self) { try await journal.head("s") }
         await #expect(throws: PostgresFault.self) { try await journal.beat() }
         while changes.withLock({ $0.last?.members.isHeard }) != false { await Task.yield() }
-        // It is found where the former one was.
+        // The newer database appears at the address of the former one.
         try server.execute("UPDATE \(schema).cluster SET era = \(newer.era), branch = 77")
         while (try? await journal.beat()) == nil { await Task.yield() }
         #expect(ownership.members.isHeard)
@@ -85,7 +85,7 @@ struct DatabaseChoiceTests {
         await first.close()
         let standby = try PostgresServer(standbyOf: primary, in: PostgresServer.newFolder())
         try standby.promote()
-        // Nobody has stopped the former primary, and nobody has been connected to the new one.
+        // The former primary still runs, and no node has connected to the new one.
         for (round, hosts) in [[primary, standby], [standby, primary], [primary, standby]]
             .enumerated()
         {
@@ -101,7 +101,7 @@ struct DatabaseChoiceTests {
         #expect(try standby.query("SELECT 1 FROM \(schema).runs").count == 4)
     }
 
-    /// Without the rule each new connection takes the first host, refuses it, and takes it again.
+    /// Otherwise each new connection would take the first host, refuse it, and take it again.
     @Test func `a former primary that comes back keeps nobody from the present one`() async throws {
         let primary = try PostgresServer()
         let schema = primary.newSchema()
@@ -123,7 +123,7 @@ struct DatabaseChoiceTests {
         await journal.close()
     }
 
-    /// No connection is lost, and no other node says so.
+    /// No connection is lost, and no other node reports the promotion.
     @Test func `a promotion while the primary lives is noticed by a look at the hosts`()
         async throws
     {
@@ -145,7 +145,7 @@ struct DatabaseChoiceTests {
         await journal.close()
     }
 
-    /// Its own node would decide at once, and the others have not heard of the database yet.
+    /// Otherwise the node would decide at once, before the others have heard of the database.
     @Test func `a node decides nothing before the others have heard of a database that it adopts`()
         async throws
     {
@@ -230,7 +230,7 @@ struct DatabaseChoiceTests {
             """)
     }
 
-    /// Identity, system, timeline and era are those of the tables before.
+    /// The identity, system, timeline and era are the same as in the tables before.
     @Test(arguments: [true, false])
     func `a dump that was restored in the same server begins another era`(isRunning: Bool)
         async throws
@@ -255,7 +255,7 @@ struct DatabaseChoiceTests {
 
     // MARK: Connections
 
-    /// As if other programs had the rest.
+    /// NOLOGIN acts as if other programs had all remaining connections.
     @Test func `a connection that cannot be made again counts for readiness`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
@@ -347,7 +347,7 @@ struct DatabaseChoiceTests {
 
     // MARK: What the database does not take
 
-    /// Otherwise four such requests a second keep all of a server out of a balancer.
+    /// Otherwise four such requests a second would keep the whole server out of a balancer.
     @Test func `what the database does not take is no failure of the journal`() async throws {
         let server = try PostgresServer.shared.get()
         let journal = try journal([server], server.newSchema())
@@ -359,7 +359,7 @@ struct DatabaseChoiceTests {
         #expect(failure.reason == .refused)
         #expect(journal.failure == nil)
         #expect(journal.figures?.isFailing == false)
-        // The others of its batch are let in.
+        // The other records of its batch are committed.
         let verdict = await journal.verdict(on: Batch(records: [.created("a"), bad]))
         #expect(verdict.failure(of: bad.key)?.reason == .refused)
         #expect(try await journal.head("a") != nil)

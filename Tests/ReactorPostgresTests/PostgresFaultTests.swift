@@ -172,7 +172,7 @@ struct PostgresFaultTests {
         #expect(await journal.verdict(on: .created("s")) == .committed)
         relay.stall()
         #expect(await journal.verdict(on: .mutation("s", 1)) == .committed)
-        // The readers' connections say nothing either, and a read waits for ten seconds.
+        // The readers' connections are silent too, and a read waits for ten seconds.
         let newest = try server.query("SELECT max(number) FROM \(schema).runs")
         #expect(newest.integer(0, 0) == 1)
         await journal.close()

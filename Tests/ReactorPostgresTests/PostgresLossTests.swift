@@ -249,7 +249,7 @@ struct PostgresLossTests {
         }
     }
 
-    /// They are those of today but for what version 4 has added.
+    /// Makes today's tables without the additions of version 4.
     private func makeVersion3(_ server: PostgresServer, _ schema: String) throws {
         try server.execute(
             """
@@ -278,7 +278,7 @@ struct PostgresLossTests {
         #expect(found.integer(0, 1) > 0 && found.integer(0, 2) > 0)
     }
 
-    /// A node of an earlier release heeds neither a newer database nor the place of another server.
+    /// A node of an earlier release ignores both a newer database and the lock of another server.
     @Test func `tables that nodes of an earlier release use are left as they are`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()

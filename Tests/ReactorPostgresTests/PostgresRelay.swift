@@ -55,7 +55,7 @@ final class PostgresRelay: Sendable {
         while state.withLock({ $0.swallowed }) == 0 { await Task.yield() }
     }
 
-    /// Says another process than the server's to each new connection, as poolers do.
+    /// Sends each new connection a wrong process number, as poolers do.
     func poseAsPooler() { state.withLock { $0.isPooler = true } }
 
     /// New connections go to another server; the present ones stay.

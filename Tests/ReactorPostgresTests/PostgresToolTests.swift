@@ -159,7 +159,7 @@ struct PostgresToolTests {
             ("postgres://h/db?password=p w&user=u", "postgres://h/db?password=***&user=u"),
             ("postgresql://h/db?sslpassword=abc", "postgresql://h/db?sslpassword=***"),
             ("postgres://h/db?user=a@b", "postgres://h/db?user=a@b"),
-            // Texts that libpq does not read, or divides at another place than its author.
+            // Texts that libpq cannot read, or splits at another place than the author meant.
             ("postgres://u:p@w1234@h/db", nil), ("postgres://u:pw/1234@h/db", nil),
             ("postgres://u:pw?1234@h/db", nil), ("postgres://h/db?PASSWORD=pw1234", nil),
             ("postgres:/u:pw1234@h/db", nil), ("postgres://u:pw1234@h:x/db?port=y&z", nil),
@@ -169,7 +169,7 @@ struct PostgresToolTests {
         #expect(PostgresAddress.masked(text) == shown)
     }
 
-    /// libpq names the part that it takes for a host or a port.
+    /// libpq's message shows the part that it takes for a host or a port.
     @Test(arguments: [
         "postgres://u:sec@ret@/postgres", "postgres://u:sec/ret@h/postgres",
         "postgres://u:sec?ret@h/postgres", "postgres://u:sec%ret@h/postgres",

@@ -88,7 +88,7 @@ struct DifferenceTests {
             long == [#"expected "", actual "# + "\"" + text.prefix(299) + "… (1002 characters)"])
     }
 
-    /// Equal parts, but not equal.
+    /// Two values differ although their parts are equal.
     private struct Odd: Equatable {
         var value = 0
         static func == (one: Odd, other: Odd) -> Bool { false }

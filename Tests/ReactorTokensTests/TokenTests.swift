@@ -52,7 +52,7 @@ struct TokenTests {
 
     @Test func `iss, aud and kid are compared byte by byte`() async throws {
         let mint = try await Mint()
-        // Equal to Swift's `String`.
+        // Swift's `String` compares them as equal.
         let (one, other) = ("\u{E9}", "e\u{301}")
         #expect(one == other)
         func authenticator(_ rules: TokenRules, kid: String? = nil) async throws -> JWTAuthenticator

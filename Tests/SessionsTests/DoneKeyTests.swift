@@ -48,7 +48,7 @@ struct DoneKeyTests {
         let first = try rig.post(Post.set(1), to: session, key: "k0")
         rig.endRound()
         #expect(rig.line(first).hasPrefix("replayed"))
-        // One that is released makes room for one.
+        // A released key makes room for a new one.
         let next = try rig.post(Post.set(1), to: session, key: "more", done: ["k1", "k1", "none"])
         rig.endRound()
         #expect(rig.line(next).hasPrefix("received"))

@@ -62,7 +62,7 @@ struct SettledKeyTests {
         #expect(rig.line(again) == "-")
         session.stopWaiting(again)
         #expect(status(rig, again) == 202)
-        // Without the wait it is answered at once.
+        // Without `wait` the request is answered at once.
         #expect(status(rig, try send(rig, session, waits: false)) == 202)
         let last = try send(rig, session)
         gate.open()
@@ -88,7 +88,7 @@ struct SettledKeyTests {
         #expect(woken.version == 1)
     }
 
-    // The action that runs again is a new one, of no request.
+    // The action that runs again is a new action, and belongs to no request.
     @Test func `effects that run again after a restart stay unsettled for the request`()
         async throws
     {
@@ -143,7 +143,7 @@ struct SettledKeyTests {
         #expect(rig.line(again) == "unsettled v1 n1")
     }
 
-    // Its effects are cancelled, and their end is never seen.
+    // The effects are cancelled, and the session never sees their end.
     @Test func `a neighbour's failed commit leaves the committed answer, 202`() async throws {
         let rig = Rig(slow: true)
         let session = try rig.create("s", worker())

@@ -4,7 +4,7 @@ import Storage
 import Synchronization
 import Testing
 
-/// A text that is as long as the last action says.
+/// Its state is a text of the length that the last action names.
 private struct Sized: Reactor {
     struct Action: Codable, Sendable { var size: Int }
     typealias Mutation = Action
@@ -152,7 +152,7 @@ struct WorkBudgetTests {
 
     /// The streams of `session` have framed a part of what is committed.
     private func lag(_ rig: Rig, _ session: Session, batch count: Int) throws {
-        // Enough streams that a pass frames one version, or two.
+        // Enough streams that a pass frames only one or two versions.
         for number in 1...12 {
             rig.subscribe(session, Selection(pulses: UInt64(number), states: .whole), .now)
         }

@@ -67,7 +67,7 @@ struct FailingDiskTests {
         #expect(try await restarted.records("s") == records)
     }
 
-    // SQLite reports it as an I/O error, and `errno` is another one by the end of the statement.
+    // SQLite reports an I/O error, and `errno` has changed by the end of the statement.
     @Test(arguments: [
         (EDQUOT, JournalFailure.Reason.full), (ENOSPC, .full), (EIO, .unavailable),
     ])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Storage
 
-/// The files of a journal whose process was killed: copies of those of one that is in use.
+/// The files of a journal as a killed process leaves them: copies of a journal in use.
 private struct Killed {
     let path: String
 
@@ -14,7 +14,7 @@ private struct Killed {
         for name in names { try put(rig.path + name, name) }
     }
 
-    /// Puts another file in the place of one, as cp(1) does.
+    /// Replaces a file by a copy of another, as cp(1) does.
     func put(_ other: String, _ name: String = "") throws {
         try? FileManager.default.removeItem(atPath: path + name)
         try FileManager.default.copyItem(atPath: other, toPath: path + name)
@@ -36,7 +36,7 @@ private struct Killed {
         try bytes.write(to: URL(fileURLWithPath: path + "-wal"))
     }
 
-    /// The fault with which it does not start.
+    /// The fault that keeps the journal from opening.
     func refusal() async -> JournalFileFault? {
         do {
             await (try FileJournal(path: path, looksEvery: nil)).close()
@@ -78,7 +78,7 @@ struct LogOwnerTests {
         let fault = await killed.refusal()
         #expect(fault == .foreignLog)
         #expect(fault?.sentence(killed.path).contains("\(killed.path)-wal") == true)
-        // Neither a tool reads the mixture, nor does one write it.
+        // No tool reads or writes the mixture.
         #expect(throws: JournalFileFault.foreignLog) { try JournalCheck(killed.path).run() }
         #expect(throws: JournalFileFault.foreignLog) { try JournalCompaction(killed.path).run() }
         #expect(
@@ -122,7 +122,7 @@ struct LogOwnerTests {
         await rig.journal.close()
         try rig.run("DROP TABLE mark; PRAGMA wal_checkpoint(TRUNCATE)")
         try Data("1\n".utf8).write(to: URL(fileURLWithPath: rig.path + ".lock"))
-        // The reader keeps the new mark in the log.
+        // Because of the reader, the new mark stays in the log.
         let reader = try ForeignReader(rig.path)
         let journal = try FileJournal(path: rig.path, looksEvery: nil)
         let killed = try Killed(rig)
@@ -132,7 +132,7 @@ struct LogOwnerTests {
         await journal.close()
     }
 
-    // The lock file names each mark that the file may have, until it has the new one.
+    // Until the file has the new mark, the lock file names each mark that it may have.
     @Test func `a reader of the log during a start does not matter`() async throws {
         let rig = try JournalRig()
         await rig.post(0...3)
@@ -191,7 +191,7 @@ struct LogDamageTests {
 
     private static func begin(_ frame: Int) -> Int { 32 + (frame - 1) * Self.frame }
 
-    /// Places in a frame: its commit mark, its salts, its checksum, its page.
+    /// Offsets in a frame: its commit mark, its salts, its checksum, its page.
     @Test(arguments: [7, 9, 17, 24, 2_000])
     func `one changed bit before acknowledged commits is refused, with its frame`(
         _ place: Int
@@ -210,7 +210,7 @@ struct LogDamageTests {
                 Issue.record("frame \(number), byte \(place): \(String(describing: fault))")
                 continue
             }
-            // Without its own checksum or salts a frame does not vouch for the next one either.
+            // A frame with a damaged checksum or salts does not prove the next one valid either.
             #expect([last - number, last - number - 1].contains(later))
             #expect(throws: fault) { try JournalCheck(damaged.path).run() }
             #expect(throws: fault) { try JournalBackup(damaged.path).run(to: damaged.path + "2") }
@@ -257,7 +257,7 @@ struct LogDamageTests {
     @Test func `what failed commits have left behind later ones is no damage`() async throws {
         let rig = try JournalRig()
         await rig.post(0...2)
-        // The frames of both are complete; only their flushes have failed.
+        // The frames of both commits are complete; only the flushes have failed.
         for bytes in [90_000, 40_000] {
             rig.disk.fail(.flush, with: .flush)
             let long = "\"" + String(repeating: "x", count: bytes) + "\""
@@ -349,7 +349,8 @@ struct OwnFileTests {
         let rig = try JournalRig()
         await rig.post(0...3)
         let copy = try rig.backup()
-        // A backup that was killed between giving its file the last name and taking the first.
+        // A backup was killed after it gave its file the final name, and before it removed the
+        // temporary one.
         try FileManager.default.linkItem(atPath: copy, toPath: copy + ".backup")
         let kept = copy + ".yesterday"
         try FileManager.default.moveItem(atPath: copy, toPath: kept)
@@ -365,7 +366,7 @@ struct OwnFileTests {
         let name = JournalRig.makeDirectory() + "/file"
         nonisolated(unsafe) var flushed: [String] = []
         let partial = try PartialFile(of: name, suffix: ".part") { path in
-            // It has its last name by then.
+            // By then the file has its final name.
             #expect(!FileManager.default.fileExists(atPath: name + ".part"))
             #expect(FileManager.default.fileExists(atPath: name))
             unsafe flushed.append(path)
@@ -406,7 +407,7 @@ struct OwnFileTests {
         _ = try JournalStatistics(of: copy)
         let folder = (copy as NSString).deletingLastPathComponent
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["copy.sqlite"])
-        // The log of a server that was killed is no left-over.
+        // The log of a killed server must stay.
         let killed = try Killed(rig)
         #expect(try JournalCheck(killed.path).run().problems == [])
         #expect(FileManager.default.fileExists(atPath: killed.path + "-wal"))

@@ -54,7 +54,7 @@ struct OwnerTests {
     }
 
     @Test func `byte by byte, also with NUL, after a restart and as text`() async throws {
-        // The second pair is equal to Swift's `String`.
+        // Swift's `String` compares the second pair as equal.
         let owners: [ExactText] = ["ada", "ada\0x", "\u{E9}", "e\u{301}", "\0"]
         let rig = try JournalRig()
         var batch = Batch()

@@ -6,8 +6,8 @@
 
 /// The seeds that a simulation tries.
 ///
-/// Each run takes a quarter of them, from another first seed every day (UTC): the runs of some days
-/// together try what one run cannot. A failure names its seed.
+/// Each run tries a quarter of them, and starts at another seed each day (UTC), so the runs of
+/// several days try more than one run can. A failure names its seed.
 ///
 /// | variable | |
 /// |---|---|

@@ -26,7 +26,7 @@ struct LineSeparatorTests {
         }
     }
 
-    // They have bytes in common with a separator.
+    // These texts share bytes with a separator.
     @Test(arguments: [
         "", "a", "é\u{84}\u{86}", "\u{2027}\u{202A}…“”€", "\u{E28}\u{1F680}", "12345678\u{A9}",
     ])

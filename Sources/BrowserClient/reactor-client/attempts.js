@@ -45,7 +45,7 @@ export class Attempt {
   /** The service's words, if it has answered the last attempt. @type {Problem | undefined} */
   problem;
   failures = 0;
-  /** The time at which its request has waited for so long that streams give way to it. */
+  /** The time from which a stream gives up its connection for this request. */
   waitDeadline = Infinity;
   /** The time from which on a sign of life ends its wait; infinite if none does. */
   from = Infinity;
@@ -107,13 +107,13 @@ export class Attempt {
   token(value, why = "there is no token") {
     if (!this.isAsking) return;
     if (value === undefined) this.retry(why);
-    // The same one again is no new one: it is sent after a wait.
+    // The refused token again: send it only after a wait.
     else if (this.#isEager && value === this.refused) this.retry(this.why);
     else this.#launch(value);
     this.#isEager = false;
   }
 
-  /** C6: its token was refused. @param {Problem} problem @returns whether it asks for another one at once: once. */
+  /** C6: its token was refused. @param {Problem} problem @returns whether it asks for another one at once, which it does once. */
   asksAgain(problem) {
     this.#isEager = this.refused === undefined && !!this.used;
     this.refused = this.used;

@@ -95,7 +95,7 @@ export class SessionLink {
     this.creation.begin();
   }
 
-  /** The service will not serve it for now (C5). @param {Problem} problem */
+  /** The service refuses to serve the session (C5). @param {Problem} problem */
   fail(problem) {
     this.failure = problem;
     this.recovery.schedule("", 30_000 * (1 + this.machine.random.fraction()));

@@ -7,7 +7,7 @@ import { isJSON, SessionAttempt } from "./requests.js";
 /** @import { Posting } from "./posting.js" */
 /** @import { Problem, Receipt, Request, Response } from "./types.d.ts" */
 
-/** The service's codes for something in the body that is unfit (C5, O5). */
+/** The service's codes for a fault in the body (C5, O5). */
 const unfit =
   /^(malformed_json|body_too_large|not_an_action|batch_too_large|action_failed|not_encodable|state_too_large)$/;
 
@@ -29,7 +29,7 @@ export class Post extends SessionAttempt {
     if (!sent || !posting.isSaved || link.isCreating) return;
     const request = posting.overlay.find(sent.key);
     const age = (date - sent.date) * 1_000;
-    // O4. A clock that was set back hides the age of a request of an earlier life: an hour is within the server's margin.
+    // O4. A clock that was set back hides the age of a request of an earlier run. An hour is within the server's margin.
     const isForgotten = uptime - (request?.firstAttempt ?? uptime) >= limits.memoryOfServer ||
       age >= limits.memoryOfServer || (posting.isRestored && age < -3_600_000);
     if (!isForgotten) super.begin();

@@ -18,9 +18,9 @@ export class Posting {
   isSaved = true;
   /** Whether an attempt of the sent request may have been carried out without an answer. */
   isUnclear = false;
-  /** Whether the sent request is of an earlier life of the program. */
+  /** Whether an earlier run of the program sent the request. */
   isRestored = false;
-  /** The key of the request that was answered last: it is not used again (ADR-0072). @type {string | undefined} */
+  /** The key of the last request that got its response; it is not used again (ADR-0072). @type {string | undefined} */
   doneKey;
   /** The position of the state that is kept. @type {string | undefined} */
   kept;

@@ -19,7 +19,7 @@ export class SessionAttempt extends Attempt {
 
 /** Makes the session, before anything else of it. */
 export class Creation extends SessionAttempt {
-  /** A server limits the connections of one address: the rest wait for their turn. @override */
+  /** A server limits the connections of one address, so further requests wait. @override */
   begin() {
     const { machine: { limits, making, unmade } } = this;
     if (this.id) return;

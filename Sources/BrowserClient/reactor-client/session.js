@@ -37,7 +37,7 @@ export class Listeners {
 }
 
 /**
- * A new value in which the parts that equal those of the old one are the old ones: who compares by identity sees what has
+ * Copies a new value, but reuses the old objects for equal parts, so that a comparison by identity shows what has
  * changed. Both are JSON, whose depth the server bounds.
  *
  * @param {any} old @param {any} value
@@ -479,7 +479,7 @@ export class Session {
   async delete() {
     const path = `/v1/sessions/${this.id}`;
     await this.#client.request("DELETE", path);
-    // Something in between may answer 204 to whatever it is asked: the service says it with a code.
+    // A portal may answer 204 to any request. Only the service's own code proves the deletion.
     await this.#client.request("GET", path).then(() => {
       throw new ReactorError("unreachable", "the session is still there: something else has answered");
     }, (error) => {

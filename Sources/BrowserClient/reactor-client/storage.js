@@ -46,7 +46,7 @@ export class Storage {
     if (!this.#isWriting) this.#write();
   }
 
-  /** One write at a time: one that has failed is repeated before anything that follows it. */
+  /** Writes one batch at a time, and repeats a failed one before any later one. */
   #write() {
     const [changes, last] = [this.#changes, this.#last];
     this.#isWriting = true;
@@ -64,7 +64,7 @@ export class Storage {
       const wait = 250 + Math.random() * waitRange(this.#failures++);
       this.#driver.post("outboxStuck", reason, performance.now() + wait);
       const timer = setTimeout(() => this.#driver.isClosing || this.#write(), wait);
-      // A program whose work is done does not wait for it.
+      // Does not keep a finished program alive.
       /** @type {{ unref?: () => void }} */ (/** @type {unknown} */ (timer)).unref?.();
     };
     this.#changes = [...changes];

@@ -163,7 +163,7 @@ export class Stream extends Attempt {
     if (isWanted && isOpen && machine.uptime - lastByteAt > machine.limits.silenceOnWake) this.#reopen();
   }
 
-  /** A request waits for a connection, of which there are few: it has this one's until it is answered. */
+  /** Gives up the connection for a request that waits for one, until that has its response. */
   giveWay() {
     const { machine } = this;
     if (!this.isOpen) return;
@@ -238,7 +238,7 @@ export class Stream extends Attempt {
       this.drop();
       machine.retireStreams();
     } else {
-      // It says that they have ended; but so may something in between.
+      // 204 means that they have ended, but a proxy may send it too.
       if (status === 204) { for (const one of live) machine.link(one).reading.isDoubted = true; }
       this.retryAfter(response, problem);
     }

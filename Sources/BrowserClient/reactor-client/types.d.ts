@@ -137,7 +137,7 @@ export interface Settlement {
   session: string;
   /** Undefined: it is in doubt. */
   problem?: Problem | undefined;
-  /** Undefined: a client before this one has kept it. */
+  /** Undefined if an earlier version of this client kept it. */
   actions?: string[] | undefined;
 }
 

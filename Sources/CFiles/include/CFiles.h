@@ -1,6 +1,6 @@
 #pragma once
 
-/// Renames a file unless there is one of the new name, in one step.
+/// Renames a file in one step, unless a file of the new name exists.
 ///
 /// Returns 0, or the system's code: EEXIST for a file of that name; EINVAL, ENOSYS or ENOTSUP if the
 /// file system cannot do it.

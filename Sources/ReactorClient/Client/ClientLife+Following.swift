@@ -35,7 +35,7 @@ extension ClientLife {
         guard let shared = hold.sink as? SessionCore<Action, State, Activity> else {
             throw .followedOtherwise(id)
         }
-        // It may have been tried again, after the server had refused to serve it.
+        // A refused session may have been tried again meanwhile.
         if shared !== core { await driver.catchUp() }
         let readiness = await shared.readiness()
         switch await readiness.first() {

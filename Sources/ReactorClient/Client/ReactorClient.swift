@@ -119,26 +119,26 @@ public final class ReactorClient: Sendable {
 
     // MARK: The client
 
-    /// The sends that are not done, in their order: those of an earlier program with the same outbox as
-    /// well.
+    /// The sends that are not done, in their order, including those of an earlier program with the
+    /// same outbox.
     public var pendingSends: [PendingSend] { life.driver.pendingSends() }
 
-    /// The sends that did not succeed and that nobody has seen, and then every later one that its sender
-    /// does not see: because nothing awaits it, or the program that has sent it is gone.
+    /// The failed sends that nobody has seen, and then each later one that its sender does not see,
+    /// because nothing awaits it or the program that sent it is gone.
     ///
-    /// Each takes room in the outbox until ``dismiss(_:)`` or ``retry(_:)``: a program that looks at none
-    /// of them cannot send any more after 10 000 refused actions.
+    /// Each takes room in the outbox until ``dismiss(_:)`` or ``retry(_:)``: a program that ignores
+    /// them cannot send any more after 10 000 refused actions.
     public var refusals: ReactorStream<Refusal> { get async { life.driver.refusals() } }
 
     /// The program has seen a refusal.
     public func dismiss(_ refusal: Refusal) { life.driver.see(TicketNumber(refusal.ticket)) }
 
-    /// Sends the actions of a refusal once more, after all that wait now, and dismisses it.
+    /// Sends the actions of a refusal once more, after all actions that wait now, and dismisses it.
     ///
-    /// Without the position that the session was to have. After ``SendFailure/inDoubt`` they may be applied
+    /// The new send expects no position. After ``SendFailure/inDoubt`` the actions may be applied
     /// twice.
     ///
-    /// - Throws: `dismissed`, if it was dismissed or retried before; what any send throws.
+    /// - Throws: `dismissed`, if it was dismissed or retried before; otherwise as any send.
     @discardableResult
     public func retry(_ refusal: Refusal) throws(SendFailure) -> Ticket {
         guard let session = SessionName(refusal.session), !refusal.actions.isEmpty else {

@@ -179,7 +179,7 @@ package final class FileOutbox: OutboxStore {
         }
     }
 
-    /// The disk may have room later. The file keeps the changes until then.
+    /// The disk may have room later. ``OutboxFile`` keeps the changes until then.
     private func tryLater(_ work: Gathered, _ fault: OutboxUnavailable) {
         var generator = SystemRandomNumberGenerator()
         let wait = gathered.withLock { gathered -> Duration? in

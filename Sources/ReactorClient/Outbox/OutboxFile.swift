@@ -1,8 +1,8 @@
 internal import ClientMachine
 
-/// The file of an outbox (ADR-0042), by one writer.
+/// The file of an outbox (ADR-0042), with one writer.
 ///
-/// Each call waits for the disk. After a failure that is `broken` no call follows but ``close()``.
+/// Each call waits for the disk. After the failure `broken`, only ``close()`` may be called.
 struct OutboxFile: Sendable {
     enum Failure: Error, Equatable {
         /// Nothing of the write is in the file; later ones may succeed, and begin with its changes. Its
@@ -28,11 +28,11 @@ struct OutboxFile: Sendable {
     private(set) var contents: OutboxContents
     /// The length up to which the file is durable: where the next group begins.
     private(set) var length: Int
-    /// The lines of changes that the contents have and the file does not have. Invariant: bounded by the
+    /// The lines of changes that are in the contents but not in the file. Invariant: bounded by the
     /// outbox, whose sends wait for them.
     private var unwritten: [UInt8] = []
-    /// Behind `length` the file has the rest of a write that was cut off. A shorter group would leave a
-    /// part of it behind itself.
+    /// Whether the rest of a write that was cut off is after `length`. A shorter group would not
+    /// overwrite all of it.
     private var hasRest = false
     /// The length from which it may be worthwhile to rewrite the file.
     private var rewriteLength = 0
@@ -87,12 +87,13 @@ struct OutboxFile: Sendable {
         } catch {
             throw OutboxUnavailable("the outbox \(path) cannot be used: \(error)")
         }
-        // Removed by the first write: a disk that cannot be written now need not stop what was stored.
+        // The first write removes it: stored actions must be usable on a disk that cannot be
+        // written now.
         hasRest = length < bytes.count
     }
 
-    /// Appends a group, with the changes of writes that were rolled back before it, and returns when it is
-    /// durable. Nothing is written for nothing.
+    /// Appends a group, after the changes of earlier writes that were rolled back, and returns when
+    /// it is durable. Writes nothing if there are no changes.
     mutating func append(
         _ changes: [OutboxChange], _ states: [SessionName: SavedState?] = [:]
     ) throws(Failure) {

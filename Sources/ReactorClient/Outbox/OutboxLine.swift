@@ -11,11 +11,11 @@ internal import ClientMachine
 //   d <session> <key>                      done
 //   r <session> <ticket> <status> <code> <detail>    refused
 //   i <session> <ticket>                   in doubt
-//                                          (in the first group each follows the `q` of its send; in
-//                                          form 1 these sends were gone)
-//   x <ticket>                             the program has seen the end of a send
-//   g <session> <ticket>                   discarded
-//   c <session> <position> <state>         a confirmed state; without a position: forgotten
+//                                          (in the first group each comes after the `q` of its
+//                                          send; in form 1 these sends were not stored) x <ticket>
+//                                          the program has seen the end of a send g <session>
+//                                          <ticket> discarded c <session> <position> <state> a
+//                                          confirmed state; without a position: forgotten
 
 /// One line of an outbox's file.
 enum OutboxLine: Equatable, Sendable {

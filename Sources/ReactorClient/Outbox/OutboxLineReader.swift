@@ -27,7 +27,7 @@ struct OutboxLineReader {
         switch kind {
         case "reactor-client-outbox":
             guard let version = number(Int.self) else { return nil }
-            // The form of the rest is unknown in a newer version.
+            // Nothing is known about the rest of a line of a newer version.
             guard (1...OutboxLine.version).contains(version) else {
                 return .head(version: version, account: nil)
             }

@@ -6,7 +6,7 @@ public enum LinkStatus: Hashable, Sendable {
     case idle
     /// - Parameter attempt: from 1.
     case connecting(attempt: Int)
-    /// Events arrive, and nothing keeps actions back.
+    /// Events arrive, and actions are delivered.
     case live
     /// Events arrive, and this program cannot decode the newest state: it has the last good one. The
     /// sentence names the place and the fault.
@@ -21,8 +21,8 @@ public enum LinkStatus: Hashable, Sendable {
     /// The server refuses to serve the session. It is tried again after 30 to 60 s, and at once by
     /// ``ReactorClient/wake()`` and by following it again.
     case failed(ProblemDetails)
-    /// The outbox cannot be written any more, as the sentence says: events may arrive, and no action
-    /// leaves. A new client with the same outbox sends what is stored.
+    /// The outbox cannot be written any more, for the given reason: events may arrive, but no
+    /// action is sent. A new client with the same outbox sends what is stored.
     case stopped(String)
     /// No more events come.
     case ended(EndReason)

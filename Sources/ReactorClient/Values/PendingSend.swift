@@ -4,7 +4,7 @@ public struct PendingSend: Sendable {
     public let session: String
     /// Its actions as JSON.
     public let actions: [String]
-    /// Whether its request may have left. Else ``Ticket/discard()`` takes it back.
+    /// Whether its request may have left. If not, ``Ticket/discard()`` takes it back.
     public let isSent: Bool
     /// Its progress.
     public let ticket: Ticket

@@ -9,8 +9,8 @@ public enum SendFailure: Error, Hashable, Sendable {
     case outboxFull(limit: Int)
     /// The outbox cannot be written. The action is not sent, now or later.
     case outboxUnavailable(String)
-    /// The outbox cannot be written any more, as the sentence says. The action is in it, and the next
-    /// client with the same outbox sends it.
+    /// The outbox cannot be written any more, for the given reason. The action is in it, and the
+    /// next client with the same outbox sends it.
     case stored(String)
     /// The action cannot be written as JSON.
     case notEncodable(String)

@@ -25,10 +25,10 @@ public struct Principal: Sendable, Equatable {
         self.expiresAtSeconds = expiresAtSeconds
     }
 
-    /// The predicate of a sentence about a name that is not accepted; nil for any other.
+    /// The fault of a name, as the predicate of a sentence; nil if the name is accepted.
     ///
-    /// A control character would break lines of logs, and ends an owned idempotency key's first
-    /// part; PostgreSQL has no text with NUL.
+    /// A control character would break lines of logs; a line feed separates the parts of an owned
+    /// idempotency key; PostgreSQL stores no text with NUL.
     package static func fault(inSubject subject: String) -> String? {
         guard (1...255).contains(subject.utf8.count) else { return "is no text of 1 to 255 bytes" }
         let hasControl = subject.unicodeScalars.contains {

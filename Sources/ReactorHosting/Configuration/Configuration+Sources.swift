@@ -60,8 +60,9 @@ extension Configuration {
         --proxy-protocol is on, and no proxy may use it: name the proxies with --trusted-proxies
         """
 
-    /// A warning for each variable that resembles a setting but is none, or has no value of one. It is not an error: some
-    /// platforms set `REACTOR_…` variables of their own in every container.
+    /// A warning for each `REACTOR_…` variable that is not a setting, or that has the address of a
+    /// service as its value. It is not an error: some platforms set such variables in every
+    /// container.
     package static func unknownVariables(in environment: [String: String]) -> [String] {
         let known = Set(Setting.table.map(\.environmentName))
         return environment.keys.filter { $0.hasPrefix("REACTOR_") }.sorted().compactMap { name in

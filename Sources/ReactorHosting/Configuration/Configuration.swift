@@ -50,11 +50,11 @@ public struct Configuration: Sendable, Equatable {
     public var linkAddress: LinkAddress? = Setting.linkAddress(
         "link-address", "address at which other nodes reach that of --link, if it differs")
 
-    /// The path of a file with the secret that all nodes of a cluster have, 32 bytes at least. It
-    /// may have up to four, one on each line, without the ends of lines: a node presents the first
-    /// and accepts all of them. Default none: then ``link`` is on a loopback address without a
-    /// ``linkAddress``, ``authentication`` is ``AuthenticationChoice/none``, and the program has no
-    /// authenticator of its own.
+    /// The path of a file with the secret that all nodes of a cluster have, at least 32 bytes. The
+    /// file may have up to four secrets, one on each line: a node presents the first and accepts
+    /// all of them. Default none: then ``link`` is on a loopback address without a ``linkAddress``,
+    /// ``authentication`` is ``AuthenticationChoice/none``, and the program has no authenticator of
+    /// its own.
     public var clusterSecretPath: String? = Setting.optionalText(
         "cluster-secret-file", "path",
         "file with secrets of a cluster, one on each line, 32 bytes or more")
@@ -65,8 +65,8 @@ public struct Configuration: Sendable, Equatable {
     public var authentication: AuthenticationChoice = Setting.choice(
         "auth", default: .none, "how clients prove who they are")
 
-    /// With `jwt`: the path of a file with the secret of HS256, 32 bytes at least; a line break at
-    /// its end does not count. Default none.
+    /// With `jwt`: the path of a file with secrets of HS256, one on each line, each at least 32
+    /// bytes; all are valid. Default none.
     public var tokenSecretPath: String? = Setting.optionalText(
         "jwt-secret-file", "path", "file with secrets of HS256, one on each line, 32 bytes or more",
         reloads: true)

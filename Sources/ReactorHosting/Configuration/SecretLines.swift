@@ -1,15 +1,14 @@
 internal import Logging
 
-/// The secrets in a file: one on each line, so that a new one and the one before it are valid at
-/// the same time.
+/// The secrets in a file: one on each line, so that an old and a new one can be valid at the same
+/// time.
 ///
-/// Ends of lines, empty lines and a carriage return before an end belong to no secret: editors
-/// write them, and nobody sees them. A file that is no text is one secret; only a line feed at its
-/// end does not count.
+/// Line ends, carriage returns before them and empty lines belong to no secret: editors write them,
+/// and nobody sees them. A file that is not text is one secret, without a line feed at its end.
 package struct SecretLines: Sendable {
     /// In the order of the file.
     package let secrets: [[UInt8]]
-    /// Whether lines end with a carriage return, which somebody may take for a part of the secret.
+    /// Whether lines end with a carriage return: an issuer may count it as part of the secret.
     package let hasCarriageReturns: Bool
 
     /// A secret is at least as long as the hash of its codes (RFC 2104 §3, RFC 7518 §3.2).
@@ -31,7 +30,8 @@ package struct SecretLines: Sendable {
         }.filter { !$0.isEmpty }
     }
 
-    /// The first secret that is too short; nil if there is none.
+    /// The number of the first secret that is too short, from 1, and its length; nil if there is
+    /// none.
     package var tooShort: (number: Int, bytes: Int)? {
         guard !secrets.isEmpty else { return (1, 0) }
         let short = secrets.enumerated().first { $0.element.count < Self.minimumBytes }

@@ -25,15 +25,15 @@ package struct SettingValue: Sendable {
 
     private static let mask = "***"
 
-    /// The text without passwords: that of `scheme://user:password@host`, and those in
+    /// The text without passwords: neither that of `scheme://user:password@host`, nor those in
     /// `password=…` of a query or a list of words.
     ///
-    /// The address of a database is masked by the parser of the database's library, the only one that knows
-    /// where a password is. What that cannot read is masked as a whole, and so is every such address in a
+    /// The database's own library masks its address, because only its parser knows where a password
+    /// is. An address that it cannot read is masked as a whole, and so is every such address in a
     /// program without the library.
     ///
-    /// Why up to the last `@` in any other text: a password that is not percent-encoded, as it should be,
-    /// may have any character.
+    /// Why up to the last `@` in any other text: a password should be percent-encoded; one that is
+    /// not may have any character.
     package static func masked(_ text: String) -> String {
         if let scheme = JournalEngine.scheme(of: text) {
             return JournalEngine.ofProgram?.mask(text) ?? "\(scheme)://\(mask)"

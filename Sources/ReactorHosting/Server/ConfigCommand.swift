@@ -90,10 +90,10 @@ struct ConfigCommand: ParsableCommand {
             }
         }
 
-        /// Settings that differ from the defaults; the others as comments, which keep the defaults of
-        /// a later release.
+        /// Settings that differ from the defaults. The others are comments, so that a later release
+        /// can use its own defaults.
         ///
-        /// The file is complete, except for secrets: a line with `***` would be another value.
+        /// The file has everything except secrets: a line with `***` would be a wrong value.
         private static func file(_ values: [SettingValue]) -> String {
             values.filter { $0.setting.name != "config" }.map { value in
                 let name = value.setting.name

@@ -10,7 +10,7 @@ public struct JournalEngine: Sendable {
         @Sendable (_ address: String, JournalRetention, _ member: Member?) throws(JournalFailure) ->
             any Journal
     package let tools: any JournalTools
-    /// An address without its secrets; nil if nobody can say where they are.
+    /// An address without its secrets; nil if it cannot be read, so that their places are unknown.
     package let mask: @Sendable (_ address: String) -> String?
 
     package init(

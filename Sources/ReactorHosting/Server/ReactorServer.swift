@@ -296,8 +296,8 @@ struct RunningServer {
         owners.endRecount(counts)
     }
 
-    /// Carries out `act` on each loop, on all at the same time, and waits until each has called
-    /// back. A loop that is blocked delays no other.
+    /// Runs `act` on all loops at the same time, and waits until each has called back. A blocked
+    /// loop delays no other.
     func visitLoops(
         _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void
     ) async {
@@ -369,8 +369,8 @@ struct RunningServer {
         }
     }
 
-    /// Returns when this node knows whether another one believes a newer database, as far as they can be
-    /// reached.
+    /// Asks the other nodes, as far as it can reach them, whether one believes a newer database.
+    /// Returns when they have answered.
     private func meetAcquaintances() async {
         guard service.node != nil, let first = loops.first,
             let acquaintances = service.journal.ownership?.acquaintances
@@ -453,7 +453,7 @@ struct RunningServer {
         await adopt(configuration, authenticator)
     }
 
-    /// The same for all that the loops have.
+    /// Makes the service and all loops adopt the settings. Returns when each loop uses them.
     func adopt(_ configuration: Configuration, _ authenticator: (any Authenticator)?) async {
         service.adopt(configuration)
         await Self.visit(allLoops) { loop, done in

@@ -1,5 +1,4 @@
-/// Decides whether a warning is logged that an attempt would repeat: when it changes, and once a
-/// minute.
+/// Decides when a repeated warning is logged: when it changes, and once a minute.
 struct RepeatedWarning {
     static let interval = Duration.seconds(60)
 

@@ -81,9 +81,9 @@ extension RunningServer {
         return registrations
     }
 
-    /// - Parameter stallTimeout: The time after which a peer that has vanished is given up. Our own time-out
-    ///   sees only what the kernel accepts, and the kernel keeps some bytes; it comes second, so that a
-    ///   peer which does not read is counted as stalled.
+    /// - Parameter stallTimeout: The server's own time-out. It misses a peer that has vanished,
+    ///   because the kernel still accepts some bytes for it. The kernel's time-out is longer, so
+    ///   that a peer which does not read counts as stalled.
     static func bind(
         _ address: ListenAddress, stallTimeout: Duration
     ) throws(StartFailure) -> BoundSocket {

@@ -1,8 +1,8 @@
 internal import Sockets
 
 // Decides whether a server can start with its settings. The start asks it, and so does
-// `config check`: both refuse the same configurations with the same words. What depends on the
-// machine at that moment is not in it: whether an address is free, and what is in the journal.
+// `config check`: both refuse the same configurations with the same words. It does not check what
+// depends on the machine at that moment: whether an address is free, and what is in the journal.
 extension ReactorServer {
     /// - Parameter authenticates: Whether clients are asked for tokens; nil if that is not known,
     ///   because the authenticator has a fault itself.
@@ -59,7 +59,7 @@ extension ReactorServer {
         guard faults.isEmpty, authenticates, configuration.clusterSecretPath == nil else {
             return faults
         }
-        // The program's own authenticator: --auth is none.
+        // The program has its own authenticator, so --auth is none.
         return [LocalNode.ownAuthenticatorRefusal]
     }
 

@@ -60,8 +60,8 @@ struct FileIdentity: Equatable {
         try link(path, to: name)
     }
 
-    /// For file systems that cannot do it in one step. Why a link: `rename` would replace a file that
-    /// appeared there meanwhile. A process that is killed in between leaves both names.
+    /// For file systems that cannot do it in one step. Why a link: `rename` would replace a file
+    /// that has appeared there meanwhile. If the process is killed in between, both names remain.
     private static func link(_ path: String, to name: String) throws(JournalFileFault) {
         #if canImport(Glibc)
             let code = unsafe Glibc.link(path, name) == 0 ? 0 : errno
@@ -91,7 +91,7 @@ struct FileIdentity: Equatable {
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .unusable("\(folder): \(systemWords())") }
         defer { close(descriptor) }
-        // A file system that cannot flush a folder says so by EINVAL (fsync(2)).
+        // EINVAL: the file system cannot flush a folder (fsync(2)).
         guard fsync(descriptor) == 0 || errno == EINVAL else {
             throw .unusable("\(folder): \(systemWords())")
         }

@@ -4,12 +4,12 @@ internal import GRDBSQLite
 /// Which database a write-ahead log belongs to: 32 random digits in the database, and in the lock
 /// file beside its log (ADR-0070).
 ///
-/// Why: SQLite applies any valid log that it finds beside a file. After a copy was put in the place
-/// of the file of a killed server, that would be a mixture of both, or undo the restoration.
+/// Why: SQLite applies any valid log that it finds beside a file. If a copy has replaced the file
+/// of a killed server, the old log would mix both contents, or undo the restoration.
 ///
-/// Each start draws another mark, and so does each backup. A copy that was made earlier, in whatever
-/// way, therefore has another mark than the lock file. A file of an earlier release has none, and is
-/// given one at its first start.
+/// Each start draws another mark, and so does each backup. So a copy that was made before the last
+/// start, in any way, has another mark than the lock file. A file of an earlier release has none,
+/// and gets one at its first start.
 struct FileMark: Equatable, Sendable {
     let text: String
 
@@ -35,8 +35,8 @@ struct FileMark: Equatable, Sendable {
 
     // MARK: In the database
 
-    /// The one row of its table. It is beside the schema's version: an earlier program, which does
-    /// not know the table, leaves it alone.
+    /// The table with one row. It is not part of the schema's version: an earlier program ignores
+    /// it.
     private static let table = "CREATE TABLE IF NOT EXISTS mark(text TEXT NOT NULL) STRICT"
 
     /// Makes the table, if it is missing.
@@ -63,8 +63,8 @@ struct FileMark: Equatable, Sendable {
 
     /// The mark in the file itself, without the log; nil if the page has none.
     ///
-    /// Why not by a query: each connection looks at the log too, unless it opens the file as
-    /// immutable; it takes no locks then, and on closing would drop those of this process.
+    /// Why not by a query: a connection also reads the log, unless it opens the file as immutable.
+    /// An immutable one takes no locks, and on closing would drop the locks of this process.
     static func inFile(_ path: String, page: Int) -> FileMark? {
         var connection: OpaquePointer?
         defer { unsafe sqlite3_close(connection) }
@@ -82,7 +82,7 @@ struct FileMark: Equatable, Sendable {
             }
             return code == SQLITE_OK ? bytes : nil
         }
-        // The size of a page stands in the file's header; 1 is 65 536 (file format, §1.3.2).
+        // The size of a page is in the file's header; 1 means 65 536 (file format, §1.3.2).
         guard page > 1, let header = read(2, at: 16) else { return nil }
         let size = Int(header[0]) << 8 | Int(header[1])
         let pageBytes = size == 1 ? 65_536 : size
@@ -123,8 +123,8 @@ struct MarkNote: Equatable, Sendable {
         }
     }
 
-    /// Nil for a line that is no note: files of earlier releases have none, and a torn one says
-    /// nothing.
+    /// Nil for a line that is no note: files of earlier releases have none, and a torn one is not
+    /// used.
     init?(line: some StringProtocol) {
         let words = line.split(separator: " ")
         let marks = words.dropFirst().compactMap { FileMark($0) }

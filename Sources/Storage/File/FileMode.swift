@@ -6,13 +6,14 @@
 
 /// Who may read the files that this program makes.
 ///
-/// SQLite gives a journal's log and index the mode of the journal itself, and so does the lock: an
-/// operator who permits a group to read the journal (`chmod 640`) permits it for all of them.
+/// SQLite gives a journal's log and index the mode of the journal itself, so `chmod 640` on the
+/// journal lets a group read all three.
 package enum FileMode {
     /// Every message of every session is in them.
     static let ofOwner: mode_t = 0o600
 
-    /// Whether other users than the owner may read or write the file; false if there is none.
+    /// Whether every user of the machine may read or write the file; false if there is none. Its
+    /// group does not count.
     package static func admitsOthers(_ path: String) -> Bool {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return false }

@@ -47,8 +47,8 @@ extension DatabaseError {
 extension Database {
     /// The system's code for the write that failed, or the connection's last failed call.
     ///
-    /// Why the files' own codes: the connection's one is `errno` at the end of the statement, after
-    /// whatever was done to undo it.
+    /// Why the files' own codes: the connection's code is `errno` at the end of the statement,
+    /// after SQLite has rolled it back.
     var systemCode: Int32 {
         let codes = [SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER].map(fileCode)
         let isFull = { (code: Int32) in [ENOSPC, EDQUOT].contains(code) }

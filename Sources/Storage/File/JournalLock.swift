@@ -58,7 +58,8 @@ final class JournalLock: Sendable {
             throw code == EWOULDBLOCK
                 ? .locked(by: holder) : .unusable("\(name): \(words(code))")
         }
-        // A file of an earlier release, which everybody could lock. It fails for another user's.
+        // A file of an earlier release may have a mode that lets everybody lock it. This fails for
+        // another user's file.
         fchmod(descriptor, FileMode.ofOwner)
         return descriptor
     }

@@ -52,12 +52,12 @@ final class JournalWriter: @unchecked Sendable {
 
     /// Draws another ``FileMark`` for this opening of the file.
     ///
-    /// The lock file names every mark that the file may have, whatever ends the process: a new one
-    /// is noted before it is written, an old one until the new one is in the file. The first mark
-    /// of a file is noted once it is there.
+    /// However the process ends, the lock file names every mark that the file may have: it gets a
+    /// new mark before the database does, and keeps the old one until the new one is in the file.
+    /// It gets the first mark of a file once that is in the file.
     func renewMark(noting lock: JournalLock) {
         guard let database else { return }
-        // On a disk that fails or is full, the marks and the note stay as they are.
+        // If the disk fails or is full, the marks and the note stay as they are.
         try? database.inDatabase { database in
             let page = try FileMark.prepare(database)
             let fresh = FileMark()
@@ -68,7 +68,7 @@ final class JournalWriter: @unchecked Sendable {
                 return
             }
             try database.inWriteTransaction { try fresh.write(database) }
-            // It waits for no reader; the file has the mark later if there is one.
+            // Passive: waits for no reader. With a reader the file gets the mark later.
             _ = try database.checkpoint(.passive)
             guard FileMark.inFile(path, page: page) == fresh else { return }
             _ = lock.record(MarkNote(page: page, marks: [fresh]))

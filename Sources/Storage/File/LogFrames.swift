@@ -6,12 +6,12 @@
 
 /// The frames of a write-ahead log. Source: SQLite's file format, §4.
 ///
-/// SQLite ends a log at its first invalid frame. Usually that is the end; but if a bit of an earlier
-/// frame has changed, everything acknowledged since would be gone without a word.
+/// SQLite ends a log at its first invalid frame. Usually that is the end. But if a bit of an
+/// earlier frame has changed, everything acknowledged since would be lost silently.
 struct LogFrames: Equatable, Sendable {
     /// The frames before the first invalid one.
     private(set) var valid = 0
-    /// Nil if the log is whole, as far as its frames prove it.
+    /// Nil if the frames do not prove any damage.
     private(set) var damage: Damage?
     /// The header as it was read.
     private var header: [UInt8] = []
@@ -19,7 +19,7 @@ struct LogFrames: Equatable, Sendable {
     struct Damage: Equatable, Sendable {
         /// The first invalid frame, from 1; 0 is the header of the log.
         var frame: Int
-        /// Intact frames behind it.
+        /// The number of valid frames after it.
         var later: Int
     }
 
@@ -78,10 +78,10 @@ struct LogFrames: Equatable, Sendable {
     /// Visits frame after frame.
     ///
     /// A commit is flushed before the next one writes. So a frame that continues a *commit* proves
-    /// that everything up to that commit was on disk: an invalid frame before it is damage. Without
-    /// such a proof the frames behind an invalid one belong to a commit that was never acknowledged:
-    /// the power failed while it was written, or a later commit has overwritten the beginning of one
-    /// that failed.
+    /// that everything up to that commit was on disk, and an invalid frame before it is damage.
+    /// Without such a proof the frames after an invalid one belong to a commit that was never
+    /// acknowledged: the power failed while it was written, or a later commit has overwritten the
+    /// beginning of a failed one.
     private struct Walk {
         /// SQLite's default, which journals have, if the header is invalid.
         private(set) var pageBytes = 4_096

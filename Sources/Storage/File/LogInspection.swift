@@ -2,8 +2,8 @@
 ///
 /// Each opening of a journal asks first: a server, and the tools, which read through the log.
 enum LogInspection {
-    /// While a server uses the file, a log is read in the middle of a change; what is wrong then is
-    /// not so again.
+    /// While a server uses the file, the log may be read in the middle of a change. A fault of that
+    /// kind is gone at the next look.
     private static let looks = 3
 
     /// - Throws: ``JournalFileFault``: `foreignLog` or `damagedLog`.
@@ -25,7 +25,7 @@ enum LogInspection {
     /// - Throws: `foreignLog`.
     static func verifyOwner(_ path: String) throws(JournalFileFault) {
         for _ in 1...looks {
-            // Before the file: a server notes a mark before it writes it.
+            // Read before the file, because a server notes a mark before it writes it.
             guard let note = JournalLock.recorded(beside: path) else { return }
             if let mark = FileMark.inFile(path, page: note.page), note.marks.contains(mark) {
                 return

@@ -14,8 +14,8 @@ final class Maintenance {
     let heads: SessionHeads
     let now: @Sendable () -> Int64
 
-    /// The number of rows that may be written or removed now. Less than 0 after a large row: the
-    /// next commits pay for it first.
+    /// The number of rows that may be written or removed now. Negative after a large row, which
+    /// later commits pay for first.
     private var budget = 0
     /// The current move out of the tail.
     var move: TailMove?

@@ -148,7 +148,7 @@ enum BoundValue {
         switch self {
         case .integer(let number): return unsafe sqlite3_bind_int64(statement, index, number)
         case .text(let bytes): return unsafe bytes.withUnsafeBytes(bindText)
-        // With its length: a text that ends at NUL would be another text.
+        // With its length, because a text may contain NUL.
         case .string(var text): return text.withUTF8 { unsafe bindText(.init($0)) }
         case .blob(let bytes):
             // A null pointer would be bound as NULL.

@@ -17,7 +17,8 @@ package struct JournalBackup: Sendable {
         do {
             let other = try DatabaseQueue(path: partial.path)
             try file.copy(to: other, progress)
-            // Put in the place of the file, it is another one than the log beside it belongs to.
+            // If the copy replaces the file, its mark shows that the old log belongs to another
+            // file.
             try other.inDatabase { copy in
                 _ = try FileMark.prepare(copy)
                 try FileMark().write(copy)
@@ -74,8 +75,8 @@ package struct JournalCompaction: Sendable {
 
 /// Continues a journal whose write-ahead log is damaged, without what comes after the damage.
 ///
-/// Numbers of lost records are given again. So every session gets another generation: a client with
-/// the position of a lost record gets `reset`, and misses nothing that comes under its number.
+/// Numbers of lost records are used again. So every session gets another generation: a client with
+/// the position of a lost record gets `reset`, and does not miss the new record with that number.
 package struct JournalRecovery: Sendable {
     private let path: String
 

@@ -30,18 +30,18 @@ final class JournalFile {
         }
     }
 
-    /// A reader makes a log and an index where there are none, and cannot remove them. A connection
-    /// that can write does, if it is the last one, as it closes.
+    /// A reader creates a log and an index if there are none, and cannot remove them. The last
+    /// connection removes them when it closes, if it can write.
     deinit {
         guard !hadLog else { return }
         do {
             try queue.close()
             let last = try DatabaseQueue(path: path)
-            // Otherwise it has not opened the log.
+            // Without a read it would not have opened the log.
             _ = try last.inDatabase { try JournalSchema.check($0) }
             try last.close()
         } catch {
-            // A folder or a disk that cannot be written keeps them; they hold nothing.
+            // They remain if the folder or the disk cannot be written; they are empty.
         }
     }
 

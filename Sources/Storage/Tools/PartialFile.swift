@@ -56,7 +56,8 @@ final class PartialFile {
         close(left)
     }
 
-    /// Closes the file if another process has it, or has renamed or removed it meanwhile.
+    /// Locks the file. Closes it and throws if another process holds it, or has renamed or removed
+    /// it meanwhile.
     private func lock(_ opened: Int32) throws(JournalFileFault) {
         guard Self.isLocked(opened), FileIdentity(of: opened) == FileIdentity(path) else {
             close(opened)

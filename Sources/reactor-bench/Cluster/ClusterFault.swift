@@ -28,11 +28,11 @@ enum ClusterFault: String, CaseIterable, ExpressibleByArgument {
     /// wait.
     case detach
 
-    /// The standby is promoted while the primary lives: one node reaches the new primary alone, the
-    /// others the former one alone, and the nodes reach each other. Then all reach both, a node is
-    /// killed and started again, and at last the former primary is stopped. The standby has all
-    /// that was acknowledged: one that lacks some of it loses that by its promotion, and the
-    /// ledgers of the run would count it (ADR-0067).
+    /// The standby is promoted while the primary runs. One node reaches only the new primary, the
+    /// others only the former one, and the nodes reach each other. Then all reach both, a node is
+    /// killed and started again, and finally the former primary is stopped. The standby has
+    /// everything that was acknowledged: otherwise its promotion would lose commits, and the
+    /// ledgers of the run would count them (ADR-0067).
     case split
 
     /// A node sends at most 32 000 bytes a second: packets are late by up to half a second, others are

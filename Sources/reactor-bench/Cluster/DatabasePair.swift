@@ -101,8 +101,9 @@
             primary = primary.other
         }
 
-        /// Promotes the standby while the primary lives, which commits nothing any more: nobody confirms its
-        /// commits. Those of the new primary wait for nobody, until it has a standby.
+        /// Promotes the standby while the primary runs. The former primary commits nothing more,
+        /// because no standby confirms its commits. Commits of the new primary wait for no standby
+        /// until it has one.
         func promoteBesides() throws(BenchError) {
             try run("pg_ctl", ["-D", data(primary.other), "-w", "-t", "60", "promote"])
             primary = primary.other
@@ -110,7 +111,7 @@
             try query("SELECT pg_reload_conf()")
         }
 
-        /// A crash of the server that is no primary any more.
+        /// Crashes the server that was the primary.
         func endFormer() { servers[primary.other] = nil }
 
         /// The host of the primary, and that of the other server.

@@ -133,7 +133,7 @@ struct AccessTests {
                 #expect(response.status == (isPut ? 409 : 404), "\(route.operationID)")
                 #expect(!response.text.contains("pulses") || route.method == "HEAD")
             }
-            // Nor did it exist once it is deleted.
+            // A deleted one looks as if it had never existed.
             _ = try await send(
                 client, "PUT", "/v1/sessions/was", #"{"reactor":"pulses"}"#, as: Self.all)
             #expect(
@@ -301,7 +301,7 @@ struct AccessTests {
         token: String?, status: Int, code: String
     ) async throws {
         try await withTokens { server in
-            // The second time a verified token is known.
+            // The second time the token is already verified.
             for expects in [true, false, true] {
                 let raw = try RawConnection(port: server.port)
                 await raw.send(post(token, length: 1_048_576, expects: expects))
@@ -323,7 +323,8 @@ struct AccessTests {
                 let raw = try RawConnection(port: server.port)
                 let token = "held\(number);-;-;-;-;-;600"
                 let head = post(token, length: body.utf8.count, expects: expects)
-                // Some of the body is there while the token waits, and a request after it.
+                // While the token is being verified, some of the body arrives, and later another
+                // request.
                 await raw.send(expects ? head : head + body.prefix(7))
                 if !expects { await raw.send(String(body.dropFirst(7))) }
                 _ = try await send(server.client(), "GET", "/livez", as: "release;-;-;-;-;-;60")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("RFC 7519 §2 — a client's name is its bytes", .timeLimit(.minutes(15)))
 struct IdentityTests {
-    /// Names that are equal to Swift's `String`, and are not the same bytes.
+    /// Names that Swift's `String` compares as equal, although their bytes differ.
     private static let pairs = [
         ("Am\u{E9}lie", "Ame\u{301}lie"), ("Kate", "\u{212A}ate"), ("a;b", "a\u{37E}b"),
         ("\u{AC00}", "\u{1100}\u{1161}"),
@@ -59,7 +59,7 @@ struct IdentityTests {
                     let put = try await send(server, "PUT", path, Self.body, as: second)
                     #expect(put.status == 409, "\(one)")
                     #expect(try await send(server, "DELETE", path, as: second).status == 404)
-                    // Each has one session at most, and one of its own.
+                    // Each client may own one session, and each owns a different one.
                     let more = "/v1/sessions/t\(number)"
                     let own = try await send(server, "PUT", more, Self.body, as: second)
                     #expect(own.status == (isRestarted ? 200 : 201), "\(one)")

@@ -30,7 +30,7 @@ struct RefusedTokenTests {
                 _ = try await client.send(
                     request(token, from: "192.0.2.\(number)", id: "mine-\(number)"))
             }
-            // The third one within the burst of two.
+            // The third request exceeds the burst of two.
             for _ in 0..<3 {
                 _ = try await client.send(request("x", from: "192.0.2.9", id: "fast"))
             }
@@ -59,7 +59,7 @@ struct RefusedTokenTests {
                     let waiting = request("held\(number);-;-;-;-;-;600", from: "192.0.2.1")
                     group.addTask { try await client.send(waiting).status }
                 }
-                // One response comes before the authenticator's: the refusal.
+                // Only the refusal arrives while the authenticator holds the others.
                 #expect(try await group.next() == 503)
                 let other = try await client.send(
                     request("ada;-;-;-;-;-;600", from: "192.0.2.2"))
@@ -69,7 +69,7 @@ struct RefusedTokenTests {
                 #expect(released.status == 200)
                 for try await status in group { #expect(status == 200) }
             }
-            // Nothing counts for the client any more.
+            // The client's places are free again.
             let again = try await client.send(request("held;-;-;-;-;-;600", from: "192.0.2.1"))
             #expect(again.status == 200)
         }

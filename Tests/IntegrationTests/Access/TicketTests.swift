@@ -154,7 +154,7 @@ struct TicketTests {
             let both = try await send(client, "GET", "\(path)?ticket=\(ticket)")
             #expect(both.status == 400)
             #expect(try both.json["code"] == "ticket_beside_token")
-            // None of them has used it up.
+            // Earlier uses have not used the ticket up.
             for query in ["", "&pulse=a"] {
                 let stream = try await client.open("\(path)?ticket=\(ticket)\(query)")
                 #expect(try await stream.next().name == "snapshot")
@@ -203,7 +203,7 @@ struct TicketTests {
             }
             let stream = try await client.open("\(path)?ticket=\(first)")
             #expect(try await stream.next().name == "snapshot")
-            // A request target has room for no longer one.
+            // A request target has no room for a longer ticket.
             let name = String(repeating: "n", count: 200)
             let lists = String(repeating: "a,", count: 3_000)
             let refused = try await send(

@@ -12,7 +12,7 @@ struct ClusterPartProcessTests: ProcessCluster {
         try await withNodes { nodes in
             var servers: [ServerProcess] = []
             for _ in 0..<3 {
-                // Effects end before their server, however slow the machine is.
+                // A long grace, so that effects end before their server on a slow machine too.
                 servers.append(
                     try await nodes.start(
                         .fixtures, ["--drain-delay", "100ms", "--grace", "10m"]))

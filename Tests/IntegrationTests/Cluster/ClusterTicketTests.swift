@@ -29,7 +29,7 @@ struct ClusterTicketTests {
     }
 
     @Test func `is valid at every node, also while nodes have another first secret`() async throws {
-        // The second step of a change: one node has taken it.
+        // In the second step of a change only one node has the new order.
         let paths = try [
             secret("\(Self.old)\n\(Self.new)\n"), secret("\(Self.new)\r\n\(Self.old)\r\n"),
         ]
@@ -52,7 +52,7 @@ struct ClusterTicketTests {
                     let stream = try await cluster.client(reader).open(url, fields)
                     #expect(await stream.head.status == 200)
                     if position.isEmpty { #expect(try await stream.next().name == "snapshot") }
-                    // Over the link too, whose ends present different secrets.
+                    // The link works too, although its ends present different secrets.
                     let alert = #"{"type":"alert","message":"m"}"#
                     let posted = try await send(
                         cluster.client(reader), "POST", "\(path)/actions", alert)

@@ -54,7 +54,7 @@ struct ForwardingTests {
         }
     }
 
-    /// It still decides on the session for those that believe its database.
+    /// That node still decides on the session for nodes that believe its database.
     @Test func `nothing is sent to a node that believes another database`() async throws {
         try await withSession { cluster, session in
             let (here, there) = (cluster.journal.nodes[0], cluster.journal.nodes[1])
@@ -69,7 +69,7 @@ struct ForwardingTests {
                 client: cluster.client(1), id: session.id, created: session.created)
             #expect(try await owner.read()["version"] == 0)
             cluster.journal.believe(other, at: here)
-            // Links bring it within their next pings.
+            // The next pings of the links deliver it.
             while try await cluster.client(0).post(
                 "\(session.path)/actions", #"{"type":"alert","message":"a"}"#
             ).status != 200 {}
@@ -77,7 +77,7 @@ struct ForwardingTests {
         }
     }
 
-    /// The node of the client finds the next one, as soon as that may claim the session.
+    /// The client's node finds the next owner, as soon as that may claim the session.
     @Test func `a node that has lost the journal leaves what it cannot load to others`()
         async throws
     {

@@ -34,11 +34,11 @@ final class ScriptedPeer: Sendable {
 
     /// - Parameters:
     ///   - acts: One for each request; then nothing.
-    ///   - hasPings: Whether it shows signs of life.
-    ///   - saysItsDatabase: Whether it says once which database it believes, as the others do. Default: if it
-    ///     shows signs of life.
+    ///   - hasPings: Whether it sends pings.
+    ///   - saysItsDatabase: Whether it sends, once, the same database as the other nodes. Default:
+    ///     `hasPings`.
     ///   - provesItself: Whether it takes part in the handshake.
-    ///   - hintActs: One for each wish for hints; then nothing. Nil: it is of a release without hints.
+    ///   - hintActs: One for each request for hints; then nothing. Nil: its release has no hints.
     ///   - features: Besides hints: values of topics or actions of parts, each with the next of `acts`.
     init(
         _ acts: [Act], hasPings: Bool = true, saysItsDatabase: Bool? = nil,

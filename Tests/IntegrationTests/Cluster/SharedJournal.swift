@@ -66,7 +66,7 @@ final class SharedJournal: Sendable {
     /// All nodes that have joined, in order.
     var nodes: [Node] { book.withLock { $0.nodes } }
 
-    /// A node reaches the journal no more, and is a member until its lease ends for the others.
+    /// Cuts a node off from the journal. For the others it is a member until its lease ends.
     func cutOff(_ node: Node) { book.withLock { _ = $0.unheard.insert(node) } }
 
     func believe(_ database: DatabaseMark, at node: Node) {

@@ -44,7 +44,7 @@ struct NodeTests {
             try await LocalServer.with(
                 journal, hosting: hosted, authenticator: authenticator,
                 { configuration in
-                    // Some of its effects end with their process alone.
+                    // Some effects end only with their process.
                     configuration.grace = .seconds(1)
                     configuration.subjectSessionLimit = limit
                 }, act)
@@ -228,8 +228,8 @@ struct NodeTests {
         }
     }
 
-    /// Counted by each node alone, two of them would permit six, and count those for ever that another one
-    /// has deleted.
+    /// If each node counted alone, two nodes would permit six sessions, and would never notice that
+    /// another node has deleted some.
     @Test func `the sessions of a client are counted at all nodes together`() async throws {
         let rig = try Rig()
         try await rig.with(rig.journal(1), authenticator: Names(), sessionsOfOne: 3) { a in

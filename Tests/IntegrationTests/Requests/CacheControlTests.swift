@@ -3,7 +3,7 @@ import Testing
 
 @Suite("RFC 9111 — every response has a Cache-Control", .timeLimit(.minutes(15)))
 struct CacheControlTests {
-    /// Those that a cache may keep if it asks each time; all others are of their moment.
+    /// Operations whose responses a cache may keep and revalidate. It must not keep any other.
     private static let validated: Set<String> = [
         "readSession", "readLog", "readRuntime", "openapi", "home", "console", "consoleFile",
         "demo",

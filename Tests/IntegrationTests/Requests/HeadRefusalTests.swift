@@ -122,7 +122,7 @@ struct HeadRefusalTests {
                 let field = "X-Forwarded-For: \(client)\r\n"
                 await raw.send(head("POST", "/v1/sessions", length: 45_000, field))
                 await raw.send(String(repeating: " ", count: 40_000))
-                // It has arrived before this request.
+                // The bytes above arrive before this request.
                 await other.send(livez)
                 return raw
             }

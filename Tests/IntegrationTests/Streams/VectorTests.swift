@@ -27,7 +27,7 @@ struct VectorTests {
                         let stream = try await reader.open(client, query)
                         let end = sessions.map { $0.position(last) }
                         try await reader.read(stream) { $0.entries == end }
-                        // A stream of one session has no other ids.
+                        // A stream of one session has only its own ids.
                         let own = query == "&ids=own" ? "" : query
                         try await compare(reader, with: sessions, own, to: last)
                     }

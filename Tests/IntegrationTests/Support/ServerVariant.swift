@@ -6,7 +6,7 @@ import Testing
 /// Half of the tests start servers of each kind, so every run covers both. `REACTOR_TEST_VARIANT=other`
 /// swaps the halves.
 struct ServerVariant: Hashable, Sendable {
-    /// The best of the platform, or the one that every platform has.
+    /// The platform's best poller, or the one that every platform has.
     let poller: String
     /// At least two: connections have to move.
     let loops: Int
@@ -15,7 +15,7 @@ struct ServerVariant: Hashable, Sendable {
     private static let ordinary = ServerVariant(poller: "platform", loops: 2, usesFile: false)
     private static let portable = ServerVariant(poller: "dispatch", loops: 3, usesFile: true)
 
-    /// That of the running test, by its name: the same in each run.
+    /// The variant of the running test, chosen by its name, so the same in each run.
     static var current: ServerVariant {
         let name = Test.current?.name ?? ""
         let isSwapped = ProcessInfo.processInfo.environment["REACTOR_TEST_VARIANT"] == "other"

@@ -101,7 +101,7 @@ struct SendingTests {
         let details = problem(422, "not_an_action")
         await #expect(throws: SendFailure.refused(details)) { try await result.value }
         #expect(await room.currentState.count == 0)
-        // Its sender has seen it. Nobody looks at this one.
+        // The first sender has seen its refusal. Nobody awaits this send.
         let ticket = try room.submit(.add(number: 1))
         await rig.transport.request().problem(403, "forbidden")
         let refusal = try #require(try await refusals.next())

@@ -340,7 +340,8 @@ struct FileOutboxTests {
                 path, account: nil, keepsStates: false, stateInterval: .zero, on: disk)
             let reports = Reports()
             _ = try store.open(reports.receive)
-            // The write, and then the truncation that removes its half.
+            // Round 0: the write fails. Round 1: so does the truncation that removes its first
+            // half.
             for round in 0..<2 as Range<UInt64> {
                 let first = 1 + 2 * round
                 disk.failNext(1 + Int(round), code: ENOSPC)
@@ -377,7 +378,7 @@ struct FileOutboxTests {
             #expect(next.contents.outbox.actionCount == 1)
             #expect(throws: OutboxFile.Failure.self) { try next.append([.queued(try entry(2))]) }
             disk.failNext(0, code: 0)
-            // A shorter group leaves nothing of the longer one that was cut off.
+            // A shorter group leaves no part of the longer one that was cut off.
             try next.append([])
             next.close()
             let last = try OutboxFile(path, account: nil, keepsStates: false, on: disk)

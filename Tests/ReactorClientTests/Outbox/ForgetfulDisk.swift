@@ -23,7 +23,7 @@ final class ForgetfulDisk: OutboxDisk {
         var fault: Fault?
         var operations: [String] = []
         var isDead = false
-        /// The changes of the disk that fail next, with their code.
+        /// The number of changes to the disk that fail next, and their code.
         var failing: (count: Int, code: Int32) = (0, 0)
     }
 
@@ -45,7 +45,7 @@ final class ForgetfulDisk: OutboxDisk {
     var operations: [String] { state.withLock { $0.operations } }
     var isDead: Bool { state.withLock { $0.isDead } }
 
-    /// The next changes of the disk fail: writes after a half of them.
+    /// Makes the next changes to the disk fail. A write fails after half of its bytes.
     func failNext(_ count: Int, code: Int32) {
         state.withLock { $0.failing = (count, code) }
     }

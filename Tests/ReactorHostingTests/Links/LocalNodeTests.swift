@@ -93,7 +93,7 @@ struct LocalNodeTests {
         (secret + "\r\r\n\n", [secret]), (next + "\n" + secret, [next, secret]),
         ("\r\n" + next + "\r\n" + secret + "\r\n", [next, secret]),
         (secret + " \t\n", [secret + " \t"]),
-        // No text: a byte of it that is a line feed is a part of it.
+        // Not text, so a line feed in it is part of the secret.
         (secret + "\n\u{1}\n", [secret + "\n\u{1}"]),
     ])
     func `each line is a secret, without its end`(contents: String, expected: [String]) throws {

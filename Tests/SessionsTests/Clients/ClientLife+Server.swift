@@ -204,12 +204,12 @@ extension ClientLife {
         }
         remove(flight)
         server.forget(call)
-        // Something between has lost the answer, and has one of its own.
+        // A proxy has lost the answer, and sends its own.
         let isReplaced = !isHealed && chance(1, in: 24)
         flight.client?.receive(.answered(flight.id, isReplaced ? foreignAnswer() : head))
     }
 
-    /// Something between answers in the server's place.
+    /// A proxy answers instead of the server.
     private func answerFromBetween(_ flight: Flight) {
         remove(flight)
         let answer = foreignAnswer()

@@ -13,7 +13,7 @@ final class RecordingOutput: SessionOutput {
     private(set) var answers: [Answer] = []
     private(set) var failures: [SessionFailure] = []
     private(set) var finished: [UInt64] = []
-    /// Readers for which there was no room.
+    /// Readers that were refused because there was no room.
     private(set) var refused: [UInt64] = []
     /// The clients of requests and readers, by their tokens.
     var clients: [UInt64: WorkClient] = [:]
@@ -123,7 +123,7 @@ final class RecordingOutput: SessionOutput {
 
     // MARK: Actions of the test
 
-    /// The connections have accepted every answer so far.
+    /// Makes the connections accept every answer so far.
     func releaseAnswers() { answers.removeAll() }
 
     /// The reader accepts `capacity` more bytes and then stalls; nil: it accepts everything.

@@ -6,12 +6,12 @@ internal import Sockets
 ///
 /// A request that arrives in one read and is served at once does not count.
 ///
-/// Requests that come over links count for no client: their client counts at the node that it has
+/// A forwarded request counts for no client here: it counts at the node that the client has
 /// reached.
 ///
 /// One client gets at most a quarter: with all of it, a single machine could have every other body
-/// refused. It is the client that ``ClientAddress`` finds, so that the clients of a proxy do not share a
-/// part; until the head of a request is complete, it is the peer.
+/// refused. The client is the one that ``ClientAddress`` finds, so that the clients of a proxy have
+/// shares of their own; until the head of a request is complete, it is the peer.
 ///
 /// The counter is written when a body's memory grows, about ten times for a body of a megabyte.
 final class BodyBudget: Sendable {

@@ -16,7 +16,7 @@ final class ConnectionBuffers {
     private var kept = KeptRequest.none
     /// Bytes of the kept request that are counted in the budget of all bodies.
     private var chargedBytes = 0
-    /// The client for which they are counted.
+    /// The client to which these bytes are charged.
     private var chargedClient = PeerAddress.local
     /// The bytes of the partial request's body at the beginning of the present period.
     private var earlierBodyBytes = 0

@@ -57,7 +57,7 @@ struct ConnectionOutput {
         unsent.append(body[...])
     }
 
-    /// Keeps what counts the body that was appended last, until the kernel has accepted it.
+    /// Holds the charge of the body that was appended last, until the kernel has accepted the body.
     mutating func hold(_ charge: AnyObject) { charges.append(charge) }
 
     /// Offers the bytes to the kernel and keeps those that it does not accept.

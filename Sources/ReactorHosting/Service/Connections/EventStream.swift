@@ -127,7 +127,8 @@ final class EventStream {
                 connection.buffers = nil
             }
         }
-        // Its end was reported before there was a stream. It gets what a reader gets first.
+        // The client had closed its side before the stream began. It gets the opening, and the
+        // stream ends.
         if connection.peerIsFinished, let stream = connection.stream {
             return stream.end(retry: loop.jitteredRetry())
         }

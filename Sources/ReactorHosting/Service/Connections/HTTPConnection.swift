@@ -79,8 +79,8 @@ final class HTTPConnection {
             &request, charging: loop.service.bodies, for: client(of: request))
     }
 
-    /// The client for which the bytes of a request are counted. Nobody knows it before the head is
-    /// complete; requests of other nodes count for no client here.
+    /// The client to which the bytes of a request are charged. It is unknown before the head is
+    /// complete; forwarded requests count for no client here.
     func client(of request: borrowing Request) -> PeerAddress {
         guard !reader.isReadingHead, GuestSlots.seat(of: id) == nil else { return identity.peer }
         return loop.service.clientAddress.find(request.head, peer: identity.peer)
@@ -163,9 +163,9 @@ final class HTTPConnection {
         rearm()
     }
 
-    /// Design: a response that is due is still sent, to a client that has only closed its sending side. A
-    /// stream ends: a reader of an idle stream that has left is not noticed otherwise before the next
-    /// heartbeat. (nginx, Node and Go do the same.)
+    /// Design: the client may have closed only its sending side, so a response that is due is still
+    /// sent. A stream ends: otherwise the server would notice only at the next heartbeat that the
+    /// reader of an idle stream has left. (nginx, Node and Go do the same.)
     func peerFinished() {
         peerIsFinished = true
         switch state {

@@ -38,7 +38,7 @@ enum RequestTurn {
                 case .complete:
                     requests += 1
                     connection.requestBegan = nil
-                    // With its head, if that was admitted before the body came.
+                    // A request whose head was admitted before its body came is counted already.
                     if !connection.hasAdmittedHead { loop.counters.requests += 1 }
                     if requests > 1 { loop.schedule.countPipelined() }
                     owner = RequestDispatcher.serve(&request, on: connection)

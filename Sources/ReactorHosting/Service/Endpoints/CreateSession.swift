@@ -88,8 +88,8 @@ extension SessionTable {
 }
 
 extension LoopResources {
-    /// Creates a session, which then replies. If other nodes create sessions of its client too, the journal
-    /// counts them first.
+    /// Creates a session, which then replies. If other nodes can create sessions of the same
+    /// client, the journal counts those first.
     ///
     /// - Parameter saved: Nil to start with the reactor's initial state.
     func create(

@@ -26,8 +26,8 @@ enum CreateTicket: ServiceEndpoint {
             fields: [("Referrer-Policy", "no-referrer")])
     }
 
-    /// The stream that the body names. With a query it is that one; without, the part of the
-    /// session that it shows is chosen by each request.
+    /// The stream that the body names. With a query the ticket is valid for that query only;
+    /// without one each request chooses its own.
     private static func stream(
         in body: [UInt8], _ router: Router
     ) throws(Problem) -> TicketStream {
@@ -54,7 +54,7 @@ enum CreateTicket: ServiceEndpoint {
         }
     }
 
-    /// - Throws: 422 for text that no request has as its query, and for a query with a ticket.
+    /// - Throws: 422 for text that cannot be the query of a request, and for a query with a ticket.
     private static func query(_ text: ArraySlice<UInt8>) throws(Problem) -> [UInt8] {
         let isPlain = text.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }
         guard isPlain, Ticket.rest(of: text).count == text.count else { throw .notAStream }

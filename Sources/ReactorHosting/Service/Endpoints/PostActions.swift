@@ -114,6 +114,6 @@ enum PostActions: SessionEndpoint {
         return keys
     }
 
-    /// More than a client has between two requests.
+    /// More keys than a client releases between two requests.
     private static let doneKeysLimit = 16
 }

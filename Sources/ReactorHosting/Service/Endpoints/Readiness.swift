@@ -13,7 +13,7 @@ enum Readiness: ServiceEndpoint {
             throw .stuck(stuck, service.watch.limit)
         }
         if let failure = service.journal.failure {
-            // Anybody may ask at the clients' address.
+            // At the clients' address anybody may ask.
             let isOperator = connection.loop.role == .operations
             let reason = isOperator ? failure.detail : failure.publicDetail
             throw Problem(

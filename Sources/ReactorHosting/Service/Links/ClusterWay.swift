@@ -45,8 +45,9 @@ final class ClusterWay {
     /// Another node has said which database it believes. If it is a newer one, this node believes none.
     func hear(_ database: DatabaseMark) { ownership.hear(database) }
 
-    /// Whether a node believes the database that this one believes. One that believes an older one decides
-    /// nothing that lasts, and one that believes a newer one gets nothing from a node in doubt.
+    /// Whether a node believes the same database as this one. If it believes an older one, its
+    /// decisions do not last; if it believes a newer one, this node is in doubt and must send it
+    /// nothing.
     func shares(_ database: DatabaseMark?) -> Bool { database == members.database }
 
     /// The member to ask for a session that this node does not have: the owner, if it is known, else the

@@ -57,7 +57,7 @@ final class ForwardedRequest {
 }
 
 extension ForwardedRequest: Forward {
-    /// The other node's first ping says which database it believes.
+    /// Waits for the other node's first ping, which has the database that it believes.
     func isReady(for link: OutgoingLink) -> Bool { link.isOpen && link.features != nil }
 
     func send(on link: OutgoingConnection, _ delegate: (any LinkTableDelegate)?) -> UInt32? {

@@ -31,7 +31,8 @@ extension HTTPConnection {
         guard case .waiting(_, let options?) = state else { return }
         // Nothing was applied, and the other node still has the request.
         if response.code == Problem.movedCode { return answerGuest(movedTo: nil) }
-        // Another node may be able to serve what this one, which is cut off from the journal, has not begun.
+        // This node is cut off from the journal and has not begun the request: another node may
+        // serve it.
         if response.status == 503, !isHeard { return answerGuest(movedTo: nil) }
         options.endSpan(status: response.status, response.code)
         loop.links?.incoming.answer(origin, LinkAnswer(response))

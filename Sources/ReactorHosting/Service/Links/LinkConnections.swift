@@ -18,7 +18,7 @@ final class OutgoingConnection {
     /// Values of topics that have no answer, by their streams.
     var publications: [UInt32: TopicTicket] = [:]
     var followed = FollowedStreams()
-    /// The database that the other node believes; nil until it has said so.
+    /// The database that the other node believes; nil before its first ping.
     var database: DatabaseMark?
     /// Whether the other node was sent the values that this one remembers.
     var hasTopics = false

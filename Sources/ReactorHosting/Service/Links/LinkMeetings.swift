@@ -1,6 +1,6 @@
 internal import Sockets
 
-/// Links whose other nodes are awaited: each says with its first ping which database it believes.
+/// Waits for the first pings of other nodes, which have the databases that they believe.
 final class LinkMeetings {
     private struct Meeting {
         var awaited: Set<OutgoingLinks.FarEnd>
@@ -12,7 +12,7 @@ final class LinkMeetings {
 
     var isEmpty: Bool { all.isEmpty }
 
-    /// Calls `done` once: when nobody is awaited any more.
+    /// Calls `done` once, when no node is awaited any more.
     func begin(
         _ awaited: Set<OutgoingLinks.FarEnd>, until deadline: LoopInstant,
         _ done: @escaping () -> Void
@@ -21,7 +21,7 @@ final class LinkMeetings {
         all.append(Meeting(awaited: awaited, deadline: deadline, done: done))
     }
 
-    /// The node has said it, or its link has ended.
+    /// The node's first ping has arrived, or its link has ended.
     func heard(_ far: OutgoingLinks.FarEnd) {
         guard !all.isEmpty else { return }
         for index in all.indices { all[index].awaited.remove(far) }

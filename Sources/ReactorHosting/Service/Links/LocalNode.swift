@@ -6,12 +6,12 @@ internal import Sockets
 struct LocalNode: Sendable {
     let member: Member
     /// The node proves itself with the first, and accepts the proof of a peer with any of them.
-    /// None without a file: then only programs of this machine reach the links, and they gain
-    /// nothing by them: the node asks nobody for tokens.
+    /// None without a file. Then only programs of this machine reach the links, and the links give
+    /// them no extra rights, because the node asks no client for a token.
     let secrets: [[UInt8]]
 
     private static let secretFileLimitBytes = 65_536
-    /// One and the next are enough; each is tried on a proof and on a ticket.
+    /// An old and a new secret are enough. Each proof and each ticket is tried with all of them.
     private static let secretLimit = 4
 
     /// - Parameters:
@@ -63,7 +63,7 @@ struct LocalNode: Sendable {
         of configuration: Configuration, at address: ListenAddress, isLoopback: Bool
     ) -> [String] {
         var address = address
-        // The system will have chosen a port.
+        // The system will choose a port.
         if case .tcp(let host, 0) = address { address = .tcp(host: host, port: 1) }
         var sentences = refusals(configuration, address, isLoopback: isLoopback)
         do {

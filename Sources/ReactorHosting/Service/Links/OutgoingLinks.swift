@@ -200,7 +200,7 @@ final class OutgoingLinks {
         markUnsent(link.socket)
         for event in events {
             switch event {
-            // The ping that follows says which database the node believes.
+            // The next ping has the database that the node believes.
             case .opened: break
             case .answer(let stream, let answer):
                 guard let forward = link.underWay.removeValue(forKey: stream) else {
@@ -243,8 +243,8 @@ final class OutgoingLinks {
 
     /// Opens links to nodes that may believe another database, so that each hears of the newer one.
     ///
-    /// - Parameter done: Called once, on this loop, when all have said what they believe, have not been
-    ///   reached, or have not answered in time.
+    /// - Parameter done: Called once, on this loop, when each node has sent what it believes, was
+    ///   not reached, or has not answered in time.
     func meet(_ members: [Member], then done: @escaping () -> Void = {}) {
         guard !isClosed else { return done() }
         var awaited: Set<FarEnd> = []
@@ -330,8 +330,8 @@ final class OutgoingLinks {
 
     // MARK: Ends
 
-    /// The other node is no member any more: others may decide on its sessions. What it was asked may have
-    /// taken effect, and its answer is not waited for.
+    /// The other node is no longer a member, so others may decide on its sessions. Its requests may
+    /// have taken effect, and this node stops waiting for their answers.
     private func giveUp(_ link: OutgoingConnection) {
         guard !link.underWay.isEmpty else { return }
         let underWay = link.underWay

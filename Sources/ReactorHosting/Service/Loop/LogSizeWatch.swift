@@ -1,10 +1,10 @@
 internal import Logging
 internal import Synchronization
 
-/// Warns once when the write-ahead log of a journal's file has grown long, and again after it was
-/// short: while a reader of the file is in one transaction, the log cannot begin anew.
+/// Warns once when the write-ahead log of a journal's file has grown long, and again only after it
+/// was short. While a reader of the file is in one transaction, the log cannot be reused.
 final class LogSizeWatch: Sendable {
-    /// Several times the length at which the log begins anew without such a reader.
+    /// Several times the length at which the log is reused if there is no such reader.
     static let limitBytes = 134_217_728
 
     private let isLong = Mutex(false)
@@ -12,7 +12,7 @@ final class LogSizeWatch: Sendable {
     /// - Returns: Whether the log has just become long.
     func look(at bytes: Int) -> Bool {
         isLong.withLock { isLong in
-            // It keeps up to half of this length when it begins anew.
+            // A log that is reused keeps its length, up to half of this limit.
             guard bytes > (isLong ? Self.limitBytes * 3 / 4 : Self.limitBytes) else {
                 isLong = false
                 return false

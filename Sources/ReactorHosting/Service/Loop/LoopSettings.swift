@@ -82,8 +82,8 @@ extension WorkBudget {
 }
 
 extension Configuration {
-    /// There is always room to rebuild a state of the maximum size, and to send it; and for the
-    /// events that a reader gets from the journal at once.
+    /// There is always room to rebuild and send a state of the maximum size, and for the events
+    /// that a reader gets from the journal at once.
     fileprivate var actualAnswerBudgetBytes: Int {
         max(answerBudgetBytes, 4 << 20, 4 * min(stateLimitBytes, Int.max / 16))
     }

@@ -81,8 +81,8 @@ final class ServerLoop: LoopHandler {
         connection.expectProxyHeader()
     }
 
-    /// Ends the connection of the operations address that has been silent for the longest time, if it has
-    /// nearly as many as it may: silent ones must not keep the probes away.
+    /// Closes the connection of the operations address that has been silent longest, if connections
+    /// are nearly at their limit: silent ones must not keep probes out.
     private func makeRoomForOperators() {
         guard resources.openCount >= Service.operationsConnectionLimit * 3 / 4 else { return }
         connections.filter(\.isReading).min { $0.lastProgress < $1.lastProgress }?.close(.now)

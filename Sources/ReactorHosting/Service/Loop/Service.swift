@@ -113,7 +113,7 @@ final class Service: Sendable {
     /// administrators.
     static let operationsConnectionLimit = 64
 
-    /// The client of a request, for its share of ``work``; nil: it has none.
+    /// The client whose share of ``work`` a request uses; nil if it uses no client's share.
     func workClient(of identity: RequestIdentity) -> WorkClient? {
         if let access = identity.access { return WorkClient(subject: access.principal.subject) }
         return sharingNetwork(identity.client).map { WorkClient(network: $0.text) }
@@ -139,7 +139,7 @@ final class Service: Sendable {
         }
     }
 
-    /// The network as which a client gets its share of what all share; nil for addresses that stand
+    /// The network by which a client gets its share of common limits; nil for addresses that stand
     /// for many clients.
     func sharingNetwork(_ address: PeerAddress) -> AddressNetwork? {
         exempt.contains { $0.contains(address) } ? nil : address.network

@@ -14,8 +14,8 @@ struct MediaType {
 
 /// The media types that a client accepts: `Accept`, over all of its lines (RFC 9110 §5.3, §12.5.1).
 ///
-/// Parameters of a range other than its weight are ignored: no type here has alternatives that differ in
-/// them.
+/// Parameters of a range other than its weight are ignored: no two types here differ only in
+/// parameters.
 struct AcceptedTypes {
     private struct Range {
         let type: String
@@ -49,7 +49,7 @@ struct AcceptedTypes {
     /// accepted.
     func weight(of type: MediaType) -> Int { match(type).weight }
 
-    /// Whether the client asks for `type` and not just for anything, and wants `other` no more.
+    /// Whether the client names `type` (not only `*/*`) with at least the weight of `other`.
     func names(_ type: MediaType, notLessThan other: MediaType) -> Bool {
         let found = match(type)
         return found.precision > 1 && found.weight > 0 && found.weight >= weight(of: other)
@@ -79,7 +79,7 @@ struct AcceptedTypes {
     }
 
     /// The weight among a range's parameters (RFC 9110 §12.4.2): `q=0` to `q=1`, with at most three
-    /// decimals. 1 without it; one that cannot be read does not count, because the type was named.
+    /// decimals. 1 without one, or with one that cannot be read, because the type was named.
     private static func weight(_ parameters: ArraySlice<Substring>) -> Int {
         for parameter in parameters {
             let pair = parameter.split(separator: "=", maxSplits: 1)

@@ -12,7 +12,7 @@ final class AccessGate {
     /// The maximum number of requests of the loop that wait for the authenticator; further ones are
     /// refused with 503.
     private static let waitingLimit = 256
-    /// Those of one client: with all of them, it could have the tokens of all others refused.
+    /// The limit of one client. With all places, it could have the tokens of all others refused.
     static let clientWaitingLimit = waitingLimit / 4
     /// The maximum number of verified tokens that are kept.
     private static let verifiedLimit = 4_096
@@ -76,7 +76,7 @@ final class AccessGate {
 
     // MARK: Tickets
 
-    /// - Returns: The token for which the ticket stands. It is verified as if it were in the head.
+    /// - Returns: The token in the ticket. It is verified as if it were in the head.
     private func open(
         _ text: ArraySlice<UInt8>, for request: inout Request, on loop: LoopResources
     ) throws(Problem) -> ArraySlice<UInt8> {
@@ -221,6 +221,6 @@ private struct Verification: Sendable {
     let token: String
     let id: ConnectionID
     let client: PeerAddress
-    /// That of the client, if it counts for one.
+    /// The client's network; nil if it stands for many clients.
     let network: AddressNetwork?
 }

@@ -89,7 +89,7 @@ struct SessionTarget {
         case .session(let session):
             return isHidden(reactor: session.registration.name, owner: session.owner)
         case .quarantined: return needsReactor || needsOwner
-        // Nothing else of it is known any more.
+        // A deleted session keeps only its id, so its reactor and owner are unknown.
         case .ended: return needsReactor || needsOwner
         case .elsewhere(_, let traits?):
             return isHidden(reactor: traits.reactor, owner: traits.owner)

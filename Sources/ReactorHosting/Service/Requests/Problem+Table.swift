@@ -232,8 +232,8 @@ extension Problem {
         409, "not_on_one_node",
         "a session is stubbed on a server that is alone; the cluster has several nodes")
 
-    /// The same for a session that a client with a token may not know: PUT of that one's id is
-    /// refused.
+    /// No session has this id. A client with a token gets the same for a session that it may not
+    /// see, and PUT of that id is refused.
     static func unknownSession(_ id: String, to access: Access?) -> Problem {
         let advice =
             access == nil

@@ -49,10 +49,10 @@ extension Request {
         }
     }
 
-    /// Refuses a parameter that the route does not have: a misspelt one, or one of another service, would
-    /// change nothing, and the client would not get what it asks for.
+    /// Refuses a parameter that the route does not have. Otherwise a misspelt parameter would have
+    /// no effect, and the client would not notice.
     ///
-    /// Names are compared as they are sent; only one that is not known is decoded first.
+    /// Names are compared as they are sent; only an unknown one is decoded.
     func refuseUnknownParameters() throws(Problem) {
         guard let query = head.query, !query.isEmpty, let known = route?.parameters else { return }
         var (start, item) = (query.lowerBound, 0)

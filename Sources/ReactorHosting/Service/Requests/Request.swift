@@ -37,7 +37,8 @@ struct Request: Sendable {
 
     /// Reads the session id in the path.
     ///
-    /// Why no escapes: an id never needs one, and a rule of a proxy for a path would not see it.
+    /// Why no escapes: an id never needs one, and an escaped id would evade a proxy's rule for the
+    /// path.
     mutating func readSessionID() throws(Problem) -> SessionID {
         let segment = segment ?? 0..<0
         // Why not the head as a whole: passing a part of a mutable value copies it.

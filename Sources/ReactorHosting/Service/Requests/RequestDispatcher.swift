@@ -45,7 +45,7 @@ enum RequestDispatcher {
     /// Checks everything that the head of a request decides: its host, its rate, its route, its client
     /// and its parameters.
     ///
-    /// - Parameter isCounted: Whether the request counts for the rate of its client already.
+    /// - Parameter isCounted: Whether the request was already counted for the rate of its client.
     /// - Returns: The endpoint; nil if the request is answered, or waits for the authenticator.
     /// - Throws: The refusal.
     private static func admit(

@@ -59,8 +59,8 @@ extension Response {
     private func encodeHead(
         for request: RequestContext, closes: Bool, _ loop: LoopResources, to out: inout [UInt8]
     ) -> Bool {
-        // An answer is of its moment, and an error may pass: caches keep only what an endpoint lets them
-        // keep (RFC 9111 §4.2.2: without a word they may keep a 200, a 204, a 404 or a 410).
+        // Responses change and errors pass, so caches keep only what an endpoint permits. (RFC 9111
+        // §4.2.2: without `Cache-Control` they may keep a 200, a 204, a 404 or a 410.)
         var fields = fields
         if !fields.contains(where: { $0.0 == "Cache-Control" }) { fields.append(Self.isNotKept) }
         let hasBody = ResponseEncoder.appendHead(

@@ -81,10 +81,10 @@ struct Response {
         Response(status: 200, body: .endedStream(problem))
     }
 
-    /// The answer is of use to this client at this moment alone. The default.
+    /// Only this client can use the response, and only now. The default.
     static let isNotKept = ("Cache-Control", "no-store")
 
-    /// A cache asks each time whether its copy is still right.
+    /// A cache may keep the response, and revalidates it each time.
     static let isValidated = ("Cache-Control", "no-cache")
 
     static let streamHead = Response(status: 200, body: .streamHead)

@@ -22,7 +22,7 @@ final class ResponseHeads {
                 [("Content-Type", "application/json"), Response.isNotKept, durability] + $0)
         }
         receiptHeads = common.map { _ in (-1, []) }
-        // Contract §3.2. The charset: readers of text without one may take it for Latin-1.
+        // Contract §3.2. The charset: without one, some readers decode text as Latin-1.
         // X-Accel-Buffering: otherwise nginx buffers events.
         streams = common.map {
             FieldLines(

@@ -52,7 +52,7 @@ struct TicketStream {
     /// The whole query besides the ticket; nil for a ticket that is valid with any.
     let query: [UInt8]?
 
-    /// Names the stream: of two streams it is equal for none.
+    /// Identifies the stream: different streams have different digests.
     var digest: ArraySlice<UInt8> {
         // No id and no operation has a line feed.
         let path = Array("\(route.operationID)\n\(session?.text ?? "")\n".utf8)
@@ -62,7 +62,7 @@ struct TicketStream {
 
 /// The reason why a ticket does not open a stream.
 enum TicketFault {
-    /// No node with this secret has made it.
+    /// No node with this server's secrets has made it.
     case unknown
     /// It was made for another stream, or another query of this one.
     case elsewhere

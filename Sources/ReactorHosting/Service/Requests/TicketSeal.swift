@@ -1,8 +1,8 @@
 internal import Wire
 
 /// Makes tickets and opens them. A ticket is the client's token itself, encrypted and authenticated
-/// with a secret that all nodes have, beside the digest of its stream: no node keeps anything of it
-/// (ADR-0062).
+/// with a secret that all nodes have, together with the digest of its stream. No node stores
+/// tickets (ADR-0062).
 ///
 /// ```
 /// ticket     = base64url(nonce ciphertext tag)
@@ -13,8 +13,8 @@ internal import Wire
 /// ```
 ///
 /// A cipher in counter mode over a pseudorandom function, authenticated after encryption, each with
-/// a key derived for it alone. Why from HMAC: a host without tokens compiles no library of
-/// cryptography (ADR-0027), and SHA-256 is here for the links.
+/// its own derived key. Why from HMAC: a host without tokens compiles no library of cryptography
+/// (ADR-0027), and SHA-256 is here for the links.
 struct TicketSeal: Sendable {
     private struct Keys {
         let encryption: [UInt8]
@@ -27,15 +27,15 @@ struct TicketSeal: Sendable {
         }
     }
 
-    /// The first seals, all open. Invariant: not empty.
+    /// Tickets are sealed with the first and opened with any. Invariant: not empty.
     private let keys: [Keys]
 
     private static let nonceBytes = 16
     private static let tagBytes = 16
     private static let digestBytes = 16
 
-    /// - Parameter secrets: Those of the cluster; none: a random one, so that the tickets end with
-    ///   the process.
+    /// - Parameter secrets: Those of the cluster. If empty, a random one is drawn, and tickets end
+    ///   with the process.
     init(secrets: [[UInt8]]) {
         keys = (secrets.isEmpty ? [Self.random(SHA256.byteCount)] : secrets).map(Keys.init)
     }
