@@ -23,7 +23,7 @@ enum PostAnswer: Equatable {
             if let receipt = Receipt(body: response.body) {
                 self = .applied(receipt)
             } else {
-                self = .again(why: "the answer is no receipt", .zero)
+                self = .again(why: "the answer is not a receipt of the service", .zero)
             }
         case 400..<500:
             if let refusal = response.refusal(of: .post) {

@@ -226,8 +226,8 @@ final class Connector: Sendable {
         if process.integer(0, 0) != connection.processID, !address.hasSessionPooler {
             throw PostgresFault(
                 state: Self.refusedState,
-                message: "a pooler stands before the database: it has to work by session, and the "
-                    + "address has to say so with pooler=session", isBroken: false)
+                message: "a pooler is in front of the database: make it pool by session, and add "
+                    + "pooler=session to the address", isBroken: false)
         }
         return connection
     }
@@ -411,6 +411,7 @@ extension PostgresFault {
         PostgresFault(
             message:
                 "a newer database was heard of (\(mark)), which this server does not reach: it "
-                + "believes none before it has found that one", isBroken: true)
+                + "commits and shows nothing until it does; check the hosts of the address",
+            isBroken: true)
     }
 }

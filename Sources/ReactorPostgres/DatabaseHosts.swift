@@ -108,7 +108,8 @@ final class DatabaseHosts: Sendable {
         case .severalJournals:
             throw PostgresFault(
                 state: Connector.refusedState,
-                message: "the hosts of the address have different journals", isBroken: false)
+                message: "the hosts of the address have different journals: name a primary and its "
+                    + "standbys only", isBroken: false)
         case .none: break
         }
         throw answers.compactMap(\.fault).first

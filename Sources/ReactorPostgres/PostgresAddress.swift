@@ -67,7 +67,7 @@ package struct PostgresAddress: Sendable, Equatable {
         guard ["session", nil].contains(own["pooler"]) else {
             throw Fault(
                 description:
-                    "pooler=\(own["pooler"] ?? ""): session is expected, or no such setting")
+                    "pooler=\(own["pooler"] ?? ""): write pooler=session, or leave it out")
         }
         hasSessionPooler = own["pooler"] != nil
         lanes = own["lanes"].map { Int($0) ?? 0 } ?? 2

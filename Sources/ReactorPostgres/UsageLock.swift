@@ -38,8 +38,8 @@ struct UsageLock: Sendable {
         throw PostgresFault(
             state: Self.occupiedState,
             message: isCluster
-                ? "the nodes of a cluster use this journal: end them first, or join them with a link"
-                : "another server without a link uses this journal: end it first, or give each a link",
+                ? "the nodes of a cluster use this journal: end them first, or join them with --link"
+                : "another server without a link uses this journal: end it, or give both --link",
             isBroken: false)
     }
 

@@ -30,7 +30,7 @@ public struct Principal: Sendable, Equatable {
     /// A control character would break lines of logs; a line feed separates the parts of an owned
     /// idempotency key; PostgreSQL stores no text with NUL.
     package static func fault(inSubject subject: String) -> String? {
-        guard (1...255).contains(subject.utf8.count) else { return "is no text of 1 to 255 bytes" }
+        guard (1...255).contains(subject.utf8.count) else { return "does not have 1 to 255 bytes" }
         let hasControl = subject.unicodeScalars.contains {
             $0.properties.generalCategory == .control
         }

@@ -68,8 +68,8 @@ extension Configuration {
         return environment.keys.filter { $0.hasPrefix("REACTOR_") }.sorted().compactMap { name in
             if let text = environment[name], SettingSources.isServiceLink(text) {
                 return """
-                    \(name) is \(text.prefix(64)), the address of a service of this platform and no \
-                    setting: it is ignored
+                    \(name) is \(text.prefix(64)), the address of a service that the platform sets, not \
+                    a setting: it is ignored
                     """
             }
             return known.contains(name)

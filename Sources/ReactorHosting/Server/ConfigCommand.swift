@@ -33,9 +33,9 @@ struct ConfigCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Prints every fault of the settings at once; exits 64 if it finds one.",
             discussion: """
-                It finds what keeps a server from starting, in the same words, the files of keys and \
-                secrets included. It resolves the names of addresses, and neither binds an address \
-                nor opens the journal.
+                It finds every fault that keeps a server from starting, and prints it in the \
+                server's words. It reads the files of keys and secrets, and resolves the names of addresses. \
+                It neither binds an address nor opens the journal.
                 """)
 
         // See `HealthCheckCommand`.

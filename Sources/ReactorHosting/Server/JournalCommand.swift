@@ -203,7 +203,7 @@ extension JournalCommand {
     struct Recover: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Continues a file whose write-ahead log is damaged, without what comes after it.",
+                "Repairs a file whose write-ahead log is damaged: drops what is after the damage.",
             discussion: """
                 For a server that does not start because of the damage, if there is no better copy. \
                 Requests that were acknowledged after it are lost. Every session gets another \
@@ -215,7 +215,7 @@ extension JournalCommand {
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
                 let count = try JournalRecovery(file).run()
-                Standard.out("\(count) sessions, each of another generation\n")
+                Standard.out("\(count) sessions, each with a new generation\n")
             }
         }
     }

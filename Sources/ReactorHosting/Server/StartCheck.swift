@@ -16,7 +16,9 @@ extension ReactorServer {
             sentences += error.sentences
         }
         if authenticates == false, configuration.authentication != .none {
-            sentences.append("--auth is jwt, and this program has no verifier of JSON Web Tokens")
+            sentences.append(
+                "--auth is jwt, but this program has no verifier of JSON Web Tokens: it needs the "
+                    + "product ReactorTokens")
         }
         if configuration.proxyProtocol, configuration.trustedProxies.isEmpty {
             sentences.append(Configuration.proxyProtocolRefusal)

@@ -57,7 +57,7 @@ package enum JournalFileFault: Error, Sendable, Equatable {
         case .damagedLog(let frame, let later):
             """
             \(path)-wal is damaged: \(frame == 0 ? "its header" : "its frame \(frame)") is \
-            invalid, and \(later) frames behind it are not; restore a backup, or run \
+            invalid, but \(later) frames after it are valid; restore a backup, or run \
             "reactor-server journal recover \(path)" to continue without them
             """
         case .unusable(let reason): "\(path) can't be used as a journal: \(reason)"

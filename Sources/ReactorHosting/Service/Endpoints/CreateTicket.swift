@@ -90,6 +90,6 @@ extension Problem {
 
     fileprivate static let notAStream = Problem(
         422, "not_a_ticket",
-        "stream is not the path of an event stream, such as /v1/sessions/meeting-7/pulses; a query has "
-            + "to be as in the URL, without a ticket")
+        "stream is not the path of an event stream, such as /v1/sessions/meeting-7/pulses; write a "
+            + "query as in the URL, without a ticket")
 }

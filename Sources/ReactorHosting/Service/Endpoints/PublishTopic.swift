@@ -16,7 +16,7 @@ enum PublishTopic: ServiceEndpoint {
         let topic = request.head.text(request.segment ?? 0..<0)
         guard !topic.utf8.contains(UInt8(ascii: "%")) else {
             throw Problem(
-                400, "bad_topic", "the topic is \(topic); over HTTP its name has no escapes")
+                400, "bad_topic", "the topic is \(topic): write its name without percent-encoding")
         }
         let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
         guard connection.loop.role == .operations || service.node != nil else {

@@ -11,16 +11,16 @@ enum PutSession: SessionEndpoint {
         let loop = connection.loop
         let wanted = try request.sessionToCreate()
         guard !target.isHidden else {
-            // The id is in use, which the client has to know; whose it is, is not for it, nor the
+            // The client has to know that the id is in use, but neither whose it is nor the
             // reactor's name.
             if target.needsOwner {
                 throw Problem(
                     409, "other_owner",
-                    "the id \(target.id.text) is in use by another client, or was")
+                    "the id \(target.id.text) belongs to another client, or did")
             }
             throw Problem(
                 409, "other_reactor",
-                "the id \(target.id.text) is in use by a session that the token does not grant, or was"
+                "the id \(target.id.text) belongs to a session that the token does not grant, or did"
             )
         }
         guard wanted.from == nil else {

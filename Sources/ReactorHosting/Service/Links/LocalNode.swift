@@ -116,20 +116,20 @@ struct LocalNode: Sendable {
         }
         guard configuration.authentication != .none else { return nil }
         return """
-            clients need tokens (--auth \(configuration.authentication.rawValue)), which requests over \
-            links need not
+            clients need tokens (--auth \(configuration.authentication.rawValue)), but requests \
+            over links do not
             """
     }
 
     /// The sentence for a program with its own authenticator.
     static var ownAuthenticatorRefusal: String {
-        secretRefusal("clients need tokens, which requests over links need not")
+        secretRefusal("clients need tokens, but requests over links do not")
     }
 
     private static func secretRefusal(_ reason: String) -> String {
         """
-        \(reason), and nothing proves that a peer is a node: name a file with the secret of the \
-        cluster by --cluster-secret-file
+        \(reason), and nothing proves that a peer is a node: set --cluster-secret-file to a file \
+        with the cluster's secret
         """
     }
 

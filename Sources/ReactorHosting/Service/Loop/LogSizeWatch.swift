@@ -26,9 +26,9 @@ final class LogSizeWatch: Sendable {
         guard look(at: bytes) else { return }
         logger.warning(
             """
-            the write-ahead log of the journal's file is long: a program reads the file in one \
-            transaction, such as a command on the journal whose output nobody takes, or the disk is \
-            slow
+            the write-ahead log of the journal's file is long: the disk is slow, or a program reads \
+            the file in one transaction, such as a command on the journal whose output nobody \
+            reads; end that program
             """, metadata: ["bytes": .stringConvertible(bytes)])
     }
 }

@@ -71,7 +71,7 @@ extension Problem {
     static func ticketInvalid(_ fault: TicketFault) -> Problem {
         let reason =
             switch fault {
-            case .unknown: "the ticket is not one of this server's, or it has started again since"
+            case .unknown: "the ticket was not made with a secret of this server, or is damaged"
             case .elsewhere: "the ticket is for another stream, or another query of this one"
             }
         return Problem(
@@ -83,6 +83,6 @@ extension Problem {
 
     static let tokenNotForTicket = Problem(
         422, "token_not_for_ticket",
-        "the token has more than \(Ticket.tokenLimitBytes) bytes: the ticket would be longer than a URL "
-            + "may be")
+        "the token has more than \(Ticket.tokenLimitBytes) bytes: its ticket would be too long for "
+            + "a URL")
 }

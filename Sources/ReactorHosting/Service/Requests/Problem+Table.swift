@@ -99,7 +99,7 @@ extension Problem {
         case .refused:
             self.init(
                 422, "not_encodable",
-                "nothing was applied: the journal does not take it: \(failure.detail)")
+                "nothing was applied: the journal refuses a value: \(failure.detail)")
         case .moved:
             self.init(
                 503, Self.movedCode, "nothing was applied: \(failure.publicDetail)",
@@ -205,7 +205,7 @@ extension Problem {
     static func unknownVersion(_ kept: ClosedRange<UInt64>) -> Problem {
         Problem(
             404, "unknown_version",
-            "this version is not kept: the newest is \(kept.upperBound); kept are \(kept.lowerBound) to "
+            "this version is not kept; the kept versions are \(kept.lowerBound) to "
                 + "\(kept.upperBound)")
     }
 
@@ -285,8 +285,8 @@ extension Problem {
 
     static let tooMuchMemory = Problem(
         503, "too_much_memory",
-        "nothing was applied: large answers, of all clients or of this one, use their part of "
-            + "--answer-budget",
+        "nothing was applied: what the server holds for all clients, or for this one, uses up "
+            + "its part of --answer-budget",
         fields: [("Retry-After", "1")])
 
     /// The fault in the body that names a reactor.
