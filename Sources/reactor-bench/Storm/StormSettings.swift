@@ -23,7 +23,8 @@ struct StormSettings {
         ("subscriber-limit", ["32768", "40"]),
         ("spread-from", ["2", "1", "256"]),
         ("stream-sessions", ["100", "3", "1"]),
-        ("subject-session-limit", ["0", "1000"]),
+        // Never reached: one subject creates all sessions of a storm.
+        ("subject-session-limit", ["0", "1000000"]),
         ("keep-records", ["20", "1", "5", "100", "1000"]),
         ("keep-bytes", ["4096", "0", "65536", "1048576"]),
         ("history-records", ["60", "10", "1000", "100000"]),
