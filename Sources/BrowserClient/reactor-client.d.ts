@@ -297,7 +297,7 @@ export interface PendingSend {
   readonly actions: any[];
   /** Whether its request may have left. */
   readonly isSent: boolean;
-  /** Takes the send back, unless its request may have left. Resolves with whether it did. */
+  /** Takes the send back, unless its request may have left. Resolves with true if it was taken back. */
   discard(): Promise<boolean>;
 }
 

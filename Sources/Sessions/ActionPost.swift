@@ -23,11 +23,11 @@ package struct ActionPost {
         self.token = token
     }
 
-    /// The key under which the answer is kept. A key belongs to its client: after a line feed, which is
-    /// in no key, it has the name of that one.
+    /// The key under which the answer is kept. A key belongs to its client: the client's name follows
+    /// it, after a line feed, which is in no key.
     var ownedKey: String? { key.map(owned) }
 
-    /// Prefixed likewise, so that no client releases the keys of another.
+    /// The same for `doneKeys`, so that no client releases the keys of another.
     var ownedDoneKeys: [String] { doneKeys.map(owned) }
 
     private func owned(_ key: String) -> String { subject.map { "\(key)\n\($0)" } ?? key }

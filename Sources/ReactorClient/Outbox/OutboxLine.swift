@@ -1,7 +1,7 @@
 internal import ClientMachine
 
-// A line: words with a space between them, then the texts whose lengths the words say, one after the
-// other, then a line feed. `-` is no value.
+// A line: words with a space between them, then the texts whose lengths are among the words, one
+// after the other, then a line feed. `-` is no value.
 //
 //   reactor-client-outbox 2 <account>      the first line of the file
 //   n <ticket>                             the next ticket
@@ -11,11 +11,11 @@ internal import ClientMachine
 //   d <session> <key>                      done
 //   r <session> <ticket> <status> <code> <detail>    refused
 //   i <session> <ticket>                   in doubt
-//                                          (in the first group each comes after the `q` of its
-//                                          send; in form 1 these sends were not stored) x <ticket>
-//                                          the program has seen the end of a send g <session>
-//                                          <ticket> discarded c <session> <position> <state> a
-//                                          confirmed state; without a position: forgotten
+//                                          (in the first group each comes after the `q` of its send;
+//                                          in form 1 these sends were not stored)
+//   x <ticket>                             the program has seen the end of a send
+//   g <session> <ticket>                   discarded
+//   c <session> <position> <state>         a confirmed state; without a position: forgotten
 
 /// One line of an outbox's file.
 enum OutboxLine: Equatable, Sendable {
