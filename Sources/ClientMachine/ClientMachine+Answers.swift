@@ -27,7 +27,7 @@ extension ClientMachine {
             links[session]?.isUnclear = true
             let jitter = Duration.milliseconds(Int64.random(in: 100...2_000, using: &generator))
             attempts.schedule(
-                purpose, after: max(jitter, minimum), why: "the request is still running",
+                purpose, after: max(jitter, minimum), why: "the request is running",
                 at: now.uptime)
         case .tooSlow(let problem):
             let limits = limits

@@ -87,7 +87,7 @@ export class Post extends SessionAttempt {
     } else if (code === "request_running") {
       // O3, for an attempt that is not lost but early: 100 ms … 2 s.
       posting.isUnclear = true;
-      this.schedule("the request is still running", 100 + machine.random.fraction() * 1_900);
+      this.schedule("the request is running", 100 + machine.random.fraction() * 1_900);
     } else if (code === "session_ended") {
       link.finish("deleted");
       posting.refuseAll(problem);
