@@ -189,6 +189,11 @@ export class ReactorClient {
     return (await calls()).request(this.#driver, method, path, body);
   }
 
+  /** @param {string} session */
+  async remove(session) {
+    await (await calls()).remove(this.#driver, session);
+  }
+
   wake() {
     this.#notice("wake");
   }

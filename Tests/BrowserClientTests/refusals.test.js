@@ -102,13 +102,20 @@ test("the status has the reason for which there is no token", async () => {
 test("a deletion is believed when the service says that the session is gone", async () => {
   const fake = new Fake();
   const { client, session } = await fake.session();
+  const requests = () => fake.requests.splice(0).map(({ method, target }) => `${method} ${target}`);
+  requests();
   fake.answer = () => [200, {}];
-  await assert.rejects(session.delete(), { code: "unreachable" });
-  fake.answer = () =>
-    fake.requests[fake.requests.length - 1].method === "DELETE"
-      ? [200, {}]
-      : [410, { code: "session_ended", detail: "deleted" }];
+  await assert.rejects(session.delete(), { code: "unreachable", message: /something else has answered/ });
+  assert.deepEqual(requests(), Array(3).fill("DELETE /v1/sessions/room"));
+  // The first answer is another's, and the second one the service's.
+  fake.answer = () => fake.requests.length < 3 ? [200, {}] : [410, { code: "session_ended", detail: "deleted" }];
   await session.delete();
+  assert.deepEqual(requests(), Array(3).fill("DELETE /v1/sessions/room"));
+  // A service that is busy has not said it.
+  fake.answer = () => fake.requests.length < 2 ? [200, {}] : [503, { code: "draining", detail: "busy" }];
+  await assert.rejects(session.delete(), { code: "unreachable", message: "status 503: busy" });
+  fake.answer = () => [403, { code: "forbidden", detail: "no" }];
+  await assert.rejects(session.delete(), { code: "forbidden" });
   await client.close();
 });
 

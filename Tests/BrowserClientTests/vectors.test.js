@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Attempt } from "../../Sources/BrowserClient/reactor-client/attempts.js";
+import { deletionOf } from "../../Sources/BrowserClient/reactor-client/calls.js";
+import { ProblemError } from "../../Sources/BrowserClient/reactor-client/errors.js";
 import { EventStreamDecoder, position, reaches, vector } from "../../Sources/BrowserClient/reactor-client/following.js";
 import { ClientMachine } from "../../Sources/BrowserClient/reactor-client/machine.js";
 import { Client, response } from "./machine-client.js";
@@ -84,6 +86,7 @@ for (const { name, steps } of read("overlays").transcripts) {
 test("C5, C6: what one answer means", () => {
   const list = (client, wanted) => client.outputs.filter(([kind]) => wanted.includes(kind));
   for (const { step, status, type, body, outcome } of read("answers").cases) {
+    if (step.startsWith("delete")) continue;
     const client = new Client();
     client.follow(step === "create" ? { makes: "counter" } : {});
     const found = response(status, body, { "content-type": type });
@@ -114,5 +117,20 @@ test("C5, C6: what one answer means", () => {
     else if (outcome === "made") assert.ok(list(client, ["request"]).some(([, , one]) => one.method === "POST"), name);
     else assert.equal(what, outcome === "doubt" ? "inDoubt" : outcome, name);
     if (outcome === "refused" && step === "create") assert.equal(link, "failed", name);
+  }
+});
+
+test("C5: what an answer to a deletion means", () => {
+  const cases = read("answers").cases.filter(({ step }) => step.startsWith("delete"));
+  assert.ok(cases.length > 30);
+  for (const { step, status, type, body, outcome } of cases) {
+    const count = ["delete", "deleteAgain", "deleteThird"].indexOf(step);
+    const found = deletionOf(response(status, body, { "content-type": type }), count);
+    const name = `${step} ${status} ${type} ${body.slice(0, 80)}`;
+    if (outcome === "refused") {
+      assert.ok(found instanceof ProblemError, name);
+      assert.equal(found.code, JSON.parse(body).code, name);
+    } else if (outcome === "unknown") assert.equal(found.code, "unreachable", name);
+    else assert.equal(found, outcome, name);
   }
 });

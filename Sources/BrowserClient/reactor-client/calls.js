@@ -49,13 +49,8 @@ export async function call(driver, request, signal) {
   }
 }
 
-/**
- * The JSON of an answer.
- *
- * @param {Driver} driver @param {string} method @param {string} target @param {unknown} [body]
- * @returns {Promise<any>}
- */
-export async function request(driver, method, target, body) {
+/** @param {Driver} driver @param {string} method @param {string} target @param {unknown} [body] */
+async function answerOf(driver, method, target, body) {
   if (driver.isClosing) throw new ReactorError("closed", "the client is closed");
   /** @type {Request} */
   const request = { method, target, fields: { Accept: "application/json" } };
@@ -63,9 +58,19 @@ export async function request(driver, method, target, body) {
     request.fields["Content-Type"] = "application/json";
     request.body = JSON.stringify(body);
   }
-  const response = await call(driver, request).catch((error) => {
+  return await call(driver, request).catch((error) => {
     throw new ReactorError("unreachable", error.message);
   });
+}
+
+/**
+ * The JSON of an answer.
+ *
+ * @param {Driver} driver @param {string} method @param {string} target @param {unknown} [body]
+ * @returns {Promise<any>}
+ */
+export async function request(driver, method, target, body) {
+  const response = await answerOf(driver, method, target, body);
   const { status, body: text } = response;
   if (status < 200 || status >= 300) {
     const problem = problemOf(response);
@@ -75,6 +80,38 @@ export async function request(driver, method, target, body) {
   const found = text ? json(text) : undefined;
   if (text && found === undefined) throw new ReactorError("unreachable", `the answer to ${target} has no JSON`);
   return found;
+}
+
+/**
+ * What follows from an answer to the DELETE of a session. A 204 has no words: something in between may say it to whatever
+ * it is asked. So the session is deleted once more, and then the service says that it is gone.
+ *
+ * @param {Response} response @param {number} count the answers of 2xx before it
+ * @returns {"again" | "gone" | ReactorError}
+ */
+export function deletionOf(response, count) {
+  const { status } = response;
+  const problem = problemOf(response);
+  if (status >= 200 && status < 300) {
+    return count < 2
+      ? "again"
+      : doubt("something else has answered: the service has not said that the session is gone");
+  }
+  if (!problem.code) return doubt(`status ${status}: ${problem.detail}`);
+  if (!count) return new ProblemError(problem);
+  return /^(session_ended|unknown_session)$/.test(problem.code) ? "gone" : doubt(`status ${status}: ${problem.detail}`);
+}
+
+/** @param {string} why */
+const doubt = (why) => new ReactorError("unreachable", why);
+
+/** Deletes a session. @param {Driver} driver @param {string} session */
+export async function remove(driver, session) {
+  for (let count = 0;; count++) {
+    const found = deletionOf(await answerOf(driver, "DELETE", `/v1/sessions/${session}`), count);
+    if (found === "gone") return;
+    if (found !== "again") throw found;
+  }
 }
 
 /**

@@ -477,14 +477,7 @@ export class Session {
   }
 
   async delete() {
-    const path = `/v1/sessions/${this.id}`;
-    await this.#client.request("DELETE", path);
-    // A portal may answer 204 to any request. Only the service's own code proves the deletion.
-    await this.#client.request("GET", path).then(() => {
-      throw new ReactorError("unreachable", "the session still exists: the service did not answer");
-    }, (error) => {
-      if (!(error instanceof ProblemError)) throw error;
-    });
+    await this.#client.remove(this.id);
   }
 
   leave() {
