@@ -7,4 +7,4 @@ import type { Outbox } from "./reactor-client.js";
  * @param path the file; `<path>.lock` and `<path>.new` are beside it
  * @param options `account`: whose actions these are; those of another account are never sent
  */
-export function fileOutbox(path: string, options?: { account?: string }): Outbox;
+export function fileOutbox(path: string, options?: { account?: string | undefined }): Outbox;

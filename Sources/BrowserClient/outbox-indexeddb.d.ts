@@ -11,4 +11,4 @@ import type { Outbox } from "./reactor-client.js";
  * @param name of the database
  * @param options `account`: whose actions these are; those of another account are never sent
  */
-export function indexedDBOutbox(name: string, options?: { account?: string }): Outbox;
+export function indexedDBOutbox(name: string, options?: { account?: string | undefined }): Outbox;

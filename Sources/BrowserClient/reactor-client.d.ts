@@ -28,50 +28,50 @@ export interface ClientOptions {
    * a 401. Without a token (`undefined`), with the refused one, or if it throws, the attempt waits and asks again; the
    * status has the message of what is thrown. Default: requests have no token.
    */
-  token?: (request: { refused?: string }) => string | undefined | Promise<string | undefined>;
+  token?: ((request: { refused?: string }) => string | undefined | Promise<string | undefined>) | undefined;
   /**
    * Where actions are kept until they are done. Default: in memory, for the life of the page. See
    * `reactor-client/outbox-indexeddb.js` and, in Node, `reactor-client/outbox-file.js`.
    */
-  outbox?: Outbox;
+  outbox?: Outbox | undefined;
   /**
    * The time in milliseconds after which a hidden tab gives its connection back. What is seen resumes it exactly
    * when the tab is shown. Default 60 000; `Infinity`: never.
    */
-  hiddenAfter?: number;
+  hiddenAfter?: number | undefined;
   /** Default: `globalThis.fetch`. */
-  fetch?: typeof fetch;
+  fetch?: typeof fetch | undefined;
 }
 
 /** The events of a session to receive. */
 export interface Demand {
   /** Default true. */
-  states?: boolean;
+  states?: boolean | undefined;
   /** All, none, or those with these names. Default true. */
-  pulses?: boolean | string[];
+  pulses?: boolean | string[] | undefined;
   /** Default true. */
-  activities?: boolean;
+  activities?: boolean | undefined;
 }
 
 /** How a session is followed. */
 export interface SessionOptions<R extends ReactorTypes = AnyReactor> {
   /** The name under which the server hosts its reactor. Without it the session must exist. */
-  reactor?: string;
+  reactor?: string | undefined;
   /** Whether the session is made if it is missing. Default: true if there is a `reactor`. */
-  make?: boolean;
+  make?: boolean | undefined;
   /** Default: everything. Why not less: a listener that is added later would miss what happens meanwhile. */
-  follow?: Demand;
+  follow?: Demand | undefined;
   /**
    * The state after an action, as the server's reactor makes it; without it the shown state is the confirmed one.
    * It must not change `state`. If it throws, the action is shown when the server has applied it.
    * With it, what sends is loaded when the session is followed.
    */
-  predict?: (state: R["State"], action: R["Action"]) => R["State"];
+  predict?: ((state: R["State"], action: R["Action"]) => R["State"]) | undefined;
   /**
    * Where events begin: with the `present` state (default), with what happens from `now` on, with everything that
    * the server keeps since the `start`, behind the state that the outbox has `saved`, or behind a position.
    */
-  from?: "present" | "now" | "start" | "saved" | { after: string };
+  from?: "present" | "now" | "start" | "saved" | { after: string } | undefined;
 }
 
 /** A client of one server: its sessions, used as if they ran in this program. */
@@ -108,14 +108,24 @@ export class ReactorClient {
    * @throws ProblemError if the server refuses.
    */
   create<R extends ReactorTypes = AnyReactor>(
-    options: SessionOptions<R> & { reactor: string; fork?: { session: string; version?: number } },
+    options: SessionOptions<R> & {
+      reactor: string;
+      fork?: { session: string; version?: number | undefined } | undefined;
+    },
   ): Promise<Session<R>>;
 
   /** The reactors that the server hosts. */
   reactors(): Promise<HostedReactor[]>;
 
   /** The sessions that this client may see, by id; pages are read as they are needed. */
-  sessions(options?: { prefix?: string; reactor?: string; after?: string; limit?: number }): AsyncIterable<SessionLine>;
+  sessions(
+    options?: {
+      prefix?: string | undefined;
+      reactor?: string | undefined;
+      after?: string | undefined;
+      limit?: number | undefined;
+    },
+  ): AsyncIterable<SessionLine>;
 
   /**
    * Reports actions that the server has refused, or that may or may not have been applied, and whose
@@ -232,8 +242,12 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   /** The state at a version. */
   at(version: number): Promise<R["State"]>;
   /** Makes a session that begins as this one stands, or stood at a version, and follows it. */
-  fork(options?: { version?: number }): Promise<Session<R>>;
-  /** Deletes the session on the server, and checks that it is gone. */
+  fork(options?: { version?: number | undefined }): Promise<Session<R>>;
+  /**
+   * Deletes the session on the server, and repeats that until the service says that it is gone.
+   *
+   * @throws ProblemError if the service refuses; ReactorError `unreachable` if the service has not said that it is gone.
+   */
   delete(): Promise<void>;
   /** Stops following; actions in the outbox are still sent. An ended session takes some memory until it is left. */
   leave(): void;
@@ -382,7 +396,7 @@ export class ReactorError extends Error {
 
 /** The server refuses. */
 export class ProblemError extends ReactorError {
-  constructor(problem: Problem, position?: string);
+  constructor(problem: Problem, position?: string | undefined);
   readonly status: number;
   readonly detail: string;
   /** The session's position, if a send expected another one (412). */
@@ -402,7 +416,7 @@ export class TooSlowError extends ReactorError {
 /** A place for actions that are not done. Changes are opaque: an outbox keeps them and gives them back. */
 export interface Outbox {
   /** Whether states are saved too, for `from: "saved"` and to show something before there is a network. */
-  readonly keepsStates?: boolean;
+  readonly keepsStates?: boolean | undefined;
   /**
    * Opens it; rejects if it cannot be used.
    *

@@ -59,7 +59,7 @@ export class ReactorClient {
       for (const ticket of this.#unnumbered.splice(0)) this.#failUnopened(ticket, this.#failure);
       for (const session of this.#sessions.values()) session.fail(this.#failure);
     });
-    this.#unwatch = watchPage((what) => this.#notice(what), options.hiddenAfter ?? 60_000);
+    this.#unwatch = watchPage(this.server, (what) => this.#notice(what), options.hiddenAfter ?? 60_000);
   }
 
   /** @param {"hide" | "show" | "wake"} what */

@@ -93,3 +93,30 @@ test("a client that is closed fails what is not done, and accepts nothing", asyn
   await assert.rejects(session.send({ number: 2 }), { code: "closed" });
   assert.equal(session.status.kind, "ended");
 });
+
+test("a second client for one server in a page warns", async () => {
+  const [page, { warn }] = [new EventTarget(), console];
+  const said = [];
+  globalThis.document = Object.assign(new EventTarget(), { visibilityState: "visible" });
+  globalThis.addEventListener = page.addEventListener.bind(page);
+  console.warn = (text) => said.push(text);
+  try {
+    const make = (server) => new ReactorClient(server, { fetch: () => new Promise(() => {}) });
+    const first = make("https://one.example.com");
+    const other = make("https://other.example.com");
+    assert.deepEqual(said, []);
+    const second = make("https://one.example.com/");
+    assert.equal(said.length, 1);
+    assert.match(said[0], /2 clients of https:\/\/one\.example\.com, .*close\(\)/);
+    await second.close();
+    await second.close();
+    await first.close();
+    const third = make("https://one.example.com");
+    assert.equal(said.length, 1);
+    await Promise.all([third.close(), other.close()]);
+  } finally {
+    console.warn = warn;
+    delete globalThis.document;
+    delete globalThis.addEventListener;
+  }
+});

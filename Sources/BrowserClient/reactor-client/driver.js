@@ -298,13 +298,26 @@ async function* parts(body) {
 }
 
 /**
+ * The numbers of this page's clients, by their servers. Hot reloading makes this module anew, and leaves clients behind.
+ *
+ * @type {Record<string, number>}
+ */
+const clients = /** @type {any} */ (globalThis)[Symbol.for("reactor-client")] ??= {};
+
+/**
  * Lets a client know of the page: one that is hidden gives its connections back after a while (D8).
  *
- * @param {(what: "hide" | "show" | "wake") => void} notice @param {number} hiddenAfter
+ * @param {string} server @param {(what: "hide" | "show" | "wake") => void} notice @param {number} hiddenAfter
  * @returns {() => void} ends it.
  */
-export function watchPage(notice, hiddenAfter) {
+export function watchPage(server, notice, hiddenAfter) {
   if (typeof document === "undefined" || typeof addEventListener === "undefined") return nobody;
+  const count = clients[server] = (clients[server] ?? 0) + 1;
+  if (count > 1) {
+    console.warn(
+      `this page has ${count} clients of ${server}, each with its connection: close() those that are left over`,
+    );
+  }
   let timer = 0;
   const look = () => {
     clearTimeout(timer);
@@ -326,6 +339,7 @@ export function watchPage(notice, hiddenAfter) {
   if (document.visibilityState === "hidden") look();
   return () => {
     clearTimeout(timer);
+    if (!ending.signal.aborted) clients[server] = (clients[server] ?? 1) - 1;
     ending.abort();
   };
 }

@@ -4,6 +4,8 @@
 import { ProblemError, ReactorClient, type Session } from "../../../Sources/BrowserClient/reactor-client.js";
 // @ts-types="../../../Sources/BrowserClient/react.d.ts"
 import { useReactor } from "../../../Sources/BrowserClient/react.js";
+// @ts-types="../../../Sources/BrowserClient/outbox-indexeddb.d.ts"
+import { indexedDBOutbox } from "../../../Sources/BrowserClient/outbox-indexeddb.js";
 // @ts-types="./reactors.d.ts"
 import type { Reactors } from "./reactors.js";
 
@@ -62,4 +64,27 @@ export async function untyped() {
   const session = client.session("room");
   await session.send({ anything: 1 });
   console.log(session.state.anything);
+}
+
+/** What a program has or does not have is passed on as it is, also with `exactOptionalPropertyTypes`. */
+export function optional(
+  name?: string,
+  flag?: boolean,
+  number?: number,
+  token?: () => string,
+  predict?: (state: Reactors["chat"]["State"]) => Reactors["chat"]["State"],
+) {
+  const outbox = name === undefined ? undefined : indexedDBOutbox("outbox", { account: name });
+  const client = new ReactorClient("https://api.example.com", { token, outbox, hiddenAfter: number, fetch: undefined });
+  const follow = { states: flag, pulses: flag, activities: flag };
+  const from = name === undefined ? undefined : { after: name };
+  const room = client.session<Reactors["chat"]>("room-7", { reactor: name, make: flag, follow, predict, from });
+  client.sessions({ prefix: name, reactor: name, after: name, limit: number });
+  room.pulse("newest", { buffer: number });
+  room.log({ after: name, live: flag });
+  indexedDBOutbox("outbox", { account: name });
+  return [
+    room.fork({ version: number }),
+    client.create({ reactor: "chat", fork: { session: "room-7", version: number } }),
+  ];
 }
