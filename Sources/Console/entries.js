@@ -92,8 +92,14 @@ export function text(entry) {
 	return entry.text;
 }
 
-/** The rows to show; `isMember`: what an action has led to. */
-export function rows(list, { newestFirst, grouped, families, find }) {
+/** The entries of an action that are shown at most: its first and its newest ones, unless it is unfolded. */
+const MOST_OF_ACTION = 12;
+
+/**
+ * The rows to show. Each action is read downwards, whichever comes first; `isMember`: what it has led to; `fold`: the
+ * action of which `count` entries are left out here.
+ */
+export function rows(list, { newestFirst, grouped, families, find, unfolded }) {
 	const wanted = find.toLowerCase();
 	const shown = list.filter((entry) =>
 		families.has(family(entry.kind)) && (wanted === "" || text(entry).includes(wanted))
@@ -111,22 +117,22 @@ export function rows(list, { newestFirst, grouped, families, find }) {
 		else groups.set(key, [entry]);
 	}
 	const ordered = [...groups.values()];
-	if (newestFirst) {
-		ordered.reverse();
-		// An action stays above what it has led to.
-		for (const group of ordered) {
-			const head = group[0].kind.startsWith("action.") ? [group.shift()] : [];
-			group.reverse();
-			group.unshift(...head);
-		}
-	}
-	return ordered.flatMap((group, index) =>
-		group.map((entry, place) => ({
+	if (newestFirst) ordered.reverse();
+	return ordered.flatMap((group, index) => {
+		const isOdd = index % 2 === 1;
+		const found = group.map((entry, place) => ({
 			entry,
 			isMember: group.length > 1 && !(place === 0 && entry.kind.startsWith("action.")),
-			isOdd: index % 2 === 1,
-		}))
-	);
+			isOdd,
+		}));
+		const { action } = group[0];
+		const count = group.length - MOST_OF_ACTION;
+		// A search shows every entry that it finds.
+		if (count > 1 && wanted === "" && !unfolded?.has(action)) {
+			found.splice(1, count, { fold: action, count, isMember: true, isOdd });
+		}
+		return found;
+	});
 }
 
 /**

@@ -231,7 +231,7 @@ export class SessionView {
 		const parts = [this.#reactor?.name, this.#version === undefined ? "" : `version ${this.#version}`, this.#session?.position];
 		if (awake === false) parts.push("asleep");
 		if (subscribers !== undefined) parts.push(`${subscribers} ${subscribers === 1 ? "subscriber" : "subscribers"}${
-			this.#session?.status.kind === "live" ? ", those of this page among them" : ""
+			subscribers > 0 && this.#session?.status.kind === "live" ? ", those of this page among them" : ""
 		}`);
 		const origin = origins.get(this.#id);
 		if (origin) parts.push(`forked from ${origin}`);

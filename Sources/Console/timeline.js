@@ -17,7 +17,7 @@ export class Timeline {
 	#hooks;
 	#entries = new Entries();
 	#rows;
-	#options = { newestFirst: stored("localStorage", "reactor-order") !== "oldest", grouped: true, families: new Set(FAMILIES), find: "" };
+	#options = { newestFirst: stored("localStorage", "reactor-order") !== "oldest", grouped: true, families: new Set(FAMILIES), find: "", unfolded: new Set() };
 	#list = h("div");
 	#detail = h("div.detail", { hidden: true });
 	#fault = h("div");
@@ -57,10 +57,10 @@ export class Timeline {
 			role: "listbox",
 			item: "option",
 			label: "Timeline",
-			id: (row) => row.entry,
+			id: (row) => row.entry ?? `fold ${row.fold}`,
 			draw: (row, node) => this.#drawRow(row, node),
 			moved: (row) => this.#inspect(row?.entry),
-			open: (row) => row.entry.version !== undefined && this.#hooks.open(row.entry.version),
+			open: ({ entry, fold }) => entry ? entry.version !== undefined && this.#hooks.open(entry.version) : this.#unfold(fold),
 			near: (edge) => edge === (this.#options.newestFirst ? "bottom" : "top") && this.#older(),
 		});
 		this.node = h("section.card.timeline", { "aria-label": "Timeline" },
@@ -68,7 +68,7 @@ export class Timeline {
 				h("h2", "Timeline"),
 				order,
 				kinds,
-				h("label.tick", grouped, " by action"),
+				h("label.tick", { title: "Each action above what it has led to" }, grouped, " by action"),
 				this.#find,
 			),
 			this.#fault,
@@ -165,6 +165,11 @@ export class Timeline {
 		return found;
 	}
 
+	#unfold(action) {
+		this.#options.unfolded.add(action);
+		this.#show();
+	}
+
 	#reorder(order) {
 		stored("localStorage", "reactor-order", order);
 		this.#options.newestFirst = order === "newest";
@@ -180,18 +185,20 @@ export class Timeline {
 		const shown = rows(this.#entries.list, this.#options);
 		this.#rows.show(shown);
 		const loaded = this.#entries.list.length;
-		const words = [`${shown.length} of ${loaded} loaded entries`];
+		const count = shown.reduce((sum, row) => sum + (row.count ?? 1), 0);
+		const words = [`${count} of ${loaded} loaded entries`];
 		if (!this.#entries.hasOldest) words.push("older ones on scrolling");
 		if (this.#options.find !== "") words.push("only these are searched");
 		this.#status.textContent = words.join(" · ");
 		this.#newest.hidden = !this.#entries.isDetached;
 	}
 
-	#drawRow({ entry, isMember, isOdd }, node) {
-		const name = family(entry.kind);
-		node.classList.add(name);
+	#drawRow({ entry, fold, count, isMember, isOdd }, node) {
 		node.classList.toggle("band", isOdd);
 		node.classList.toggle("member", isMember);
+		if (!entry) return node.append(h("span.more", `⋯ ${count} more entries of action ${fold}: show them`));
+		const name = family(entry.kind);
+		node.classList.add(name);
 		const what = details(subject(entry));
 		node.append(
 			h("span.time", clock(entry.time)),

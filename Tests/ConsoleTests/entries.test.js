@@ -47,10 +47,24 @@ test("kinds belong to families, unknown ones too", () => {
   );
 });
 
-test("entries are grouped by action, the newest action first and above what it led to", () => {
+test("entries are grouped by action, which is read downwards whichever action comes first", () => {
   const shown = rows(LOG, ALL);
-  assert.deepEqual(places(shown), ["4", "2.2", "2", "1.1", "3", "2.1", "1"]);
+  assert.deepEqual(places(shown), ["4", "2.2", "2", "1.1", "1", "2.1", "3"]);
   assert.deepEqual(shown.map(({ isMember }) => isMember), [false, false, true, false, true, true, true]);
+  assert.deepEqual(places(rows(LOG, { ...ALL, newestFirst: false })), ["1.1", "1", "2.1", "3", "2.2", "2", "4"]);
+});
+
+test("an action with many entries shows itself and the newest ones, until it is unfolded or searched", () => {
+  const step = (number) => at(String(number), 1, "mutation", { version: number, content: { type: "advance" } });
+  const log = [at("1.1", 1, "action.received"), ...Array.from({ length: 40 }, (_, index) => step(index + 1))];
+  const shown = rows(log, ALL);
+  assert.deepEqual([shown[0].entry, shown[1].fold, shown[1].count], [log[0], 1, 29]);
+  assert.deepEqual(shown.slice(2).map(({ entry }) => entry), log.slice(30));
+  for (const other of [{ unfolded: new Set([1]) }, { find: "a" }, { grouped: false }]) {
+    assert.equal(rows(log, { ...ALL, ...other }).length, log.length);
+  }
+  // One entry is no shorter when it is folded.
+  assert.equal(rows(log.slice(0, 13), ALL).length, 13);
 });
 
 test("without groups the order is that of the log, or the reverse", () => {
