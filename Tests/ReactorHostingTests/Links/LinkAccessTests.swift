@@ -37,6 +37,21 @@ struct LinkAccessTests {
         #expect(bits.allSatisfy { $0.nonzeroBitCount == 1 })
     }
 
+    /// Only a program's own authenticator makes them, perhaps of names that its clients choose.
+    @Test(
+        arguments: [
+            .id("*"), .id("a*"), .id(""), .id("a/b"), .prefix("*"), .prefix("a b"), .id("\u{212A}"),
+        ] as [Grants.SessionPattern])
+    func `a pattern that no id matches is none at the other end`(
+        pattern: Grants.SessionPattern
+    ) throws {
+        let grants = Grants(verbs: [.read], sessions: [.id("a"), pattern], ownSessions: true)
+        let principal = Principal(subject: "ada", grants: grants, expiresAtSeconds: 9_000)
+        let sent = LinkAccess(Access("token", principal, at: 0))
+        #expect(sent.sessions == ["a"])
+        #expect(Access(sent, at: 0)?.grants.sessions == [.id("a")])
+    }
+
     @Test func `a malformed pattern of sessions is no client`() {
         let access = LinkAccess(
             subject: "a", expiresAt: 1, verbs: 1, sessions: ["a b"], ownSessions: false,

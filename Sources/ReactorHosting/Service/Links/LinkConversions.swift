@@ -51,7 +51,7 @@ extension LinkAccess {
         self.init(
             subject: principal.subject, expiresAt: principal.expiresAtSeconds,
             verbs: Self.verbBits.reduce(0) { $0 | (grants.verbs.contains($1.0) ? $1.1 : 0) },
-            sessions: grants.sessions.map(\.text), ownSessions: grants.ownSessions,
+            sessions: grants.sessions.compactMap(\.text), ownSessions: grants.ownSessions,
             reactors: grants.reactors?.sorted(), pulses: grants.pulses?.sorted(),
             actions: grants.actions?.sorted())
     }
@@ -76,10 +76,14 @@ extension Access {
 }
 
 extension Grants.SessionPattern {
-    fileprivate var text: String {
-        switch self {
-        case .id(let id): id
-        case .prefix(let prefix): "\(prefix)*"
-        }
+    /// Nil for a pattern that no id matches: a program's own authenticator may make one, and its
+    /// text would be another pattern. `*` as an id would be every session.
+    fileprivate var text: String? {
+        let text =
+            switch self {
+            case .id(let id): id
+            case .prefix(let prefix): "\(prefix)*"
+            }
+        return Self(text) == self ? text : nil
     }
 }
