@@ -26,6 +26,19 @@ struct JSONPartsTests {
         }
     }
 
+    @Test func `names that are only canonically equal are two`() throws {
+        let bytes = Array("{\"\u{E9}\":1,\"e\u{301}\":2,\"K\":3,\"\u{212A}\":4}".utf8)
+        let pointers = try ["/\u{E9}", "/e\u{301}", "/K", "/\u{212A}"].map {
+            try JSONPointer($0)
+        }
+        #expect(Set(pointers).count == 4)
+        let parts = JSONParts(pointers, of: bytes)
+        for (index, pointer) in pointers.enumerated() {
+            let found = try #require(parts[pointer])
+            #expect(Array(bytes[found]) == Array("\(index + 1)".utf8))
+        }
+    }
+
     @Test func `text that ends early, or is none, never traps`() throws {
         let pointers = try Self.pointers.map { try JSONPointer($0) }
         for document in Self.documents {
