@@ -173,6 +173,29 @@ test("O5: a refused batch is halved with new keys until the culprit stands alone
   assert.ok(ends(client).includes("4 refused not_an_action"));
 });
 
+test("O5: a batch whose body is too slow for the server is halved, and those after it", () => {
+  const client = live();
+  client.send(1);
+  const text = "7".repeat(10_000);
+  for (let number = 0; number < 4; number++) client.send(text);
+  const sizes = () => posts(client).map((one) => Math.floor(one.body.length / 10_000));
+  client.answer(last(posts(client)), 200, receipt(1));
+  client.answer(last(posts(client)), 408, problem("body_too_slow"));
+  assert.deepEqual(sizes(), [0, 4, 2]);
+  assert.equal(new Set(client.keys).size, 3);
+  // After a lost attempt only the same bytes may follow.
+  client.receive("requestFailed", last(posts(client)).id, "reset");
+  client.wait(30_000);
+  const again = last(posts(client));
+  client.answer(again, 408, problem("body_too_slow"));
+  client.wait(30_000);
+  assert.deepEqual(sizes(), [0, 4, 2, 2, 2]);
+  assert.equal(client.keys.length, 3);
+  client.answer(last(posts(client)), 200, receipt(3));
+  client.answer(last(posts(client)), 200, receipt(5));
+  assert.deepEqual(ends(client), [1, 2, 3, 4, 5].map((ticket) => `${ticket} applied`));
+});
+
 test("O7: beyond its bounds the outbox accepts nothing, and drops nothing", () => {
   const client = new Client({ limits: { actionsInOutbox: 2 } });
   client.send(1);

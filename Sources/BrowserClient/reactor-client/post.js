@@ -9,7 +9,7 @@ import { isJSON, SessionAttempt } from "./requests.js";
 
 /** The service's codes for a fault in the body (C5, O5). */
 const unfit =
-  /^(malformed_json|body_too_large|not_an_action|batch_too_large|action_failed|not_encodable|state_too_large)$/;
+  /^(malformed_json|not_an_action|batch_too_large|action_failed|not_encodable|(body|state)_too_large|too_much_output)$/;
 
 /** Sends the session's request: one at a time (O1). */
 export class Post extends SessionAttempt {
@@ -70,8 +70,9 @@ export class Post extends SessionAttempt {
 
   /** @param {Response} response @param {Problem} problem @override */
   retryAfter(response, problem) {
-    // A service that refuses the token has not read the actions.
-    if (response.status !== 401 || !problem.code) this.posting.isUnclear = true;
+    // A service that refuses the token has not read the actions, nor has one that has given up their body.
+    const isRead = problem.code !== "body_too_slow" && (response.status !== 401 || !problem.code);
+    if (isRead) this.posting.isUnclear = true;
     super.retryAfter(response, problem);
   }
 
@@ -93,8 +94,9 @@ export class Post extends SessionAttempt {
       posting.refuseAll(problem);
     } // Two programs share an outbox.
     else if (code === "key_reused") posting.settleSent();
-    else if (unfit.test(code) && response.status < 500) posting.narrow(problem);
-    else if (code === "position_changed" || code === "no_parent") {
+    else if (code === "body_too_slow" ? posting.shrinks() : unfit.test(code) && response.status < 500) {
+      posting.narrow(problem);
+    } else if (code === "position_changed" || code === "no_parent") {
       // The server looks for the key before it refuses with these.
       const [, tag = ""] = /^(?:W\/)?"([^"]*)"/.exec(response.field("etag") ?? "") ?? [];
       posting.settleSent(problem, position(tag));

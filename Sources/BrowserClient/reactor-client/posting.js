@@ -22,6 +22,8 @@ export class Posting {
   isRestored = false;
   /** The key of the last request that got its response; it is not used again (ADR-0072). @type {string | undefined} */
   doneKey;
+  /** The bytes of actions in a request, after one that was too slow for the server. */
+  #mostBytes = Infinity;
   /** The position of the state that is kept. @type {string | undefined} */
   kept;
   /** Sends that the confirmed state contains, and the held one does not. @type {number[]} */
@@ -150,7 +152,9 @@ export class Posting {
       if (this.post.isIdle) this.post.begin();
       return;
     }
-    const count = sender.outbox.nextBatch(session, this.narrowing.most, sender.limits);
+    const { limits } = sender;
+    const bytesInRequest = Math.min(limits.bytesInRequest, this.#mostBytes);
+    const count = sender.outbox.nextBatch(session, this.narrowing.most, { ...limits, bytesInRequest });
     if (!count) return;
     // O2: drawn at the first attempt, and durable with the exact bytes before they leave.
     const key = sender.drawKey();
@@ -176,6 +180,7 @@ export class Posting {
     const { sent } = this.lane;
     if (!sent) return;
     this.sender.writer.record({ type: "done", session: this.link.id, key: this.doneKey = sent.key });
+    this.#mostBytes *= 2;
     const request = this.overlay.find(sent.key);
     if (request) request.receipt = receipt;
     this.#settled(sent.entries.length);
@@ -211,6 +216,17 @@ export class Posting {
     this.narrowing.halve(count);
     this.post.succeed();
     this.sendNext();
+  }
+
+  /**
+   * The sent request has come too slowly, and nothing of this attempt is applied: the next ones are half as large.
+   *
+   * @returns whether it is divided, too: after an attempt that may have been carried out only the same bytes may follow.
+   */
+  shrinks() {
+    const { body = "", entries = [] } = this.lane.sent ?? {};
+    this.#mostBytes = body.length / 2;
+    return !this.isUnclear && entries.length > 1;
   }
 
   /** The sends of the sent request wait again. */
