@@ -70,10 +70,15 @@ class IndexedDBOutbox {
   #database;
   /** The outbox of the page, which has the database; for an adopted outbox, another object. @type {IndexedDBOutbox} */
   #page = this;
-  /** The memory may differ from the rows: a write has failed, or the database was closed. */
-  #isStale = false;
+  /** Of a page: the connection to its database, counted, and whether it is of no use. */
+  #connection = 0;
+  #isClosed = false;
   /** @type {Promise<void> | undefined} */
-  #reopening;
+  #connecting;
+  /** The connection over which the memory became what the rows are; 0 after a write that has failed. */
+  #source = 0;
+  /** The write that runs. @type {Promise<void> | undefined} */
+  #writing;
   /** @type {BroadcastChannel | undefined} */
   #channel;
   /** The pages for whose end this one waits. @type {Set<string>} */
@@ -116,12 +121,21 @@ class IndexedDBOutbox {
       for (const [table, keyPath] of tables) opening.result.createObjectStore(table, { keyPath });
     };
     const database = this.#database = await result(opening);
+    this.#connection++;
+    this.#isClosed = false;
+    const closed = () => void (this.#isClosed ||= this.#database === database);
+    database.onclose = closed;
     // Another page that deletes the database does not have to wait for this one.
     database.onversionchange = () => {
       database.close();
-      this.#isStale = true;
+      closed();
     };
-    database.onclose = () => this.#isStale = true;
+  }
+
+  /** Connects again: once for all that wait for it. */
+  #reconnect() {
+    this.#database?.close();
+    return this.#connecting ??= this.#connect().finally(() => this.#connecting = undefined);
   }
 
   /** Gives an owner to rows that have lost theirs, so that a page adopts them. */
@@ -250,6 +264,7 @@ class IndexedDBOutbox {
     for (const change of changes) {
       if (!this.#outbox.apply(change)) throw new Error("the outbox contradicts itself");
     }
+    this.#source = this.#page.#connection;
     return [...changes, ...await this.#states()];
   }
 
@@ -270,31 +285,27 @@ class IndexedDBOutbox {
     return rows.map(({ session, position, state }) => ({ type: "state", session, position, state }));
   }
 
-  /** @param {OutboxChange[]} changes @returns {Promise<void>} */
+  /** One at a time: the rows are read again between two of them, never beside one. @param {OutboxChange[]} changes @returns {Promise<void>} */
   async write(changes) {
-    if (this.#page.#isStale || this.#isStale) await (this.#reopening ??= this.#reopen());
+    while (this.#writing) await this.#writing.catch(() => {});
+    return this.#writing = this.#write(changes).finally(() => this.#writing = undefined);
+  }
+
+  /** @param {OutboxChange[]} changes */
+  async #write(changes) {
+    const page = this.#page;
+    if (page.#isClosed) await page.#reconnect();
+    // After a failure the rows are what counts. Each owner has failures of its own.
+    if (this.#source !== page.#connection) await this.#read();
     try {
       await this.#transact(tables.map(([table]) => table), (owners, ...others) => {
         for (const change of /** @type {Change[]} */ (changes)) this.#apply(change, others);
         owners?.put({ owner: this.#owner, next: this.#outbox.nextTicket });
       });
     } catch (error) {
-      this.#isStale = true; // The memory has what the rows have not.
+      this.#source = 0; // The memory has what the rows have not.
+      page.#isClosed = true;
       throw error;
-    }
-  }
-
-  /** After a failure the rows decide, not the memory. */
-  async #reopen() {
-    try {
-      if (this.#page.#isStale) {
-        this.#page.#database?.close();
-        await this.#page.#connect();
-      }
-      await this.#read();
-      this.#isStale = this.#page.#isStale = false;
-    } finally {
-      this.#reopening = undefined;
     }
   }
 
