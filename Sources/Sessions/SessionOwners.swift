@@ -39,16 +39,28 @@ package final class SessionOwners: Sendable {
         book = Mutex(Book(counts: counts))
     }
 
+    /// Whether one more session of a client may be created.
+    package enum Admission: Sendable {
+        case admitted
+        /// The client has as many as it may have.
+        case refused
+        /// It has fewer in the journal, and the creation of others is under way. Some of these may
+        /// be among those that the journal has counted.
+        case unclear
+    }
+
     /// Counts one more session, unless that exceeds the limit.
     ///
     /// - Parameter committed: The number of its sessions in the journal; 0 unless ``isShared``.
-    package func admit(_ owner: ExactText, besides committed: Int = 0) -> Bool {
+    package func admit(_ owner: ExactText, besides committed: Int = 0) -> Admission {
         book.withLock { book in
             let count = book.counts[owner, default: 0]
-            guard count + committed < limit else { return false }
+            guard count + committed < limit else {
+                return isShared && committed < limit ? .unclear : .refused
+            }
             book.counts[owner] = count + 1
             book.remember(owner)
-            return true
+            return .admitted
         }
     }
 

@@ -145,7 +145,7 @@ extension WholeLife {
     ) {
         guard rig.table.hasRoomForSession else { return said[token] = .refused }
         let owner = Self.owner(of: name.text)
-        if let owner, !owners.admit(owner) { return said[token] = .refused }
+        if let owner, owners.admit(owner) != .admitted { return said[token] = .refused }
         do {
             try rig.table.create(name, registration, for: token, owner: owner, from: saved)
         } catch {

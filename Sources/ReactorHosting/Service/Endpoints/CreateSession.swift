@@ -125,8 +125,12 @@ extension LoopResources {
         _ charge: WorkCharge?
     ) throws(Problem) {
         let owner = access?.principal.identity
-        if let owner, let owners = service.owners, !owners.admit(owner, besides: committed) {
-            throw .tooManySessions(of: owner, limit: owners.limit)
+        if let owner, let owners = service.owners {
+            switch owners.admit(owner, besides: committed) {
+            case .admitted: break
+            case .refused: throw .tooManySessions(of: owner, limit: owners.limit)
+            case .unclear: throw .createsOthers
+            }
         }
         do {
             try sessions.create(
@@ -165,6 +169,13 @@ extension Snapshot {
 }
 
 extension Problem {
+    /// A refusal is final for a client, so it must not be a guess.
+    fileprivate static let createsOthers = Problem(
+        503, "too_busy",
+        "nothing was applied: with other sessions that are being created the client may have as many "
+            + "as --subject-session-limit permits",
+        fields: [("Retry-After", "1")])
+
     fileprivate static func createdMeanwhile(_ id: String) -> Problem {
         Problem(
             503, "too_busy",
