@@ -163,9 +163,12 @@ final class PostgresArchive: Archive {
         """
 
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
+        // PostgreSQL has no text with NUL, and so has no name: the error would cost the connection.
+        let after = String(decoding: (range.after ?? "").utf8.prefix { $0 != 0 }, as: UTF8.self)
         read(answer) { connection in
+            guard range.reactor?.utf8.contains(0) != true else { return [] }
             var parameters = Parameters()
-            parameters.add(range.after ?? "")
+            parameters.add(after)
             parameters.add(range.prefix)
             parameters.add(range.prefix + "\u{10FFFF}")
             parameters.add(Int64(range.limit))

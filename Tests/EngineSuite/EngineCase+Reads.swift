@@ -108,7 +108,9 @@ extension EngineCase {
                         session: "b", reactor: "alerts", generation: "g1", lastNumber: 1,
                         lastVersion: 1)
                 ], "a line")
-            for after in [nil, "", "0", "a", "a-", "aa", "b", "other", "zz"] as [String?] {
+            for after in [nil, "", "0", "a", "a\0", "\0", "a-", "aa", "b", "other", "zz", "é"]
+                as [String?]
+            {
                 for prefix in ["", "a", "a-", "b", "zz"] {
                     for limit in [1, 3, 100] {
                         let range = SessionRange(after: after, prefix: prefix, limit: limit)
@@ -126,6 +128,11 @@ extension EngineCase {
             try trial.equal(
                 try await trial.page(SessionRange(reactor: "clock", limit: 9)).map(\.session),
                 ["other"], "the sessions of a reactor")
+            for reactor in ["none", "clock\0", "\0"] {
+                try trial.equal(
+                    try await trial.page(SessionRange(reactor: reactor, limit: 9)), [],
+                    "the sessions of no reactor")
+            }
         },
     ]
 }
