@@ -12,9 +12,9 @@ extension JournalEngine {
     /// ```
     ///
     /// The program needs libpq, to build (`libpq-dev`) and to run (`libpq5`).
-    public static let postgres = JournalEngine(tools: PostgresTools(), mask: PostgresAddress.masked)
-    {
-        (address, retention, member) throws(JournalFailure) in
+    public static let postgres = JournalEngine(
+        tools: PostgresTools(), mask: PostgresAddress.masked, fault: PostgresAddress.fault
+    ) { (address, retention, member) throws(JournalFailure) in
         try PostgresJournal(
             try PostgresAddress(journal: address), retention: retention, member: member,
             server: number)

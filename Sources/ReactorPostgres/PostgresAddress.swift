@@ -79,6 +79,16 @@ package struct PostgresAddress: Sendable, Equatable {
         }
     }
 
+    /// The sentence for an address that cannot be used; nil for any other.
+    static func fault(of text: String) -> String? {
+        do {
+            _ = try PostgresAddress(text)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
     private static let names: Set<Substring> = [
         "schema", "durability", "failover", "lanes", "pooler",
     ]

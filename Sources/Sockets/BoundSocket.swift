@@ -24,10 +24,16 @@ package struct BoundSocket: ~Copyable {
     package static func resolve(
         _ address: ListenAddress
     ) throws(SystemFailure) -> (address: ListenAddress, isLoopback: Bool) {
-        guard case .tcp(let host, let port) = address,
-            let first = try ResolvedAddress.all(host: host, port: port).first
-        else { return (address, true) }
-        return (.tcp(host: first.peer.host, port: port), first.peer.isLoopback)
+        switch address {
+        case .unix(let path, _):
+            _ = try UnixSocketFile.address(path)
+            return (address, true)
+        case .tcp(let host, let port):
+            guard let first = try ResolvedAddress.all(host: host, port: port).first else {
+                return (address, true)
+            }
+            return (.tcp(host: first.peer.host, port: port), first.peer.isLoopback)
+        }
     }
 
     /// Makes the kernel close each accepted connection whose peer acknowledges nothing for this

@@ -16,14 +16,17 @@ struct UnixSocketFile {
     private let device: UInt64
     private let inode: UInt64
 
+    /// - Throws: For a path that no socket can have.
+    static func address(_ path: String) throws(SystemFailure) -> UnixAddress {
+        if let address = UnixAddress(path) { return address }
+        let isOdd = path.isEmpty || path.utf8.contains(0)
+        throw SystemFailure(operation: "bind", code: isOdd ? EINVAL : ENAMETOOLONG, detail: path)
+    }
+
     /// Binds a new socket to `path` with permission bits `mode`. No client can connect before it
     /// listens, so the bits apply to every client.
     init(path: String, mode: UInt16) throws(SystemFailure) {
-        guard let address = UnixAddress(path) else {
-            let isOdd = path.isEmpty || path.utf8.contains(0)
-            throw SystemFailure(
-                operation: "bind", code: isOdd ? EINVAL : ENAMETOOLONG, detail: path)
-        }
+        let address = try Self.address(path)
         let descriptor = try ListeningSocket.open(AF_UNIX)
         do throws(SystemFailure) {
             try Self.bind(descriptor, address, path)

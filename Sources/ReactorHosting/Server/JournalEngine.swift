@@ -12,9 +12,12 @@ public struct JournalEngine: Sendable {
     package let tools: any JournalTools
     /// An address without its secrets; nil if it cannot be read, so that their places are unknown.
     package let mask: @Sendable (_ address: String) -> String?
+    /// The sentence for an address that cannot be used, without its secrets; nil for any other.
+    let fault: @Sendable (_ address: String) -> String?
 
     package init(
         tools: any JournalTools, mask: @escaping @Sendable (_ address: String) -> String?,
+        fault: @escaping @Sendable (_ address: String) -> String?,
         open:
             @escaping @Sendable (
                 _ address: String, JournalRetention, _ member: Member?
@@ -22,6 +25,7 @@ public struct JournalEngine: Sendable {
     ) {
         self.tools = tools
         self.mask = mask
+        self.fault = fault
         self.open = open
     }
 

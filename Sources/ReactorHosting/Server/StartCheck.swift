@@ -28,12 +28,18 @@ extension ReactorServer {
         guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
     }
 
-    /// Whether this program has a journal of the kind that the settings name.
+    /// Whether this program has a journal of the kind that the settings name, and the address of a
+    /// database can be read.
     ///
     /// - Throws: ``ConfigurationFailure``
     func checkJournal() throws(ConfigurationFailure) {
-        guard case .postgres = configuration.journal, journals.isEmpty else { return }
-        throw ConfigurationFailure(sentences: [JournalEngine.missing])
+        guard case .postgres(let address) = configuration.journal else { return }
+        guard let engine = journals.first else {
+            throw ConfigurationFailure(sentences: [JournalEngine.missing])
+        }
+        guard let fault = engine.fault(address) else { return }
+        throw ConfigurationFailure(
+            sentences: ["\(configuration.journal) can't be used as a journal: \(fault)"])
     }
 
     func checkStart() throws { try checkStart(authenticates: authenticator != nil) }

@@ -14,6 +14,14 @@ struct StartCheckTests {
         (["--link-address", "10.0.0.1:7080"], "--link-address is set without --link"),
         (["--link", "0.0.0.0:0", "--journal", "postgres://127.0.0.1:1/x"], "nothing proves"),
         (["--unix", "/tmp/s", "--ops-listen", "unix:/tmp/s"], "--ops-listen is unix:/tmp/s"),
+        (["--journal", "postgres://127.0.0.1:1/x?lanes=99"], "lanes=99: a number from 1 to 16"),
+        (["--journal", "postgres://127.0.0.1:1/x?sslmod=on"], "the address cannot be read"),
+        (
+            [
+                "--link", "127.0.0.1:7", "--ops-listen", "127.0.0.1:7", "--journal",
+                "postgres://127.0.0.1:1/x",
+            ], "--link is 127.0.0.1:7, where --ops-listen is"
+        ),
         // All at once.
         (["--proxy-protocol", "--host", "0.0.0.0"], "other machines can reach 0.0.0.0"),
     ])
@@ -40,6 +48,16 @@ struct StartCheckTests {
         #expect(start.exit == .code(1))
         let sentence = try #require(check.errors.split(separator: "\n").last)
         #expect(start.errors.replacing("\\\"", with: "\"").contains(sentence))
+    }
+
+    @Test func `a path that no socket can have`() async throws {
+        let options = ["--unix", "/tmp/" + String(repeating: "x", count: 200)]
+        let check = try await ServerProcess.run(.server, ["config", "check"] + options)
+        let start = try await ServerProcess.run(.server, options)
+        #expect(check.exit == .code(1))
+        #expect(start.exit == .code(1))
+        #expect(check.errors.contains("can't listen on unix:/tmp/xxx"))
+        #expect(start.errors.contains("can't listen on unix:/tmp/xxx"))
     }
 
     @Test func `the address of a service in a variable is no setting`() async throws {

@@ -148,19 +148,26 @@ struct LocalNode: Sendable {
 extension Configuration {
     /// The sentences for settings of links that do not fit the others; empty if all do.
     var linkRefusals: [String] {
-        guard link != nil else {
+        guard let link else {
             let others = [
                 ("link-address", linkAddress != nil),
                 ("cluster-secret-file", clusterSecretPath != nil),
             ]
             return others.filter(\.1).map { "--\($0.0) is set without --link" }
         }
-        if case .postgres = journal { return [] }
-        return [
-            """
-            --link is set, and the journal is \(journal): nodes of a cluster have one journal in \
-            PostgreSQL, --journal postgres://ADDRESS
-            """
-        ]
+        guard case .postgres = journal else {
+            return [
+                """
+                --link is set, and the journal is \(journal): nodes of a cluster have one journal in \
+                PostgreSQL, --journal postgres://ADDRESS
+                """
+            ]
+        }
+        let listeners =
+            [("the clients' listener", publicAddress)]
+            + (operationsAddress.map { [("--ops-listen", $0.listenAddress)] } ?? [])
+        return listeners.filter { $0.1 == link.listenAddress && link.port != 0 }.map {
+            "--link is \(link), where \($0.0) is: it needs its own address"
+        }
     }
 }
