@@ -45,14 +45,23 @@ struct Era {
         let isSame = timeline == found.timeline && system == found.system
         let wasSynchronous = rows.bool(0, 3)
         let lacks = known.map { found.lacks($0) || era < $0.era } ?? false
+        // Of two standbys that were promoted to one timeline this process has used the other one:
+        // what was acknowledged there is not here, and its positions may be used again.
+        let isSibling =
+            known.map {
+                ($0.era, $0.timeline) == (era, found.timeline) && $0.branch != 0
+                    && $0.branch != adoption.branch
+            } ?? false
         let isKnown = adoption.branch != 0 && rows.integer(0, 5) == found.table
-        guard !isSame || !isKnown || wasSynchronous != found.isSynchronous || lacks else {
+        guard !isSame || !isKnown || wasSynchronous != found.isSynchronous || lacks || isSibling
+        else {
             try connection.execute("ROLLBACK", within: limit)
             return adoption
         }
         let isOther =
             !isNew && !isSame && mayHaveLost(wasSynchronous, isSameSystem: system == found.system)
-        let begins = isOther || isRestored || lacks && address.failover != .safe
+        let begins =
+            isOther || isRestored || (lacks || isSibling) && address.failover != .safe
         if begins {
             adoption.era = max(era, known?.era ?? 0) + 1
             willBegin()

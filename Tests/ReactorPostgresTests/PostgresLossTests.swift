@@ -38,6 +38,24 @@ struct PostgresLossTests {
         await journal.close()
     }
 
+    /// Two standbys were promoted, and this node has acknowledged at the one that no other believes.
+    @Test func `another branch of the same timeline begins another era`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let journal = try PostgresJournal(
+            PostgresAddress(server, schema), commitLimit: .seconds(600), looksEvery: nil)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        #expect(try await journal.head("s")?.key.generation == "g1")
+        try server.cutConnections(to: schema)
+        #expect(try await journal.head("s")?.key.generation == "g1", "it is the same branch")
+        // As if this server were the other one.
+        try server.execute("UPDATE \(schema).cluster SET branch = \(Int64.max)")
+        try server.cutConnections(to: schema)
+        #expect(try await journal.head("s")?.key.generation != "g1")
+        #expect(journal.figures?.historyLosses == 1)
+        await journal.close()
+    }
+
     /// The reader's connection is alive, and the writer has begun another era.
     @Test func `a connection of an earlier era is not believed`() async throws {
         let server = try PostgresServer.shared.get()
