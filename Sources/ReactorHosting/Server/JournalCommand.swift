@@ -39,7 +39,7 @@ struct JournalCommand: ParsableCommand {
     static func importLines(into path: String, acceptsUnmarked: Bool) throws {
         let importing = try JournalImport(into: path, acceptsUnmarked: acceptsUnmarked)
         do {
-            while let line = readLine() { try importing.add(Array(line.utf8)) }
+            try Standard.eachLine(importing.add)
             try importing.finish()
         } catch {
             importing.abandon()

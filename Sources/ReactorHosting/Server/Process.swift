@@ -24,6 +24,34 @@ enum Standard {
     /// Whether standard error is a terminal.
     static var isErrorTerminal: Bool { isatty(2) == 1 }
 
+    /// Reads standard input by lines, without their ends.
+    ///
+    /// Why not `readLine`: it replaces bytes that are no UTF-8, so that nobody could refuse them.
+    static func eachLine(_ act: ([UInt8]) throws -> Void) throws {
+        let (lineFeed, carriageReturn) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
+        var (line, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+        func end() throws {
+            if line.last == carriageReturn { line.removeLast() }
+            try act(line)
+            line.removeAll(keepingCapacity: true)
+        }
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe read(0, $0.baseAddress, $0.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            var rest = buffer[..<count]
+            while let feed = rest.firstIndex(of: lineFeed) {
+                line += rest[..<feed]
+                rest = rest[(feed + 1)...]
+                try end()
+            }
+            line += rest
+        }
+        if !line.isEmpty { try end() }
+    }
+
     private static func write(_ all: [UInt8], to descriptor: Int32) -> Bool {
         var bytes = all[...]
         while !bytes.isEmpty {
