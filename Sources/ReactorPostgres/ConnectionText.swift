@@ -64,7 +64,11 @@ enum ConnectionText {
     }
 
     private static let mask = "***"
-    private static let secrets: Set<String> = ["password", "sslpassword", "passfile"]
+    /// The last three are of libpq 18.
+    private static let secrets: Set<String> = [
+        "password", "sslpassword", "passfile", "oauth_client_secret", "scram_client_key",
+        "scram_server_key",
+    ]
 
     /// Whether the text has none of the secrets that libpq found. A short one may occur anywhere by
     /// chance.
