@@ -41,6 +41,8 @@ export function indexedDBOutbox(name, { account = "" } = {}) {
 
 /** The milliseconds that a page may take to reload. */
 const reloadTime = 1_000;
+/** Those for which the other pages leave it its actions: its modules may have to come over a slow line. */
+const absenceTime = 5_000;
 
 /** The owner whose rows this tab had before a reload. @param {string} name @param {string} [owner] */
 function sessionOwner(name, owner) {
@@ -215,7 +217,7 @@ class IndexedDBOutbox {
     navigator.locks.request(lock, { signal }, () => {}).then(async () => {
       // The page may be reloading now, and then continues its own actions.
       await new Promise((resolve) => {
-        const timer = setTimeout(resolve, 2 * reloadTime);
+        const timer = setTimeout(resolve, absenceTime);
         signal.addEventListener("abort", () => (clearTimeout(timer), resolve(undefined)));
       });
       return navigator.locks.request(lock, { signal }, () => this.#adopt(owner, adopt));
