@@ -52,6 +52,7 @@ enum Schema {
         }
         guard present < version else { return try connection.execute("COMMIT", within: limit) }
         if present >= firstWithNodes { try refuseMembers(schema, connection) }
+        if present > 0 { try refuseServer(schema, connection) }
         for step in migrations[Int(present)...] {
             try connection.execute(
                 "CREATE SCHEMA IF NOT EXISTS \(schema); SET LOCAL search_path = \(schema); \(step)",
@@ -75,6 +76,22 @@ enum Schema {
             state: Connector.refusedState,
             message: "nodes of an earlier release use this journal, one of them at "
                 + "\(found.text(0, 0)): end them all before the first of this release starts",
+            isBroken: false)
+    }
+
+    /// A server of an earlier release without a link holds no lock. Its connections have a name.
+    private static func refuseServer(
+        _ schema: String, _ connection: Connection
+    ) throws(PostgresFault) {
+        let found = try connection.run(
+            """
+            SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+                AND pid <> pg_backend_pid() AND starts_with(application_name, '\(schema)/') LIMIT 1
+            """, within: Connector.limit)
+        guard found.count > 0 else { return }
+        throw PostgresFault(
+            state: UsageLock.occupiedState,
+            message: "a server of an earlier release uses this journal: end it first",
             isBroken: false)
     }
 

@@ -38,7 +38,7 @@ struct PostgresLossTests {
         await journal.close()
     }
 
-    /// Two standbys were promoted, and this node has acknowledged at the one that no other believes.
+    /// Two standbys were promoted, and this node has used the one that no other believes.
     @Test func `another branch of the same timeline begins another era`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
@@ -269,12 +269,43 @@ struct PostgresLossTests {
 
     /// Makes today's tables without the additions of version 4.
     private func makeVersion3(_ server: PostgresServer, _ schema: String) throws {
+        try waitForEnd(of: schema, at: server)
         try server.execute(
             """
             SET search_path = \(schema); DROP INDEX sessions_by_owner;
             ALTER TABLE cluster DROP branch, DROP table_oid, DROP adopted;
             UPDATE cluster SET version = 3
             """)
+    }
+
+    /// A server process ends a moment after its connection.
+    private func waitForEnd(of schema: String, at server: PostgresServer) throws {
+        let connections =
+            "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE '\(schema)/%'"
+        while try server.query(connections).count > 0 {}
+    }
+
+    /// It has no link and no lock, and its connections are those of today.
+    @Test func `tables that a server of an earlier release uses are left as they are`() async throws
+    {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let address = try PostgresAddress(server, schema)
+        await (try PostgresJournal(address, looksEvery: nil)).close()
+        try makeVersion3(server, schema)
+        var earlier: Connection? = try server.connection()
+        try earlier?.execute("SET application_name = '\(schema)/writer'", within: .seconds(600))
+        do {
+            _ = try PostgresJournal(address, looksEvery: nil)
+            Issue.record("both decide on all sessions")
+        } catch {
+            #expect(error.detail.contains("a server of an earlier release uses this journal"))
+            #expect(error.isTemporary, "a successor may wait")
+        }
+        #expect(try server.query("SELECT version FROM \(schema).cluster").integer(0, 0) == 3)
+        earlier = nil
+        try waitForEnd(of: schema, at: server)
+        await (try PostgresJournal(address, looksEvery: nil)).close()
     }
 
     @Test func `tables of version 3 are brought up to date, and nothing is lost`() async throws {
