@@ -27,14 +27,27 @@ struct ArchivedStates {
         then act: @escaping (Outcome) -> Void
     ) {
         let table = session.table
-        table.rebuilds.add(request, ofBytes: session.meters.state.estimate, in: table) { charge in
-            let rebuild = Rebuild(request: request, charge: charge)
-            begin(version, isPlaced: isPlaced, rebuild) { outcome in
-                if charge != nil { table.rebuilds.end(in: table) }
-                if let outcome { act(outcome) }
+        let bytes = max(session.meters.state.estimate, session.persistence?.rebuiltBytes ?? 0)
+        // The session stays in memory while the rebuild waits for others.
+        session.beginArchiveRead()
+        table.rebuilds.add(request, ofBytes: bytes, in: table) { turn in
+            switch turn {
+            case .unwanted: session.endArchiveRead()
+            case .refused:
+                act(.failure(.overBudget))
+                session.endArchiveRead()
+            case .begun(let charge):
+                let isLarge = charge != nil
+                begin(version, isPlaced: isPlaced, Rebuild(request: request, charge: charge)) {
+                    switch $0 {
+                    case .done(let outcome): act(outcome)
+                    case .unwanted: break
+                    case .isLarge: rebuild(version, isPlaced: isPlaced, for: request, then: act)
+                    }
+                    table.rebuilds.end(isLarge: isLarge, in: table)
+                    session.endArchiveRead()
+                }
             }
-        } refuse: {
-            act(.failure(.overBudget))
         }
     }
 
@@ -49,8 +62,21 @@ struct ArchivedStates {
         }
     }
 
-    /// Called once: with nil if the state is not wanted any more.
-    private typealias Ended = (Outcome?) -> Void
+    /// The end of a rebuild that was begun.
+    private enum Ending {
+        case done(Outcome)
+        /// The state is not wanted any more.
+        case unwanted
+        /// It was taken for a small one: it waits for the others that are large.
+        case isLarge
+
+        static func failure(_ failure: JournalFailure) -> Ending {
+            .done(.failure(.unreadable(failure)))
+        }
+    }
+
+    /// Called once.
+    private typealias Ended = (Ending) -> Void
 
     private func begin(
         _ version: UInt64, isPlaced: Bool, _ rebuild: Rebuild, then act: @escaping Ended
@@ -60,9 +86,9 @@ struct ArchivedStates {
         session.askHistory { archive, answer in
             archive.snapshot(of: key, at: isEarlier ? version - 1 : version, answer)
         } then: { snapshot in
-            guard rebuild.request.isWanted() else { return act(nil) }
+            guard rebuild.request.isWanted() else { return act(.unwanted) }
             switch snapshot {
-            case .failure(let failure): act(.failure(.unreadable(failure)))
+            case .failure(let failure): act(.failure(failure))
             case .success(nil) where isEarlier && session.isAwake:
                 beginOldest(version, rebuild, then: act)
             case .success(let snapshot): self.rebuild(version, from: snapshot, rebuild, then: act)
@@ -75,15 +101,21 @@ struct ArchivedStates {
         then act: @escaping Ended
     ) {
         guard session.isAwake || session.isFollowed else {
-            return act(.failure(.unreadable(.leftMemory)))
+            return act(.failure(.leftMemory))
         }
-        guard let snapshot else { return act(.success(nil)) }
+        guard let snapshot else { return act(.done(.success(nil))) }
+        session.persistence?.noteRebuilt(snapshot.state.count)
+        guard rebuild.charge != nil || snapshot.state.count <= WorkBudget.smallestBytes else {
+            return act(.isLarge)
+        }
         let (table, bytes) = (session.table, RebuildQueue.factor * snapshot.state.count)
         do throws(WorkOverload) {
-            rebuild.charge = try table.adjust(
-                rebuild.charge, to: bytes, for: rebuild.request.client)
+            if rebuild.charge != nil {
+                rebuild.charge = try table.adjust(
+                    rebuild.charge, to: bytes, for: rebuild.request.client)
+            }
         } catch {
-            return act(.failure(.overBudget))
+            return act(.done(.failure(.overBudget)))
         }
         do throws(RecoveryFault) {
             let fold = try session.makeFold(from: snapshot)
@@ -102,23 +134,24 @@ struct ArchivedStates {
             }
         } catch {
             session.report(.unreadable("\(error.place): \(error.reason)"))
-            act(.success(nil))
+            act(.done(.success(nil)))
         }
     }
 
     /// Rebuilds a version without an earlier snapshot: it may be the oldest kept one.
     private func beginOldest(_ version: UInt64, _ rebuild: Rebuild, then act: @escaping Ended) {
         begin(version, isPlaced: false, rebuild) { rebuilt in
-            guard case .success(var state?)? = rebuilt else { return act(rebuilt) }
+            guard case .done(.success(var state?)) = rebuilt else { return act(rebuilt) }
             head { head in
                 act(
-                    head.mapError(Fault.unreadable).map { head in
-                        // A later snapshot of the same version may have replaced the first one.
-                        if let head, head.keptVersion == version {
-                            state.number = min(state.number, head.keptAfter)
-                        }
-                        return state
-                    })
+                    .done(
+                        head.mapError(Fault.unreadable).map { head in
+                            // A later snapshot of the same version may have replaced the first one.
+                            if let head, head.keptVersion == version {
+                                state.number = min(state.number, head.keptAfter)
+                            }
+                            return state
+                        }))
             }
         }
     }
@@ -127,24 +160,24 @@ struct ArchivedStates {
         _ state: ArchivedState, after position: HistoryPosition, to version: UInt64,
         _ rebuild: Rebuild, then act: @escaping Ended
     ) {
-        guard rebuild.request.isWanted() else { return act(nil) }
-        guard state.fold.version < version else { return act(.success(state)) }
+        guard rebuild.request.isWanted() else { return act(.unwanted) }
+        guard state.fold.version < version else { return act(.done(.success(state))) }
         let (key, last) = (session.key, session.history.committed.number)
         session.askHistory { archive, answer in
             archive.records(
                 of: key, after: position, through: last, limitBytes: 262_144, answer)
         } then: { records in
             switch records {
-            case .failure(let failure): act(.failure(.unreadable(failure)))
+            case .failure(let failure): act(.failure(failure))
             case .success(let records):
                 var state = state
                 do throws(RecoveryFault) {
                     guard let reached = try state.apply(records, after: position, to: version)
-                    else { return act(.success(nil)) }
+                    else { return act(.done(.success(nil))) }
                     advance(state, after: reached, to: version, rebuild, then: act)
                 } catch {
                     session.report(.unreadable("\(error.place): \(error.reason)"))
-                    act(.success(nil))
+                    act(.done(.success(nil)))
                 }
             }
         }

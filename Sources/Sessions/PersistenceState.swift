@@ -24,6 +24,9 @@ final class PersistenceState {
     var confirmed: Int64 = 0
     /// The number of reads of the archive that are under way. The session stays in memory meanwhile.
     var archiveReads = 0
+    /// The size of the largest snapshot that was read to rebuild a state: earlier states may be
+    /// larger than the present one.
+    private(set) var rebuiltBytes = 0
     /// The tokens of requests that are answered from the archive.
     var readers: Set<UInt64> = []
     /// Slices of the archive for subscribers that catch up.
@@ -75,6 +78,9 @@ final class PersistenceState {
     }
 
     // MARK: Snapshots
+
+    /// A snapshot of this size was read to rebuild a state.
+    func noteRebuilt(_ bytes: Int) { rebuiltBytes = max(rebuiltBytes, bytes) }
 
     /// Counts the bytes of a record.
     ///

@@ -1,6 +1,6 @@
 internal import DequeModule
 
-/// Rebuilds large states from the journal, one at a time on each loop.
+/// Rebuilds states from the journal: on each loop one large state at a time, and a few small ones.
 ///
 /// Design: a request of a few bytes can cause a rebuild, which takes memory and the loop's time. A
 /// rebuild whose connection has closed meanwhile does not begin.
@@ -12,66 +12,124 @@ final class RebuildQueue {
         let isWanted: () -> Bool
     }
 
+    /// The end of a rebuild's wait.
+    enum Turn {
+        /// It begins; nil: its state is a small one.
+        case begun(WorkCharge?)
+        /// There is no room for it.
+        case refused
+        case unwanted
+    }
+
     private struct Waiting {
         let request: Request
         let bytes: Int
-        let begin: (WorkCharge?) -> Void
-        let refuse: () -> Void
+        let act: (Turn) -> Void
     }
 
-    private var running = 0
-    private var waiting: Deque<Waiting> = []
+    /// Rebuilds of large states, or of small ones.
+    private struct Lane {
+        /// The most that run at a time.
+        let limit: Int
+        var running = 0
+        var waiting: Deque<Waiting> = []
+    }
 
-    private static let runningLimit = 1
+    private var large = Lane(limit: 1)
+    /// Why they are limited: a state that is small now may have been large.
+    private var small = Lane(limit: 8)
+
     private static let waitingLimit = 256
+    /// Of one client.
+    private static let clientLimit = 64
     /// A rebuild holds the snapshot and the decoded state, then the decoded and the encoded state.
     static let factor = 2
 
     /// The number of rebuilds that wait.
-    var count: Int { waiting.count }
+    var count: Int { large.waiting.count + small.waiting.count }
 
-    /// Begins a rebuild, now or when earlier ones have ended. ``end(in:)`` is called once for each
-    /// that was begun with a charge.
+    /// Begins a rebuild, now or when earlier ones have ended. ``end(isLarge:in:)`` is called once
+    /// for each that was begun.
     ///
     /// - Parameters:
     ///   - bytes: the estimated size of the state.
-    ///   - begin: called with nil for a small state.
-    ///   - refuse: called if there is no room for it.
+    ///   - act: called once, unless the loop has stopped.
     func add(
         _ request: Request, ofBytes bytes: Int, in table: SessionTable,
-        begin: @escaping (WorkCharge?) -> Void, refuse: @escaping () -> Void
+        then act: @escaping (Turn) -> Void
     ) {
-        guard bytes > WorkBudget.smallestBytes else { return begin(nil) }
-        guard waiting.count < Self.waitingLimit else { return refuse() }
-        waiting.append(Waiting(request: request, bytes: bytes, begin: begin, refuse: refuse))
-        beginNext(in: table)
+        let waiting = Waiting(request: request, bytes: bytes, act: act)
+        guard bytes > WorkBudget.smallestBytes else {
+            small.waiting.append(waiting)
+            return beginSmall()
+        }
+        guard hasRoom(for: request.client) else { return act(.refused) }
+        large.waiting.append(waiting)
+        beginLarge(in: table)
     }
 
-    /// A rebuild has ended.
-    func end(in table: SessionTable) {
-        running -= 1
-        beginNext(in: table)
+    /// Whether one more rebuild of a large state may wait.
+    private func hasRoom(for client: WorkClient?) -> Bool {
+        if large.waiting.count >= Self.waitingLimit { dropUnwanted() }
+        guard large.waiting.count < Self.waitingLimit else { return false }
+        guard let client else { return true }
+        return large.waiting.count { $0.request.client == client } < Self.clientLimit
     }
 
-    private func beginNext(in table: SessionTable) {
-        while running < Self.runningLimit, let next = waiting.first {
+    private func dropUnwanted() {
+        let all = large.waiting
+        large.waiting = Deque(all.filter { $0.request.isWanted() })
+        for one in all where !one.request.isWanted() { one.act(.unwanted) }
+    }
+
+    /// A rebuild has ended. The next one begins in a later job of the loop: by then nothing holds
+    /// the bytes that this one does not keep.
+    func end(isLarge: Bool, in table: SessionTable) {
+        _ = table.services.hop { table in table.rebuilds.beginNext(isLarge: isLarge, in: table) }
+    }
+
+    private func beginNext(isLarge: Bool, in table: SessionTable) {
+        if isLarge {
+            large.running -= 1
+            beginLarge(in: table)
+        } else {
+            small.running -= 1
+            beginSmall()
+        }
+    }
+
+    private func beginLarge(in table: SessionTable) {
+        while large.running < large.limit, let next = large.waiting.first {
             guard next.request.isWanted() else {
-                waiting.removeFirst()
+                large.waiting.removeFirst()
+                next.act(.unwanted)
                 continue
             }
             do throws(WorkOverload) {
                 let charge = try table.charge(Self.factor * next.bytes, for: next.request.client)
-                waiting.removeFirst()
-                running += 1
-                next.begin(charge)
+                large.waiting.removeFirst()
+                large.running += 1
+                next.act(.begun(charge))
             } catch {
-                // The running rebuild will give its bytes back, and then this one may have room.
-                guard running == 0 else { return }
-                waiting.removeFirst()
-                next.refuse()
+                large.waiting.removeFirst()
+                next.act(.refused)
             }
         }
     }
 
-    func removeAll() { waiting = [] }
+    private func beginSmall() {
+        while small.running < small.limit, let next = small.waiting.popFirst() {
+            guard next.request.isWanted() else {
+                next.act(.unwanted)
+                continue
+            }
+            small.running += 1
+            next.act(.begun(nil))
+        }
+    }
+
+    func removeAll() {
+        large.waiting = []
+        small.waiting = []
+    }
 }

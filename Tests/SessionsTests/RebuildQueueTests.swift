@@ -1,0 +1,132 @@
+import Storage
+import Testing
+
+@testable import Sessions
+
+@Suite(
+    "Work has a bound — a rebuild that waits begins when there is room",
+    .timeLimit(.minutes(15)))
+struct RebuildQueueTests {
+    private static let fill = 200_000
+    /// About the bytes of a state that is filled: it has them twice.
+    private static let size = 2 * fill
+
+    /// A rig with a session whose earlier versions only the journal has. Each version fills the
+    /// state with as many bytes.
+    private func rig(
+        _ work: WorkBudget, fills: [Int] = Array(repeating: fill, count: 5)
+    ) throws -> (Rig, Session) {
+        let rig = Rig(
+            answers: true, registrations: [try .ledger()], retention: Retention(records: 1),
+            snapshotEvery: 1, work: work)
+        let session = try rig.create("s", .ledger())
+        for bytes in fills {
+            try rig.act(Post.fill(bytes), on: session)
+            rig.settleAll()
+        }
+        rig.drainInbox()
+        rig.output.releaseAnswers()
+        #expect(work.used == 0)
+        return (rig, session)
+    }
+
+    private func read(
+        _ rig: Rig, _ session: Session, version: UInt64, by client: WorkClient? = nil
+    ) -> UInt64 {
+        let token = rig.nextToken()
+        rig.output.clients[token] = client
+        session.read(version: version, for: token)
+        return token
+    }
+
+    private func answerAll(_ rig: Rig) {
+        rig.journal.setLate(false)
+        while rig.journal.askedCount > 0 { rig.journal.answer(at: 0) }
+        rig.drainInbox()
+    }
+
+    private func isState(_ rig: Rig, _ token: UInt64) -> Bool {
+        rig.line(token).hasPrefix("state")
+    }
+
+    @Test func `a rebuild begins with the room that the one before has given back`() throws {
+        // The answer to the first, and the second: not two rebuilds.
+        let work = WorkBudget(limit: 7 * Self.size / 2)
+        let (rig, session) = try rig(work)
+        let tokens = [UInt64(2), 3].map { read(rig, session, version: $0) }
+        rig.drainInbox()
+        #expect(tokens.allSatisfy { isState(rig, $0) })
+        rig.output.releaseAnswers()
+        #expect(work.used == 0)
+    }
+
+    @Test func `a rebuild begins although the one before is not wanted any more`() throws {
+        let work = WorkBudget(limit: 3 * Self.size)
+        let (rig, session) = try rig(work)
+        rig.journal.setLate(true)
+        let left = read(rig, session, version: 2)
+        let next = read(rig, session, version: 3)
+        session.forget(left)
+        answerAll(rig)
+        #expect(isState(rig, next))
+        #expect(rig.line(left) == "-")
+    }
+
+    @Test func `earlier states that were larger than the present one are rebuilt one at a time`()
+        throws
+    {
+        let work = WorkBudget(limit: 5 * Self.size)
+        let (rig, session) = try rig(work, fills: [Self.fill, Self.fill, 1, 1, 1, 1])
+        let tokens = (0..<3).map { _ in read(rig, session, version: 2) }
+        rig.drainInbox()
+        #expect(tokens.allSatisfy { isState(rig, $0) })
+    }
+
+    @Test func `one client leaves room to others where rebuilds wait`() throws {
+        let (rig, session) = try rig(WorkBudget(), fills: Array(repeating: 40_000, count: 5))
+        let mine = WorkClient(subject: "ada")
+        rig.journal.setLate(true)
+        let tokens = (0..<300).map { _ in read(rig, session, version: 2, by: mine) }
+        let other = read(rig, session, version: 2, by: WorkClient(subject: "bob"))
+        answerAll(rig)
+        #expect(isState(rig, other))
+        #expect(tokens.contains { rig.line($0).hasPrefix("overBudget") })
+        #expect(isState(rig, tokens[0]))
+    }
+
+    @Test func `requests that have ended take no place where rebuilds wait`() throws {
+        let (rig, session) = try rig(WorkBudget(), fills: Array(repeating: 40_000, count: 5))
+        rig.journal.setLate(true)
+        for _ in 0..<300 { session.forget(read(rig, session, version: 2)) }
+        let token = read(rig, session, version: 2)
+        answerAll(rig)
+        #expect(isState(rig, token))
+    }
+
+    @Test func `a session stays in memory while its rebuild waits for that of another one`() throws
+    {
+        let work = WorkBudget()
+        let (rig, first) = try rig(work)
+        let second = try rig.create("t", .ledger())
+        for _ in 0..<5 {
+            try rig.act(Post.fill(Self.fill), on: second)
+            rig.settleAll()
+        }
+        rig.drainInbox()
+        rig.journal.setLate(true)
+        let running = read(rig, first, version: 2)
+        let waiting = read(rig, second, version: 2)
+        for _ in 0..<8 {
+            rig.table.tick()
+            rig.settleAll()
+        }
+        answerAll(rig)
+        #expect(isState(rig, running))
+        #expect(isState(rig, waiting))
+        for _ in 0..<8 {
+            rig.table.tick()
+            rig.settleAll()
+        }
+        #expect(rig.table.awakeCount == 0)
+    }
+}
