@@ -26,16 +26,32 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
         self.clientLimit.store(clientLimit, ordering: .relaxed)
     }
 
-    /// Counts bytes; returns false, without counting them, if they would exceed a limit.
+    /// The bytes that may be counted.
+    package enum Rule {
+        /// Those within the limits.
+        case limited
+        /// Those within half of each limit: they can be dropped, and others cannot.
+        case leavingHalf
+        /// Those within the limits, and any if no others but the `own` ones count: otherwise they
+        /// would be refused for ever.
+        case alone(own: Int)
+
+        fileprivate func permits(_ bytes: Int, besides others: Int, _ limit: Int) -> Bool {
+            switch self {
+            case .limited: others + bytes <= limit
+            case .leavingHalf: others + bytes <= limit / 2
+            case .alone(let own): others + bytes <= limit || others <= own
+            }
+        }
+    }
+
+    /// Counts bytes; returns false, without counting them, if the rule does not permit them.
     ///
-    /// - Parameters:
-    ///   - client: nil: they are in no client's share.
-    ///   - leavingHalf: whether these bytes must leave half of each limit free, because they can be
-    ///     dropped and others cannot.
-    package func charge(_ bytes: Int, for client: Client?, leavingHalf: Bool = false) -> Bool {
-        let part = leavingHalf ? 2 : 1
-        let sum = self.sum.add(bytes, ordering: .relaxed).newValue
-        guard sum <= limit.load(ordering: .relaxed) / part, chargeClient(bytes, client, part)
+    /// - Parameter client: nil: they are in no client's share.
+    package func charge(_ bytes: Int, for client: Client?, _ rule: Rule = .limited) -> Bool {
+        let others = self.sum.add(bytes, ordering: .relaxed).oldValue
+        guard rule.permits(bytes, besides: others, limit.load(ordering: .relaxed)),
+            chargeClient(bytes, client, rule)
         else {
             self.sum.subtract(bytes, ordering: .relaxed)
             return false
@@ -43,13 +59,13 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
         return true
     }
 
-    private func chargeClient(_ bytes: Int, _ client: Client?, _ part: Int) -> Bool {
+    private func chargeClient(_ bytes: Int, _ client: Client?, _ rule: Rule) -> Bool {
         guard let client else { return true }
-        let limit = clientLimit.load(ordering: .relaxed) / part
+        let limit = clientLimit.load(ordering: .relaxed)
         return clients.withLock { clients in
-            let sum = (clients[client] ?? 0) + bytes
-            guard sum <= limit else { return false }
-            clients[client] = sum
+            let others = clients[client] ?? 0
+            guard rule.permits(bytes, besides: others, limit) else { return false }
+            clients[client] = others + bytes
             return true
         }
     }

@@ -266,7 +266,7 @@ final class CatchUp {
         fold = nil
         reached = slice.reached
         isAtStart = false
-        send(slice.framed)
+        send(slice)
     }
 
     /// Nil if there is nothing to send; the reader has already continued then.
@@ -403,7 +403,7 @@ final class CatchUp {
         if entries.contains(where: { $0.kind == .mutation }) { knownWriter = writer ?? knownWriter }
         let slice = CatchUpCache.Slice(framed: framed, reached: reached)
         passOn(slice)
-        send(framed)
+        send(slice)
     }
 
     /// Gives the slice to those that wait for this reader, which may itself have waited for another one.
@@ -411,16 +411,19 @@ final class CatchUp {
         for other in takeOthers() { session.table.background.append { other.receive(slice) } }
     }
 
-    private func send(_ framed: [UInt8]) {
+    private func send(_ slice: CatchUpCache.Slice) {
         subscriber.readSucceeded()
-        let charge: WorkCharge?
+        var charge = slice.charge
         do throws(WorkOverload) {
-            charge = try session.table.charge(framed.count, for: subscriber.id)
+            if charge == nil {
+                charge = try session.table.charge(slice.framed.count, for: subscriber.id)
+            }
         } catch {
             return subscriber.refuse()
         }
-        if !framed.isEmpty { needsID = false }
-        guard !subscriber.send(framed, of: charge) else { return proceed() }
+        slice.charge = charge
+        if !slice.framed.isEmpty { needsID = false }
+        guard !subscriber.send(slice.framed, of: charge) else { return proceed() }
         // The connection may accept nothing for long, and others need the state.
         if !isOver, needed >= subscriber.stream.coveredAfter { keepState() }
     }

@@ -14,9 +14,16 @@ struct CatchUpCache {
         let isOver: Bool
     }
 
-    struct Slice {
+    final class Slice {
         let framed: [UInt8]
         let reached: HistoryPosition
+        /// Of the readers whose connections have not accepted it.
+        weak var charge: WorkCharge?
+
+        init(framed: [UInt8], reached: HistoryPosition) {
+            self.framed = framed
+            self.reached = reached
+        }
     }
 
     /// Readers that wait for a slice that is being read.

@@ -12,14 +12,11 @@ internal import Wire
 /// when it changes.
 struct EventFramer {
     let selection: Selection
-    /// The part of the state that was shown last; only for `.part`. A large one is a view of the
-    /// newest state, which all streams of a session share.
+    /// The part of the state that was shown last; only for `.part`. A copy: a view of a few bytes
+    /// would keep the whole state in memory.
     private var shownPart: ArraySlice<UInt8>?
     /// Whether ``shownPart`` is not known.
     private(set) var lacksPart = false
-
-    /// A part of more bytes is not copied.
-    private static let copiedBytes = 16 << 10
 
     /// Called for each event with its position, including its part, and the offset of its end in
     /// `out`.
@@ -45,23 +42,22 @@ struct EventFramer {
         (shownPart, lacksPart) = (nil, true)
     }
 
-    /// The bytes of a large part that is kept for the comparison with the next one.
-    var heldBytes: Int { (shownPart?.count ?? 0) > Self.copiedBytes ? shownPart?.count ?? 0 : 0 }
+    /// The bytes of the part that is kept for the comparison with the next one.
+    var heldBytes: Int { shownPart?.count ?? 0 }
 
     /// The state or the part of it to show after a mutation; nil if the part has not changed.
     mutating func change(to state: ShownVersion) -> ArraySlice<UInt8>? {
         guard case .part(let pointer) = selection.states else { return state.bytes }
         let part = state.part(pointer)
-        let isSame = part == shownPart
-        // Keeps an equal part too: a view of an earlier state would keep all of that state in
-        // memory.
+        lacksPart = false
+        guard part != shownPart else { return nil }
         keep(part)
-        return isSame ? nil : part ?? Self.null[...]
+        return part ?? Self.null[...]
     }
 
     private mutating func keep(_ part: ArraySlice<UInt8>?) {
         lacksPart = false
-        shownPart = part.map { $0.count > Self.copiedBytes ? $0 : ArraySlice(Array($0)) }
+        shownPart = part.map { ArraySlice(Array($0)) }
     }
 
     // MARK: Entries

@@ -23,12 +23,14 @@ package final class JointStream {
         package let pulses: [String]
         /// The sessions that the client may not read, whether they exist or not.
         package let forbidden: Set<SessionID>
+        /// For its share of the ``WorkBudget``; nil: it has none.
+        package let client: WorkClient?
         package let choose: RelayChoice.Chooser
 
         package init(
             sessions: [SessionID], vector: StreamVector?, start: SubscriptionRequest.Start,
             idsAreOwn: Bool = false, pulses: [String] = [], forbidden: Set<SessionID> = [],
-            choose: @escaping RelayChoice.Chooser
+            client: WorkClient? = nil, choose: @escaping RelayChoice.Chooser
         ) {
             self.sessions = sessions
             self.vector = vector
@@ -36,6 +38,7 @@ package final class JointStream {
             self.idsAreOwn = idsAreOwn
             self.pulses = pulses
             self.forbidden = forbidden
+            self.client = client
             self.choose = choose
         }
     }
@@ -168,7 +171,7 @@ package final class JointStream {
                 key(index),
                 RelayOpening(
                     session: request.sessions[index], start: start, windowBytes: windowBytes,
-                    choose: request.choose)),
+                    client: request.client, choose: request.choose)),
             for: index)
     }
 

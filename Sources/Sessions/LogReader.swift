@@ -16,7 +16,18 @@ struct LogReader {
     /// may have trimmed the page's first entries.
     func deliver(_ request: LogPageRequest) {
         if let start = archivedStart(request) { return readArchive(request, after: start) }
-        session.table.output.reply(session.content(.logPage(page(request))), to: request.token)
+        session.table.output.reply(content(of: page(request), request), to: request.token)
+    }
+
+    /// The reply with a page, which counts while it is being sent.
+    private func content(of page: [UInt8], _ request: LogPageRequest) -> Reply.Content {
+        var content = session.committedContent(.logPage(page))
+        do throws(WorkOverload) {
+            content.charge = try session.table.charge(page.count, for: request.token)
+            return content
+        } catch {
+            return session.committedContent(.overBudget)
+        }
     }
 
     /// The position at which the page begins, if only the journal has it.
@@ -43,13 +54,14 @@ struct LogReader {
             guard !session.hasEnded else {
                 return session.answerReader(request.token, session.content(.gone))
             }
-            let kind: Reply.Kind =
-                switch entries {
-                case .failure(let failure): .unreadable(failure)
-                case .success(let entries):
-                    .logPage(page(request, of: entries, after: start, through: end))
-                }
-            session.answerReader(request.token, session.committedContent(kind))
+            let content: Reply.Content
+            switch entries {
+            case .failure(let failure): content = session.committedContent(.unreadable(failure))
+            case .success(let entries):
+                content = self.content(
+                    of: page(request, of: entries, after: start, through: end), request)
+            }
+            session.answerReader(request.token, content)
         }
     }
 

@@ -163,6 +163,9 @@ extension Session {
     /// - Precondition: the session is at rest, and saved.
     func fallAsleep() {
         leaveMemory()
-        for stream in streams.all { stream.removeAll() }
+        for stream in streams.all {
+            stream.removeAll()
+            stream.forgetPart()
+        }
     }
 }

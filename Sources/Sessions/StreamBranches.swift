@@ -342,5 +342,6 @@ extension SessionTable {
         let subscriber = branches.takeBack(reader, as: token, in: self)
         begin(subscriber)
         subscriber?.advance()
+        if let subscriber { subscriber.session?.account(subscriber.stream) }
     }
 }

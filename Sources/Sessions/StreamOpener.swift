@@ -183,6 +183,7 @@ struct StreamOpener {
         session.table.output.reply(
             session.content(.subscribed(subscriber, opening)), to: request.token)
         subscriber.advance()
+        session.account(stream)
     }
 
     private func refuse(_ request: SubscriptionRequest) {

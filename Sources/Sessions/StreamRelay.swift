@@ -82,6 +82,8 @@ package struct RelayOpening: Sendable {
     let start: SubscriptionRequest.Start
     /// The bytes that may be on their way to the stream, or wait there.
     let windowBytes: Int
+    /// Of the stream.
+    let client: WorkClient?
     let choose: RelayChoice.Chooser
 }
 

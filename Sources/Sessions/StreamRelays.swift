@@ -123,6 +123,9 @@ package final class StreamRelays {
 
     // MARK: SessionOutput
 
+    /// The client of the relay's stream, for its share of the ``WorkBudget``; nil: it has none.
+    package func client(of token: UInt64) -> WorkClient? { find(token)?.request.client }
+
     /// Accepts bytes of a subscriber, as far as its relay has credit.
     package func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
         guard let relay = find(subscriber) else { return 0 }

@@ -25,7 +25,7 @@ package final class Subscriber {
 
     /// The connection's token in the service.
     package let id: UInt64
-    private weak var session: Session?
+    private(set) weak var session: Session?
     private unowned let output: any SessionOutput
     private(set) var stream: SharedStream
     private(set) var state: State

@@ -9,7 +9,9 @@ internal import Synchronization
 /// closed connection, the session's end, a commit that fails, the end of the loop.
 ///
 /// Bytes that several requests share count once, for the first client. Few bytes
-/// (``smallestBytes``) do not count: the numbers of connections and subscribers bound them.
+/// (``smallestBytes``) do not count: the numbers of connections and subscribers bound them. What
+/// exceeds a limit alone is admitted while nothing else counts: a state may be larger than it was
+/// expected to be, and a request for it would be refused for ever.
 package final class WorkBudget: Sendable {
     private let bytes: ByteBudget<WorkClient>
 
@@ -33,11 +35,14 @@ package final class WorkBudget: Sendable {
     /// - Parameters:
     ///   - client: nil: they are in no client's share.
     ///   - mayBeDropped: whether the bytes are optional. Optional bytes leave half of the budget to
-    ///     bytes without which a request is refused.
+    ///     bytes without which a request is refused, and have a share of their own.
     package func charge(
         _ count: Int, for client: WorkClient?, mayBeDropped: Bool = false
     ) -> WorkCharge? {
-        guard bytes.charge(count, for: client, leavingHalf: mayBeDropped) else { return nil }
+        let client = mayBeDropped ? client?.ofDroppable : client
+        guard bytes.charge(count, for: client, mayBeDropped ? .leavingHalf : .alone(own: 0)) else {
+            return nil
+        }
         return WorkCharge(count, for: client, of: bytes, mayBeDropped: mayBeDropped)
     }
 }
@@ -65,11 +70,13 @@ package final class WorkCharge: Sendable {
     ///
     /// Called only by the loop that uses the charge.
     package func resize(to bytes: Int) -> Bool {
-        let growth = bytes - count.load(ordering: .relaxed)
+        let present = count.load(ordering: .relaxed)
+        let growth = bytes - present
         if growth > 0 {
-            guard budget.charge(growth, for: client, leavingHalf: mayBeDropped) else {
-                return false
-            }
+            guard
+                budget.charge(
+                    growth, for: client, mayBeDropped ? .leavingHalf : .alone(own: present))
+            else { return false }
         } else {
             budget.giveBack(-growth, for: client)
         }
@@ -89,6 +96,11 @@ package struct WorkClient: Hashable, Sendable {
     package init(subject: String) { name = Array("s".utf8) + Array(subject.utf8) }
 
     package init(network: String) { name = Array("n".utf8) + Array(network.utf8) }
+
+    private init(_ name: [UInt8]) { self.name = name }
+
+    /// The same client, for its share of bytes that may be dropped.
+    fileprivate var ofDroppable: WorkClient { WorkClient(Array("d".utf8) + name) }
 }
 
 extension SessionTable {

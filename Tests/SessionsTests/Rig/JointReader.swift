@@ -94,17 +94,19 @@ final class JointReader {
     let pulses: [String]
     let forbidden: Set<SessionID>
     let idsAreOwn: Bool
+    let client: WorkClient?
     private(set) var connections: [Connection] = []
 
     init(
         _ sessions: [String], _ selection: Selection = .everything, pulses: [String] = [],
-        forbidden: [String] = [], idsAreOwn: Bool = false
+        forbidden: [String] = [], idsAreOwn: Bool = false, client: WorkClient? = nil
     ) {
         self.sessions = sessions.compactMap { SessionID($0) }
         self.selection = selection
         self.pulses = pulses
         self.forbidden = Set(forbidden.compactMap { SessionID($0) })
         self.idsAreOwn = idsAreOwn
+        self.client = client
     }
 
     var last: Connection? { connections.last }
@@ -135,7 +137,7 @@ final class JointReader {
             rig,
             JointStream.Request(
                 sessions: sessions, vector: vector, start: start, idsAreOwn: idsAreOwn,
-                pulses: pulses, forbidden: forbidden
+                pulses: pulses, forbidden: forbidden, client: client
             ) { _, found in Self.choose(found, selection, named) },
             after: after, capacity: capacity, isChunked: connections.count.isMultiple(of: 2))
         // Before the request, which may be answered at once.

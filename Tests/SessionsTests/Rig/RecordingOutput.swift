@@ -83,7 +83,9 @@ final class RecordingOutput: SessionOutput {
         subscriber.cancel()
     }
 
-    func client(of token: UInt64) -> WorkClient? { clients[token] }
+    func client(of token: UInt64) -> WorkClient? {
+        StreamRelays.isRelay(token) ? relays?.client(of: token) : clients[token]
+    }
 
     func move(
         _ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening

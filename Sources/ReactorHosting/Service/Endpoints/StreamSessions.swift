@@ -19,7 +19,9 @@ enum StreamSessions: ServiceEndpoint {
         // Each of them may have to encode its state.
         loop.schedule.count(query.sessions.count * WorkSchedule.pipelinedBytes)
         let joint = JointConnection(
-            connection, query.request(for: request.access),
+            connection,
+            query.request(
+                for: request.access, loop.service.workClient(of: connection.identity)),
             isChunked: request.head.minorVersion > 0)
         connection.setOptions {
             $0.wantsStream = true
@@ -41,7 +43,7 @@ enum StreamSessions: ServiceEndpoint {
 }
 
 extension JointQuery {
-    fileprivate func request(for access: Access?) -> JointStream.Request {
+    fileprivate func request(for access: Access?, _ client: WorkClient?) -> JointStream.Request {
         var forbidden: Set<SessionID> = []
         if let grants = access?.grants, !grants.ownSessions {
             forbidden = Set(sessions.filter { !grants.permits(session: $0.text) })
@@ -49,7 +51,8 @@ extension JointQuery {
         let chooser = JointChooser(kinds: kinds, pulses: pulses, access: access)
         return JointStream.Request(
             sessions: sessions, vector: vector, start: start, idsAreOwn: idsAreOwn,
-            pulses: pulses, forbidden: forbidden, choose: { chooser.choose($0, $1) })
+            pulses: pulses, forbidden: forbidden, client: client,
+            choose: { chooser.choose($0, $1) })
     }
 }
 
@@ -108,6 +111,7 @@ extension RelayProblem {
         case .tooManySubscribers(let limit): self.init(.tooManySubscribers(limit))
         case .failed(let failure): self.init(Problem(failure))
         case .unreadable(let failure): self.init(.unreadable(failure))
+        case .overBudget: self.init(.tooMuchMemory)
         // No other reply follows a subscription.
         default: self.init(.draining)
         }

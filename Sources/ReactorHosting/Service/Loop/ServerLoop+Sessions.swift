@@ -35,9 +35,10 @@ extension ServerLoop: SessionOutput {
     }
 
     func client(of token: UInt64) -> WorkClient? {
-        connection(ConnectionID(token)).flatMap {
-            resources.service.workClient(of: $0.identity)
+        guard let connection = connection(ConnectionID(token)) else {
+            return sessions.relays.client(of: token)
         }
+        return resources.service.workClient(of: connection.identity)
     }
 
     func move(
