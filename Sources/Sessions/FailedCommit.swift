@@ -144,6 +144,7 @@ struct FailedCommit {
                 }
             }
             session.leaveMemory()
+            readJournal()
         }
         guard failure.reason != .moved else { return }
         guard !session.streams.isEmpty || listens else { return table.forget(session) }
@@ -154,6 +155,15 @@ struct FailedCommit {
             SessionLoader(table: table).reopenSources(of: session.id)
         } else {
             table.reopenings.addForNextTick(session.id)
+        }
+    }
+
+    /// Subscribers read in the journal what is committed and not framed: no later pass frames it. That
+    /// loads the session.
+    private func readJournal() {
+        for stream in session.streams.all {
+            let end = session.committedPosition(for: stream.selection)
+            if stream.framedThrough < end { stream.restart(at: end) }
         }
     }
 

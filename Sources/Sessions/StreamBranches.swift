@@ -94,7 +94,11 @@ package final class StreamBranches {
         let run = stream.takeRun()
         for branch in stream.branches where branch.isOpen {
             let unreceived = unreceived[branch.loop] ?? 0
-            guard unreceived == 0 || unreceived + run.bytes.count <= Self.unreceivedLimit else {
+            // Fewer bytes may have arrived without a report.
+            guard
+                unreceived < Self.reportedBytes
+                    || unreceived + run.bytes.count <= Self.unreceivedLimit
+            else {
                 close(branch, through: run.after, isAbandoned: false)
                 continue
             }

@@ -32,6 +32,34 @@ struct WorkBudgetSeamTests {
         #expect(work.used == 0)
     }
 
+    @Test
+    func `events that are committed and not framed reach their readers after a failed commit`()
+        throws
+    {
+        let rig = Rig(
+            slow: true, answers: true, registrations: [try .ledger()],
+            retention: Retention(records: 300, bytes: 64 << 20))
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        let reader = rig.subscribe(session, .allStates, .now)
+        for number in 1...12 {
+            rig.subscribe(session, Selection(pulses: UInt64(number), states: .whole), .now)
+        }
+        let fills = (1...10).map { Post.fill(Self.fill + $0) }
+        try rig.post("[\(fills.joined(separator: ","))]", to: session)
+        rig.table.commit()
+        rig.journal.endNext(nil)
+        for job in rig.inbox.drain() { job(rig.table) }
+        #expect(session.isFramingStates)
+        try rig.post(Post.set(1), to: session)
+        rig.table.commit()
+        rig.journal.endNext(.full)
+        rig.drainInbox()
+        rig.settleAll()
+        rig.drainInbox()
+        #expect(rig.lines(reader).filter { $0.hasPrefix("state") }.count == 10)
+    }
+
     @Test func `readers of the journal that share its bytes are counted once`() throws {
         let work = WorkBudget()
         let rig = Rig(
@@ -64,6 +92,22 @@ struct WorkBudgetSeamTests {
         // Bytes that nobody else has are changed where they are.
         state[0] = UInt8(ascii: " ")
         #expect(unsafe state.withUnsafeBufferPointer { $0.baseAddress } == address)
+    }
+
+    @Test func `a large event moves no reader of another loop back`() throws {
+        let rig = Rig(answers: true, registrations: [try .ledger()], branchesFrom: 1)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        let readers = (0..<2).map { _ in rig.subscribe(session, .allStates) }
+        rig.settleAll()
+        try rig.act(Post.set(1), on: session)
+        rig.settleAll()
+        for reader in readers { rig.output.setCapacity(0, of: reader) }
+        try rig.act(Post.fill(StreamBranches.unreceivedLimit / 2 + 1), on: session)
+        rig.settleAll()
+        let second = try #require(rig.second)
+        #expect(second.moves == 1)
+        #expect(second.returns == 0)
     }
 
     @Test(arguments: [100, 4])
