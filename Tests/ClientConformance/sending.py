@@ -205,6 +205,27 @@ def foreign_pages(bench):
     expect(not client.refusals, lambda: f"refused: {client.refusals[0]}")
 
 
+@case("foreign-deletion", "a deletion is believed when the service says that the session is gone")
+def foreign_deletion(bench):
+    """Something in between says 204 to the DELETE, with and without end."""
+    server, proxy, client = bench.setting()
+    for session in ("room", "other"):
+        client.follow(session)
+        rule = proxy.rule(f"/v1/sessions/{session}", "instead", method="DELETE", answer=page(204),
+                          times=1 if session == "room" else 100)
+        try:
+            client.call("delete", session=session)
+            expect(session == "room", "a deletion that the service has not seen is believed")
+        except Refused as refused:
+            expect(session == "other" and refused.failure["kind"] == "unreachable",
+                   f"the deletion of {session} is {refused.failure}")
+        expect(rule.hit.is_set(), "nothing in between has answered")
+    status, problem = server.request("GET", "/v1/sessions/room")
+    expect_equal((status, problem["code"]), (410, "session_ended"), "the deleted session")
+    client.submit("other", alert("there"), "there")
+    client.wait_for(["there"])
+
+
 @case("running-request", "a POST that is still carried out is asked for until it has ended", weight=3)
 def running_request(bench):
     server, proxy, client = bench.setting(fixture=True)

@@ -115,6 +115,27 @@ struct ForeignAnswerTests {
         }
     }
 
+    @Test func `an answer to the DELETE of a session`() throws {
+        for (count, step) in ["delete", "deleteAgain", "deleteThird"].enumerated() {
+            for one in try answers(to: step) {
+                var deletion = Deletion(of: room)
+                #expect(deletion.request == ClientRequest("DELETE", "/v1/sessions/room"))
+                for _ in 0..<count {
+                    #expect(deletion.receive(ClientResponse(204)) == .again)
+                }
+                let found =
+                    switch deletion.receive(one.response) {
+                    case .again: "again"
+                    case .gone: "gone"
+                    case .refused(let problem): "refused \(problem.code)"
+                    case .unknown(let reason): reason.isEmpty ? "" : "unknown"
+                    }
+                let expected = one.isProblem ? "refused \(one.code)" : one.outcome
+                #expect(found == expected, "\(one)")
+            }
+        }
+    }
+
     private func expectWaiting(
         _ outputs: [Output], _ client: Client, _ one: AnswerVectors.Case
     ) {

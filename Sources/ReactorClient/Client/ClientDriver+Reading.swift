@@ -42,7 +42,15 @@ extension ClientDriver {
     }
 
     func delete(_ session: SessionName) async throws(ClientFailure) {
-        _ = try await call(ClientRequest("DELETE", "/v1/sessions/\(session)"))
+        var deletion = Deletion(of: session)
+        while true {
+            switch deletion.receive(try await answer(to: deletion.request)) {
+            case .again: continue
+            case .gone: return
+            case .refused(let problem): throw .refused(ProblemDetails(problem))
+            case .unknown(let reason): throw .unreachable(reason)
+            }
+        }
     }
 
     /// - Returns: the id of the new session.

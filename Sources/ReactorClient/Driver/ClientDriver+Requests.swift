@@ -41,11 +41,21 @@ extension ClientDriver {
 
     // MARK: Requests beside the machine
 
+    /// Sends a request as ``answer(to:)`` does.
+    ///
+    /// - Throws: `unreachable`; `refused` if the status of the response is not 2xx.
+    func call(_ request: ClientRequest) async throws(ClientFailure) -> ClientResponse {
+        let response = try await answer(to: request)
+        guard (200..<300).contains(response.status) else {
+            throw .refused(ProblemDetails(response.problem))
+        }
+        return response
+    }
+
     /// Sends a request once; with another credential a second time, if the server refuses the first.
     ///
-    /// - Throws: `unreachable` if there is no response within 30 s, or the task is cancelled; `refused`
-    ///   if its status is not 2xx.
-    func call(_ request: ClientRequest) async throws(ClientFailure) -> ClientResponse {
+    /// - Throws: `unreachable` if there is no response within 30 s, or the task is cancelled.
+    func answer(to request: ClientRequest) async throws(ClientFailure) -> ClientResponse {
         var refused: String?
         while true {
             var attempt = request
@@ -54,10 +64,7 @@ extension ClientDriver {
                 attempt.fields.append(.init("Authorization", credential.authorization))
             }
             let response = try await carry(attempt)
-            if (200..<300).contains(response.status) { return response }
-            guard response.status == 401, refused == nil, let credential else {
-                throw .refused(ProblemDetails(response.problem))
-            }
+            guard response.status == 401, refused == nil, let credential else { return response }
             refused = credential.authorization
         }
     }

@@ -199,7 +199,7 @@ struct ClientTests {
         await rig.client.close()
     }
 
-    @Test func `reactors and sessions are listed, states read, forks and deletions requested`()
+    @Test func `reactors and sessions are listed, states read, forks requested`()
         async throws
     {
         let rig = try Rig()
@@ -240,10 +240,44 @@ struct ClientTests {
         streams[0].head()
         streams[0].event("snapshot", at(0), #"{"pulses":{},"state":\#(tally(9))}"#)
         #expect(try await fork.id == "copy")
-        async let deletion: Void = room.delete()
-        async let deleted = rig.transport.answer("")
-        try await deletion
-        #expect(await deleted == "/v1/sessions/room")
+        await rig.client.close()
+    }
+
+    @Test func `a deletion is believed when the service says that the session is gone`()
+        async throws
+    {
+        let rig = try Rig()
+        let (room, _) = try await rig.room()
+        /// Answers one deletion, each request with the next of the answers.
+        func deletion(_ answers: [(status: Int, code: String)]) async -> ClientFailure? {
+            let deletion = Task { () -> ClientFailure? in
+                do throws(ClientFailure) {
+                    try await room.delete()
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            for (status, code) in answers {
+                let request = await rig.transport.request()
+                #expect(request.request.method == "DELETE")
+                #expect(request.target == "/v1/sessions/room")
+                if status < 400 { request.answer(status) } else { request.problem(status, code) }
+            }
+            return await deletion.value
+        }
+        // Something in between says 204 to whatever it is asked.
+        let doubt = await deletion([(204, ""), (204, ""), (204, "")])
+        guard case .unreachable(let reason) = doubt else { throw doubt ?? .closed }
+        #expect(reason.hasPrefix("something else has answered"))
+        // The first answer is another's, and the second one the service's.
+        #expect(await deletion([(204, ""), (204, ""), (410, "session_ended")]) == nil)
+        #expect(await deletion([(204, ""), (404, "unknown_session")]) == nil)
+        // A service that is busy has not said it.
+        let busy = await deletion([(204, ""), (503, "draining")])
+        #expect(busy == .unreachable("status 503: draining!"))
+        let refused = await deletion([(403, "forbidden")])
+        #expect(refused == .refused(problem(403, "forbidden")))
         await rig.client.close()
     }
 

@@ -1,0 +1,40 @@
+/// The deletion of a session, and what its answers mean (C5).
+///
+/// A 204 has no words: something in between may say it to whatever it is asked. So the session is deleted
+/// once more, and then the service says that it is gone. Why not a GET: a client may delete and not read.
+package struct Deletion: Sendable {
+    package enum Step: Equatable, Sendable {
+        /// The request leaves again.
+        case again
+        case gone
+        case refused(ProblemDetails)
+        /// Nobody knows whether the session is deleted. The sentence says why.
+        case unknown(String)
+    }
+
+    package let request: ClientRequest
+    /// The answers of 2xx.
+    private var count = 0
+
+    private static let mostAnswers = 3
+
+    package init(of session: SessionName) {
+        request = ClientRequest("DELETE", "/v1/sessions/\(session)")
+    }
+
+    package mutating func receive(_ response: ClientResponse) -> Step {
+        if (200..<300).contains(response.status) {
+            count += 1
+            guard count == Self.mostAnswers else { return .again }
+            return .unknown(
+                "something else has answered: the service has not said that the session is gone")
+        }
+        let problem = response.problem
+        guard response.isProblem, !problem.code.isEmpty else {
+            return .unknown("status \(response.status): this is no answer of the service")
+        }
+        guard count > 0 else { return .refused(problem) }
+        guard response.refusal(of: .read) != nil else { return .unknown(response.reasonToWait) }
+        return .gone
+    }
+}
