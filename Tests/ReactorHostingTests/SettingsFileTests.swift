@@ -129,8 +129,9 @@ struct SecretSettingTests {
     @Test func `a secret is shown neither as a value nor in the sentence that refuses it`() throws {
         let reader = SettingReader(SettingSources(options: ["secret": "abc", "bad": "a\u{1}bc"]))
         SettingReader.$current.withValue(reader) {
-            #expect(Setting.optionalText("secret", "text", "help", isSecret: true) == "abc")
-            #expect(Setting.optionalText("bad", "text", "help", isSecret: true) == nil)
+            let secret = Setting.optionalText(Made.secret, "text", "help", isSecret: true)
+            let bad = Setting.optionalText(Made.bad, "text", "help", isSecret: true)
+            #expect(secret == "abc" && bad == nil)
         }
         #expect(reader.values.map(\.shownText) == ["***", nil])
         #expect(
@@ -144,4 +145,12 @@ struct SecretSettingTests {
         }
         #expect(failure?.description.contains("mysql://me:***@h/db") == true)
     }
+}
+
+/// Settings of a test.
+private enum Made: String, SettingGroup {
+    static let title = "Made"
+
+    case secret
+    case bad
 }

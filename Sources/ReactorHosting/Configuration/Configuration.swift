@@ -2,6 +2,8 @@
 
 internal import Sockets
 
+private typealias Group = SettingGroups
+
 /// All settings of a server; see the table in README.md.
 ///
 /// Each value has the default that its comment states. A value from options or environment that is
@@ -10,45 +12,46 @@ internal import Sockets
 public struct Configuration: Sendable, Equatable {
     // Each property is the only declaration of its setting: the option's name, default, permitted
     // values and help. The option, the environment variable, `--help` and README's table are
-    // derived from it (ADR-0021). `SettingGroup` has the order in which they are shown.
+    // derived from it (ADR-0021). `SettingGroups` has the order in which they are shown.
 
     /// A file of settings, which options and environment variables override. Default none. It is
     /// read by ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:)`` only.
     public var configPath: String? = Setting.optionalText(
-        "config", "file", "file of settings, which variables and options override")
+        Group.First.config, "file", "file of settings, which variables and options override")
 
     /// The address or host name to listen on. Default `127.0.0.1`; `::` is every address of both IP
     /// versions.
     public var host: String = Setting.text(
-        "host", "address", default: "127.0.0.1", "address to listen on")
+        Group.First.host, "address", default: "127.0.0.1", "address to listen on")
 
     /// The TCP port; 0 lets the system choose, and the start line shows the number. Default 8080.
     public var port: UInt16 = Setting.number(
-        "port", default: 8_080, 0...65_535, "TCP port; 0 lets the system choose")
+        Group.First.port, default: 8_080, 0...65_535, "TCP port; 0 lets the system choose")
 
     /// The path of a Unix socket to listen on instead of TCP. Default none.
     public var unixPath: String? = Setting.optionalText(
-        "unix", "path", "listen on a Unix socket instead")
+        Group.Addresses.unix, "path", "listen on a Unix socket instead")
 
     /// An address of its own for `/livez`, `/readyz`, `/metrics` and administration, which the
     /// clients' address does not serve then. It is served beside the event loops: it responds when
     /// all of them are blocked. The same rule as for ``host`` decides whether other machines may
     /// reach it. It has at most 64 connections; further ones are reset. Default none.
     public var operationsAddress: OperationsAddress? = Setting.operationsAddress(
-        "ops-listen", "own address of probes, metrics and administration")
+        Group.Addresses.opsListen, "own address of probes, metrics and administration")
 
     /// An address of its own for the links of other nodes, which makes this server a node of a cluster:
     /// several servers with one journal in PostgreSQL, any of which takes any request (ADR-0050). Other
     /// machines may reach it, and clients may need tokens, only if there is a ``clusterSecretPath``.
     /// Default none: no other server uses the journal.
     public var link: LinkAddress? = Setting.linkAddress(
-        "link", "own address for other nodes of a cluster")
+        Group.Cluster.link, "own address for other nodes of a cluster")
 
     /// The address at which other nodes reach ``link``. Default that of ``link``, which has to be
     /// one address then: neither `0.0.0.0` nor `::`. A server that is started again at the same address
     /// stays the home of the same sessions.
     public var linkAddress: LinkAddress? = Setting.linkAddress(
-        "link-address", "address at which other nodes reach that of --link, if it differs")
+        Group.Cluster.linkAddress,
+        "address at which other nodes reach that of --link, if it differs")
 
     /// The path of a file with the secret that all nodes of a cluster have, at least 32 bytes. The
     /// file may have up to four secrets, one on each line: a node presents the first and accepts
@@ -56,88 +59,93 @@ public struct Configuration: Sendable, Equatable {
     /// ``authentication`` is ``AuthenticationChoice/none``, and the program has no authenticator of
     /// its own.
     public var clusterSecretPath: String? = Setting.optionalText(
-        "cluster-secret-file", "path",
+        Group.Cluster.clusterSecretFile, "path",
         "file with secrets of a cluster, one on each line, 32 bytes or more")
 
     /// The clients that may use the server. Default ``AuthenticationChoice/none``: every client that
     /// can reach it, so a server that other machines can reach requires ``allowsPublic``. For
     /// ``AuthenticationChoice/jwt`` the program needs the product `ReactorTokens`.
     public var authentication: AuthenticationChoice = Setting.choice(
-        "auth", default: .none, "how clients prove who they are")
+        Group.First.auth, default: .none, "how clients prove who they are")
 
     /// With `jwt`: the path of a file with secrets of HS256, one on each line, each at least 32
     /// bytes; all are valid. Default none.
     public var tokenSecretPath: String? = Setting.optionalText(
-        "jwt-secret-file", "path", "file with secrets of HS256, one on each line, 32 bytes or more",
+        Group.Tokens.jwtSecretFile, "path",
+        "file with secrets of HS256, one on each line, 32 bytes or more",
         reloads: true)
 
     /// With `jwt`: the path of a PEM file with a public key for RS256, ES256 or EdDSA. Default none.
     public var tokenKeyPath: String? = Setting.optionalText(
-        "jwt-key-file", "path", "PEM file with a public key: RSA, P-256 or Ed25519",
+        Group.Tokens.jwtKeyFile, "path", "PEM file with a public key: RSA, P-256 or Ed25519",
         reloads: true)
 
     /// With `jwt`: the path of a JWKS file, 64 keys at most. Default none.
     public var tokenKeySetPath: String? = Setting.optionalText(
-        "jwt-jwks-file", "path", "JWKS file with public keys", reloads: true)
+        Group.Tokens.jwtJwksFile, "path", "JWKS file with public keys", reloads: true)
 
     /// With `jwt`: the required `iss` of tokens. Default none: any.
     public var tokenIssuer: String? = Setting.optionalText(
-        "jwt-issuer", "text", "required iss of tokens", reloads: true)
+        Group.Tokens.jwtIssuer, "text", "required iss of tokens", reloads: true)
 
     /// With `jwt`: the names of this server in `aud`, of which a token must contain one. Default
     /// none: a token with `aud` is refused. At most 64.
     public var tokenAudiences: [String] = Setting.list(
-        "jwt-audience", "names", expected: "names", "names of this server in aud of tokens",
+        Group.Tokens.jwtAudience, "names", expected: "names",
+        "names of this server in aud of tokens",
         reloads: true
     ) { $0.isEmpty ? nil : String($0) }
 
     /// With `jwt`: the permitted difference between the issuer's clock and this one, 0 to 300
     /// seconds. Default 30.
     public var tokenLeewaySeconds: Int64 = Setting.number(
-        "jwt-leeway", default: 30, 0...300, "seconds by which the issuer's clock may differ",
+        Group.Tokens.jwtLeeway, default: 30, 0...300,
+        "seconds by which the issuer's clock may differ",
         placeholder: "seconds", reloads: true)
 
     /// With `jwt`: the claim that contains the grants. Default `reactor`.
     public var tokenGrantsClaim: String = Setting.text(
-        "jwt-claim", "name", default: "reactor", "claim with the grants", reloads: true)
+        Group.Tokens.jwtClaim, "name", default: "reactor", "claim with the grants", reloads: true)
 
     /// Whether a server without authentication may listen on an address that other machines can
     /// reach. Default false: such an address is refused at start.
     public var allowsPublic: Bool = Setting.flag(
-        "allow-public", "let other machines reach a server without authentication")
+        Group.Addresses.allowPublic, "let other machines reach a server without authentication")
 
     /// The host names, apart from `localhost`, by which clients may address a server without
     /// authentication; `*` for every name. A request with another name in `Host` is refused with
     /// 421; an IP address is always accepted. Default none, at most 64. It prevents a web page from
     /// reaching the server through a name of its own that points here (DNS rebinding).
     public var allowedHosts: [String] = Setting.list(
-        "allow-host", "names", expected: "host names without port, or *",
+        Group.Addresses.allowHost, "names", expected: "host names without port, or *",
         "host names of this server, apart from localhost", reloads: true, HostName.parse)
 
     /// The number of event loops, at least 1. Default: half the number of processors. The other
     /// half is for the kernel's work on the connections, effects and the journal; an additional
     /// loop would compete with them.
     public var loops: Int = Setting.number(
-        "loops", default: max(1, ProcessorCount.available / 2), 1...256, "event loops",
+        Group.Operation.loops, default: max(1, ProcessorCount.available / 2), 1...256,
+        "event loops",
         shownDefault: "half the processors")
 
     /// The event poller of the loops. Default the platform's best.
     public var poller: PollerChoice = Setting.choice(
-        "poller", default: .platform, "event poller of the loops")
+        Group.Operation.poller, default: .platform, "event poller of the loops")
 
     /// Where records are stored. Default the file `reactor.sqlite` in the working directory.
     public var journal: JournalChoice = Setting.journal(
-        "journal", default: .file(path: "reactor.sqlite"), "where records are stored")
+        Group.First.journal, default: .file(path: "reactor.sqlite"), "where records are stored")
 
     /// The maximum size of a request's head in bytes; a larger one is refused with 431. Default 16
     /// 384.
     public var headLimitBytes: Int = Setting.bytes(
-        "head-limit", default: 16_384, 1_024...1_048_576, "bytes of a request head", reloads: true)
+        Group.Requests.headLimit, default: 16_384, 1_024...1_048_576, "bytes of a request head",
+        reloads: true)
 
     /// The maximum size of a request's body in bytes; a larger one is refused with 413. Default 1
     /// 048 576.
     public var bodyLimitBytes: Int = Setting.bytes(
-        "body-limit", default: 1_048_576, 2...1_073_741_824, "bytes of a request body",
+        Group.Requests.bodyLimit, default: 1_048_576, 2...1_073_741_824, "bytes of a request body",
         reloads: true)
 
     /// The maximum memory in bytes for incomplete bodies, of all connections together. A further
@@ -146,7 +154,7 @@ public struct Configuration: Sendable, Equatable {
     /// least twice ``bodyLimitBytes``. One client, as ``addressConnectionLimit`` counts it, gets at most
     /// a quarter, or twice ``bodyLimitBytes``.
     public var bodyBudgetBytes: Int = Setting.bytes(
-        "body-budget", default: 268_435_456, 65_536...Int.max / 4,
+        Group.Requests.bodyBudget, default: 268_435_456, 65_536...Int.max / 4,
         "bytes of all request bodies that are arriving", reloads: true)
 
     /// The maximum memory in bytes for what exists only because somebody asked for it: responses
@@ -157,19 +165,20 @@ public struct Configuration: Sendable, Equatable {
     /// ``addressConnectionLimit`` counts it, or one subject gets at most a quarter, or three times
     /// ``stateLimitBytes``.
     public var answerBudgetBytes: Int = Setting.bytes(
-        "answer-budget", default: 67_108_864, 65_536...Int.max / 4,
+        Group.Requests.answerBudget, default: 67_108_864, 65_536...Int.max / 4,
         "bytes of large responses, and of states made for clients", reloads: true)
 
     /// The maximum number of actions in one batch; a larger batch is refused with 422. Default
     /// 1000.
     public var batchLimit: Int = Setting.number(
-        "batch-limit", default: 1_000, 1...1_000_000, "actions in one batch", reloads: true)
+        Group.Requests.batchLimit, default: 1_000, 1...1_000_000, "actions in one batch",
+        reloads: true)
 
     /// The maximum size of a state's JSON in bytes. Beyond it an action is refused with 422, and a
     /// mutation of an effect is dropped and recorded as a failure. Default 16 MiB: encoding this
     /// much for one reader occupies a loop for about 50 ms.
     public var stateLimitBytes: Int = Setting.bytes(
-        "state-limit", default: 16_777_216, 1_024...Int.max, "bytes of a state as JSON",
+        Group.Sessions.stateLimit, default: 16_777_216, 1_024...Int.max, "bytes of a state as JSON",
         reloads: true)
 
     /// The maximum number of open connections; further ones are refused, old ones never evicted.
@@ -178,34 +187,36 @@ public struct Configuration: Sendable, Equatable {
     /// a quarter. A warning is logged if that is below 1000
     /// or below a limit that was set.
     public var connectionLimit: Int = Setting.number(
-        "connection-limit", default: 65_536, 1...10_000_000, "open connections", reloads: true)
+        Group.Requests.connectionLimit, default: 65_536, 1...10_000_000, "open connections",
+        reloads: true)
 
     /// The maximum number of open connections of one client: an IPv4 address, or an IPv6 network of
     /// 64 bits. Further ones are reset. Default 4096: a browser opens six, and a sixteenth of all
     /// connections is enough for an office or a mobile network behind one address. Connections of
     /// this machine and of ``trustedProxies`` have no such limit.
     public var addressConnectionLimit: Int = Setting.number(
-        "address-connection-limit", default: 4_096, 1...10_000_000,
+        Group.Requests.addressConnectionLimit, default: 4_096, 1...10_000_000,
         "open connections of one address", reloads: true)
 
     /// The number of requests per second that one client may send on average; beyond it and
     /// ``requestBurst`` a request is refused with 429. Default 0: no limit. The server does not need
     /// it, and the right number depends on the application. Probes do not count.
     public var requestRate: Int = Setting.number(
-        "request-rate", default: 0, 0...1_000_000,
+        Group.Requests.requestRate, default: 0, 0...1_000_000,
         "requests per second of one address; 0 for no limit", reloads: true)
 
     /// The number of requests that a client may send at once, after a pause, if ``requestRate`` is
     /// set. Default 100, which is more than a page sends when it loads.
     public var requestBurst: Int = Setting.number(
-        "request-burst", default: 100, 1...1_000_000,
+        Group.Requests.requestBurst, default: 100, 1...1_000_000,
         "requests of one address at once, above its rate", reloads: true)
 
     /// The addresses of proxies in front of the server, each such as `10.0.0.7` or `10.0.0.0/8`, or
     /// `unix` for those that connect to a Unix socket. The client of their requests is the one that
     /// ``clientAddressField`` names. Default none, at most 64.
     public var trustedProxies: [String] = Setting.list(
-        "trusted-proxies", "ranges", expected: "IP addresses, ranges such as 10.0.0.0/8, or unix",
+        Group.Addresses.trustedProxies, "ranges",
+        expected: "IP addresses, ranges such as 10.0.0.0/8, or unix",
         "proxies whose word about the client's address counts"
     ) { $0 == "unix" ? "unix" : AddressRange(String($0))?.description }
 
@@ -213,61 +224,67 @@ public struct Configuration: Sendable, Equatable {
     /// or 2, for proxies that do not change requests. It names the client; a connection without it is
     /// reset. Default off.
     public var proxyProtocol: Bool = Setting.flag(
-        "proxy-protocol", "trusted proxies begin connections with the PROXY protocol")
+        Group.Addresses.proxyProtocol, "trusted proxies begin connections with the PROXY protocol")
 
     /// The field in which ``trustedProxies`` name the client's address. The other field is ignored:
     /// a proxy that sets one of them forwards the other as the client sent it.
     public var clientAddressField: ClientAddressField = Setting.choice(
-        "client-address-field", default: .xForwardedFor,
+        Group.Addresses.clientAddressField, default: .xForwardedFor,
         "field in which trusted proxies name the client")
 
     /// The maximum number of sessions in memory, divided among the loops. Creating more is refused
     /// with 503. A session that is loaded from the journal replaces the least recently used session
     /// that is not in use; if there is none, the request is refused with 503. Default 1 000 000.
     public var sessionLimit: Int = Setting.number(
-        "session-limit", default: 1_000_000, 1...1_000_000_000, "sessions in memory", reloads: true)
+        Group.Sessions.sessionLimit, default: 1_000_000, 1...1_000_000_000, "sessions in memory",
+        reloads: true)
 
     /// The maximum number of event streams of one session. A further one is refused with
     /// `event: problem`, and its client retries after about 10 s. Default 32 768, half of all
     /// connections: a commit is written to each of them, which occupies the session's loop for about
     /// 50 ms at the limit.
     public var subscriberLimit: Int = Setting.number(
-        "subscriber-limit", default: 32_768, 1...10_000_000, "event streams of one session",
+        Group.Sessions.subscriberLimit, default: 32_768, 1...10_000_000,
+        "event streams of one session",
         reloads: true)
 
     /// The event streams of one session with one selection from which on other loops serve some. Default
     /// 256: an event for fewer occupies a loop for a millisecond or two. Above ``subscriberLimit``: never.
     public var spreadFrom: Int = Setting.number(
-        "spread-from", default: 256, 1...10_000_000, "streams of one session that loops share")
+        Group.Sessions.spreadFrom, default: 256, 1...10_000_000,
+        "streams of one session that loops share")
 
     /// The maximum number of sessions of one event stream (`GET /v1/events`). A request with more is
     /// refused with 400. Default 100, which is the maximum: each event carries the positions of all of
     /// them, which are 1.4 KB then.
     public var streamSessions: Int = Setting.number(
-        "stream-sessions", default: 100, 1...100, "sessions of one event stream", reloads: true)
+        Group.Sessions.streamSessions, default: 100, 1...100, "sessions of one event stream",
+        reloads: true)
 
     /// The maximum number of sessions that one client may own, if the server authenticates its
     /// clients; a further one is refused with 403. Default 0: no limit, because one token may be
     /// that of an application which creates the sessions of all its users.
     public var subjectSessionLimit: Int = Setting.number(
-        "subject-session-limit", default: 0, 0...1_000_000_000,
+        Group.Tokens.subjectSessionLimit, default: 0, 0...1_000_000_000,
         "sessions that one client may own; 0 for no limit")
 
     /// The number of records kept in memory per session to resume from. Default 1000, at least 1.
     public var keptRecords: Int = Setting.number(
-        "keep-records", default: 1_000, 1...100_000_000, "records kept per session to resume from",
+        Group.History.keepRecords, default: 1_000, 1...100_000_000,
+        "records kept per session to resume from",
         reloads: true)
 
     /// The bytes of history kept in memory per session: its events and mutations or, for a Cycler,
     /// its states, each measured as JSON. The newest entry is always kept. Default 1 MiB.
     public var keptBytes: Int = Setting.bytes(
-        "keep-bytes", default: 1_048_576, 0...Int.max, "bytes of history kept per session",
+        Group.History.keepBytes, default: 1_048_576, 0...Int.max,
+        "bytes of history kept per session",
         reloads: true)
 
     /// The number of records kept per session in the journal's file; beyond it the oldest are
     /// removed, up to a snapshot. Default 100 000, at least 1.
     public var historyRecords: Int = Setting.number(
-        "history-records", default: 100_000, 1...1_000_000_000,
+        Group.History.historyRecords, default: 100_000, 1...1_000_000_000,
         "records kept per session in the journal's file")
 
     /// The approximate bytes of records and snapshots kept per session in the journal's file.
@@ -275,54 +292,62 @@ public struct Configuration: Sendable, Equatable {
     /// for each eighth of it; the records after the newest one stay. Default 256 MiB, at least 64
     /// KiB.
     public var historyBytes: Int = Setting.bytes(
-        "history-bytes", default: 268_435_456, 65_536...Int.max / 4,
+        Group.History.historyBytes, default: 268_435_456, 65_536...Int.max / 4,
         "bytes kept per session in the journal's file")
 
     /// The time for which records are kept in the journal's file; older ones are removed, up to a
     /// snapshot. Default 7 days.
     public var historyAge: Duration = Setting.time(
-        "history-age", default: .seconds(604_800), "how long the journal's file keeps records")
+        Group.History.historyAge, default: .seconds(604_800),
+        "how long the journal's file keeps records")
 
     /// The time of one call of a reactor's code on an event loop from which it is logged and
     /// counted; meanwhile, all sessions and connections of the loop wait. Default 100 ms. It is
     /// measured to a tick of the kernel's coarse clock, 1 to 10 ms.
     public var slowTurn: Duration = Setting.time(
-        "slow-turn", default: .milliseconds(100), "time of a reactor's call that is logged as slow")
+        Group.Operation.slowTurn, default: .milliseconds(100),
+        "time of a reactor's call that is logged as slow")
 
     /// The time of one pass of an event loop from which the loop is stuck: `/readyz` responds with
     /// 503, and the log names the reactor, the session and the action. Default 10 s.
     public var stuckLimit: Duration = Setting.time(
-        "stuck-limit", default: .seconds(10), "time of a loop's pass from which it is stuck")
+        Group.Operation.stuckLimit, default: .seconds(10),
+        "time of a loop's pass from which it is stuck")
 
     /// The time after which an unused session is evicted from memory, if the journal keeps records;
     /// the next request loads it again. Default 5 min.
     public var sessionIdle: Duration = Setting.time(
-        "session-idle", default: .seconds(300), "unused time before a session leaves memory",
+        Group.Sessions.sessionIdle, default: .seconds(300),
+        "unused time before a session leaves memory",
         reloads: true)
 
     /// The silence on a stream after which a heartbeat is sent at the latest; each stream has a time of its
     /// own, between four fifths of it and all of it. Default 15 s.
     public var heartbeat: Duration = Setting.time(
-        "heartbeat", default: .seconds(15), "longest silence of a stream: a heartbeat ends it",
+        Group.Sessions.heartbeat, default: .seconds(15),
+        "longest silence of a stream: a heartbeat ends it",
         reloads: true)
 
     /// The lifetime of a stream, ± 20 %; it is then closed cleanly, to be resumed. Default 10 min.
     public var connectionAge: Duration = Setting.time(
-        "connection-age", default: .seconds(600), "life of a stream, ±20 %", reloads: true)
+        Group.Sessions.connectionAge, default: .seconds(600), "life of a stream, ±20 %",
+        reloads: true)
 
     /// The time after which a reader that accepts no byte is disconnected. Default 30 s.
     public var stallTimeout: Duration = Setting.time(
-        "stall-timeout", default: .seconds(30), "how long a reader may accept no byte",
+        Group.Requests.stallTimeout, default: .seconds(30), "how long a reader may accept no byte",
         reloads: true)
 
     /// The maximum time between two requests of a connection. Default 75 s.
     public var idleTimeout: Duration = Setting.time(
-        "idle-timeout", default: .seconds(75), "how long a connection may be idle", reloads: true)
+        Group.Requests.idleTimeout, default: .seconds(75), "how long a connection may be idle",
+        reloads: true)
 
     /// The maximum time for a request to arrive, from its first byte; then 408. Default 30 s. A body
     /// that keeps ``bodyRate`` may take longer.
     public var requestTimeout: Duration = Setting.time(
-        "request-timeout", default: .seconds(30), "how long a request may take to arrive",
+        Group.Requests.requestTimeout, default: .seconds(30),
+        "how long a request may take to arrive",
         reloads: true)
 
     /// The bytes per second at which a body may take longer than ``requestTimeout``: at the end of
@@ -330,66 +355,73 @@ public struct Configuration: Sendable, Equatable {
     /// a slower one is refused with 408. 0: no request may take longer. Default 4096, the rate of the
     /// slowest mobile networks (GPRS), at which a body of 1 MiB takes 4 min.
     public var bodyRate: Int = Setting.bytes(
-        "body-rate", default: 4_096, 0...1_073_741_824,
+        Group.Requests.bodyRate, default: 4_096, 0...1_073_741_824,
         "bytes per second at which a body may exceed the request timeout", reloads: true)
 
     /// The reconnection time sent to EventSource, ± 25 %. Default 2 s.
     public var retry: Duration = Setting.time(
-        "retry", default: .seconds(2), "reconnection time sent to EventSource, ±25 %", reloads: true
+        Group.Sessions.retry, default: .seconds(2), "reconnection time sent to EventSource, ±25 %",
+        reloads: true
     )
 
     /// Whether effects and sources that ended with their process, or with another node, rest until their
     /// session is used. Default no: such sessions are woken when the server starts, or a node has ended.
     public var wakesOnDemand: Bool = Setting.flag(
-        "wake-on-demand", "effects of an ended process continue when their session is used")
+        Group.Sessions.wakeOnDemand,
+        "effects of an ended process continue when their session is used")
 
     /// How long a node of a cluster accepts requests after SIGTERM, while `/readyz` fails and it passes
     /// its sessions to other nodes. Default 2 s; without other nodes there is no delay.
     public var drainDelay: Duration = Setting.time(
-        "drain-delay", default: .seconds(2), "how long a node accepts requests after SIGTERM",
+        Group.Cluster.drainDelay, default: .seconds(2),
+        "how long a node accepts requests after SIGTERM",
         reloads: true)
 
     /// The maximum time after SIGTERM, and after ``drainDelay``, for requests in flight and streams to end, and
     /// in a cluster for effects. Default 10 s.
     public var grace: Duration = Setting.time(
-        "grace", default: .seconds(10), "how long SIGTERM waits for requests in progress",
+        Group.Operation.grace, default: .seconds(10),
+        "how long SIGTERM waits for requests in progress",
         reloads: true)
 
     /// The origins of web pages that may use the server in a browser (CORS): each such as
     /// `https://app.example`, or `*` for every page, without credentials. Default none, at most 64.
     public var allowedOrigins: [String] = Setting.list(
-        "allow-origin", "origins", expected: "origins such as https://app.example, or *",
+        Group.Addresses.allowOrigin, "origins",
+        expected: "origins such as https://app.example, or *",
         "browser origins that may call: * or some origins", reloads: true, WebOrigin.parse)
 
     /// Whether topics can be published to and sessions stubbed over HTTP, by any client that can
     /// reach the server. Default off.
     public var administration: AdministrationChoice = Setting.choice(
-        "admin", default: .off, "whether any client may publish to topics and stub sessions")
+        Group.Operation.admin, default: .off,
+        "whether any client may publish to topics and stub sessions")
 
     /// Who gets the console, a page that shows sessions, at `/console`. Default
     /// ``ConsoleChoice/loopback``. The console has no rights of its own: it makes the requests of any
     /// client, with the token that its user types.
     public var console: ConsoleChoice = Setting.choice(
-        "console", default: .loopback, "who gets the page /console")
+        Group.Operation.console, default: .loopback, "who gets the page /console")
 
     /// Whether the console only shows, and offers nothing that changes a session. It binds no other
     /// client; grants do. Default false.
     public var consoleIsReadOnly: Bool = Setting.flag(
-        "console-read-only", "the console offers nothing that changes a session")
+        Group.Operation.consoleReadOnly, "the console offers nothing that changes a session")
 
     /// The least severe line that is logged: `trace` to `critical`. Default `info`.
     public var logLevel: LogLevel = Setting.choice(
-        "log-level", default: .info, "least severe line that is logged", reloads: true)
+        Group.Operation.logLevel, default: .info, "least severe line that is logged", reloads: true)
 
     /// The form of the log's lines. Default logfmt. It applies to the whole process, so only
     /// ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:)`` uses it: a program that calls
     /// ``ReactorServer/run(started:)`` chooses the handler of its logs itself.
     public var logFormat: LogFormat = Setting.choice(
-        "log-format", default: .logfmt, "form of the log's lines")
+        Group.Operation.logFormat, default: .logfmt, "form of the log's lines")
 
     /// Whether each response has a line in the log, at its end and at any ``logLevel``. Default off.
     public var accessLog: AccessLogChoice = Setting.choice(
-        "access-log", default: .off, "whether each response has a line in the log", reloads: true)
+        Group.Operation.accessLog, default: .off, "whether each response has a line in the log",
+        reloads: true)
 
     /// The defaults.
     public init() {}

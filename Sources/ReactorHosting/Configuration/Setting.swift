@@ -1,7 +1,7 @@
 // Design: a setting is declared once, as the initial value of its property in `Configuration`:
 //
 //     public var retry: Duration = Setting.time(
-//         "retry", default: .seconds(2), "reconnection time …", reloads: true)
+//         Group.Sessions.retry, default: .seconds(2), "reconnection time …", reloads: true)
 //
 // Each of these functions returns the property's value. While a `SettingReader` is active, they
 // pass the declaration to the reader, which collects it for `--help` or replaces the default by a
@@ -42,11 +42,11 @@ package struct Setting: Sendable {
 // up to date by `ServerLoop.adopt` or `RunningServer.adopt`.
 extension Setting {
     static func text(
-        _ name: String, _ placeholder: String, default standard: String, _ help: String,
+        _ name: some SettingGroup, _ placeholder: String, default standard: String, _ help: String,
         reloads: Bool = false
     ) -> String {
         let setting = Setting(
-            name: name, placeholder: placeholder, defaultText: standard, help: help,
+            name: name.rawValue, placeholder: placeholder, defaultText: standard, help: help,
             isReloaded: reloads)
         return setting.value(standard, expected: textExpected) {
             isPrintable($0) ? $0 : nil
@@ -58,11 +58,11 @@ extension Setting {
     /// - Parameter isSecret: Whether the text itself is a secret; the path of a file with one is
     ///   none.
     static func optionalText(
-        _ name: String, _ placeholder: String, _ help: String, isSecret: Bool = false,
+        _ name: some SettingGroup, _ placeholder: String, _ help: String, isSecret: Bool = false,
         reloads: Bool = false
     ) -> String? {
         let setting = Setting(
-            name: name, placeholder: placeholder, defaultText: "none", help: help,
+            name: name.rawValue, placeholder: placeholder, defaultText: "none", help: help,
             isSecret: isSecret, isReloaded: reloads)
         return setting.value(nil, expected: textExpected) {
             isPrintable($0) ? .some($0) : nil
@@ -77,11 +77,11 @@ extension Setting {
     ///   - expected: Describes one text.
     ///   - parse: Returns nil for a text that is refused.
     static func list(
-        _ name: String, _ placeholder: String, expected: String, _ help: String,
+        _ name: some SettingGroup, _ placeholder: String, expected: String, _ help: String,
         reloads: Bool = false, _ parse: (Substring) -> String?
     ) -> [String] {
         let setting = Setting(
-            name: name, placeholder: placeholder, defaultText: "none", help: help,
+            name: name.rawValue, placeholder: placeholder, defaultText: "none", help: help,
             isReloaded: reloads)
         let expected = "up to \(listLimit) of \(expected), separated by commas"
         return setting.value([], expected: expected) { text in
@@ -97,9 +97,10 @@ extension Setting {
     static let listLimit = 64
 
     /// An option without a value; default off.
-    static func flag(_ name: String, _ help: String) -> Bool {
+    static func flag(_ name: some SettingGroup, _ help: String) -> Bool {
         let setting = Setting(
-            name: name, placeholder: name, defaultText: "off", help: help, isFlag: true)
+            name: name.rawValue, placeholder: name.rawValue, defaultText: "off", help: help,
+            isFlag: true)
         return setting.value(false, expected: "on or off") {
             ["on": true, "off": false][$0]
         } show: {
@@ -109,11 +110,13 @@ extension Setting {
 
     /// - Parameter shownDefault: Shown instead of `standard` if that depends on the machine.
     static func number<Number: FixedWidthInteger>(
-        _ name: String, default standard: Number, _ range: ClosedRange<Number>, _ help: String,
+        _ name: some SettingGroup, default standard: Number, _ range: ClosedRange<Number>,
+        _ help: String,
         placeholder: String = "number", shownDefault: String? = nil, reloads: Bool = false
     ) -> Number {
         let setting = Setting(
-            name: name, placeholder: placeholder, defaultText: shownDefault ?? "\(standard)",
+            name: name.rawValue, placeholder: placeholder,
+            defaultText: shownDefault ?? "\(standard)",
             help: help, isReloaded: reloads)
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         return setting.value(standard, expected: expected) { text in
@@ -124,7 +127,7 @@ extension Setting {
     }
 
     static func bytes(
-        _ name: String, default standard: Int, _ range: ClosedRange<Int>, _ help: String,
+        _ name: some SettingGroup, default standard: Int, _ range: ClosedRange<Int>, _ help: String,
         reloads: Bool = false
     ) -> Int {
         number(name, default: standard, range, help, placeholder: "bytes", reloads: reloads)
@@ -132,10 +135,11 @@ extension Setting {
 
     /// The duration is above zero and at most a hundred days.
     static func time(
-        _ name: String, default standard: Duration, _ help: String, reloads: Bool = false
+        _ name: some SettingGroup, default standard: Duration, _ help: String, reloads: Bool = false
     ) -> Duration {
         let setting = Setting(
-            name: name, placeholder: "time", defaultText: DurationText.write(standard), help: help,
+            name: name.rawValue, placeholder: "time", defaultText: DurationText.write(standard),
+            help: help,
             isReloaded: reloads)
         return setting.value(standard, expected: "a time such as 500ms, 15s, 10m or 1h") { text in
             DurationText.parse(text).flatMap { $0 > .zero ? $0 : nil }
@@ -145,11 +149,11 @@ extension Setting {
     }
 
     static func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ name: String, default standard: Choice, _ help: String, reloads: Bool = false
+        _ name: some SettingGroup, default standard: Choice, _ help: String, reloads: Bool = false
     ) -> Choice {
         let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
         let setting = Setting(
-            name: name, placeholder: name, defaultText: standard.rawValue,
+            name: name.rawValue, placeholder: name.rawValue, defaultText: standard.rawValue,
             help: "\(help): \(words)", isReloaded: reloads)
         return setting.value(standard, expected: "one of \(words)") {
             Choice(rawValue: $0)
@@ -159,10 +163,10 @@ extension Setting {
     }
 
     static func journal(
-        _ name: String, default standard: JournalChoice, _ help: String
+        _ name: some SettingGroup, default standard: JournalChoice, _ help: String
     ) -> JournalChoice {
         let setting = Setting(
-            name: name, placeholder: name, defaultText: standard.description,
+            name: name.rawValue, placeholder: name.rawValue, defaultText: standard.description,
             help: "\(help): memory, file:PATH, or postgres://ADDRESS")
         let expected = "memory, file:PATH or postgres://ADDRESS"
         return setting.value(standard, expected: expected) { text in
@@ -172,9 +176,9 @@ extension Setting {
         }
     }
 
-    static func operationsAddress(_ name: String, _ help: String) -> OperationsAddress? {
+    static func operationsAddress(_ name: some SettingGroup, _ help: String) -> OperationsAddress? {
         let setting = Setting(
-            name: name, placeholder: "address", defaultText: "none",
+            name: name.rawValue, placeholder: "address", defaultText: "none",
             help: "\(help): ADDRESS:PORT or unix:PATH")
         let expected = "ADDRESS:PORT, such as 127.0.0.1:9090 or [::1]:9090, or unix:PATH"
         return setting.value(nil, expected: expected) { text in
@@ -184,9 +188,10 @@ extension Setting {
         }
     }
 
-    static func linkAddress(_ name: String, _ help: String) -> LinkAddress? {
+    static func linkAddress(_ name: some SettingGroup, _ help: String) -> LinkAddress? {
         let setting = Setting(
-            name: name, placeholder: "address", defaultText: "none", help: "\(help): ADDRESS:PORT")
+            name: name.rawValue, placeholder: "address", defaultText: "none",
+            help: "\(help): ADDRESS:PORT")
         let expected = "ADDRESS:PORT, such as 10.0.0.1:7080 or [::1]:7080"
         return setting.value(nil, expected: expected) { text in
             isPrintable(text) ? LinkAddress(text).map(Optional.some) : nil

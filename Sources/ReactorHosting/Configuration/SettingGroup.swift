@@ -1,11 +1,16 @@
-/// A section of `--help`.
-protocol SettingGroup {
+/// A section of `--help`. Its cases are the names of its settings, in the order in which they are shown.
+protocol SettingGroup: RawRepresentable<String>, CaseIterable, Sendable {
     static var title: String { get }
-    /// The names of its settings, in the order in which they are shown.
-    static var names: [String] { get }
 }
 
-// Invariant: each setting is in one group. A test compares them with ``Setting/table``.
+extension SettingGroup {
+    static var names: [String] { allCases.map(\.rawValue) }
+}
+
+/// The sections of `--help`, in their order.
+///
+/// A setting is declared under one of these names, so none is left out of the options. A test finds a name
+/// without a setting.
 enum SettingGroups {
     static var all: [any SettingGroup.Type] {
         [
@@ -14,61 +19,107 @@ enum SettingGroups {
         ]
     }
 
-    enum First: SettingGroup {
+    enum First: String, SettingGroup {
         static let title = "Settings that matter first"
-        static let names = ["journal", "host", "port", "auth", "config"]
+
+        case journal
+        case host
+        case port
+        case auth
+        case config
     }
 
-    enum Addresses: SettingGroup {
+    enum Addresses: String, SettingGroup {
         static let title = "Addresses, browsers and proxies"
-        static let names = [
-            "unix", "ops-listen", "allow-public", "allow-host", "allow-origin", "trusted-proxies",
-            "proxy-protocol", "client-address-field",
-        ]
+
+        case unix
+        case opsListen = "ops-listen"
+        case allowPublic = "allow-public"
+        case allowHost = "allow-host"
+        case allowOrigin = "allow-origin"
+        case trustedProxies = "trusted-proxies"
+        case proxyProtocol = "proxy-protocol"
+        case clientAddressField = "client-address-field"
     }
 
-    enum Tokens: SettingGroup {
+    enum Tokens: String, SettingGroup {
         static let title = "Tokens"
-        static let names = [
-            "jwt-secret-file", "jwt-key-file", "jwt-jwks-file", "jwt-issuer", "jwt-audience",
-            "jwt-leeway", "jwt-claim", "subject-session-limit",
-        ]
+
+        case jwtSecretFile = "jwt-secret-file"
+        case jwtKeyFile = "jwt-key-file"
+        case jwtJwksFile = "jwt-jwks-file"
+        case jwtIssuer = "jwt-issuer"
+        case jwtAudience = "jwt-audience"
+        case jwtLeeway = "jwt-leeway"
+        case jwtClaim = "jwt-claim"
+        case subjectSessionLimit = "subject-session-limit"
     }
 
-    enum Cluster: SettingGroup {
+    enum Cluster: String, SettingGroup {
         static let title = "Cluster"
-        static let names = ["link", "link-address", "cluster-secret-file", "drain-delay"]
+
+        case link
+        case linkAddress = "link-address"
+        case clusterSecretFile = "cluster-secret-file"
+        case drainDelay = "drain-delay"
     }
 
-    enum Requests: SettingGroup {
+    enum Requests: String, SettingGroup {
         static let title = "Requests and connections"
-        static let names = [
-            "head-limit", "body-limit", "body-budget", "answer-budget", "body-rate", "batch-limit",
-            "connection-limit", "address-connection-limit", "request-rate", "request-burst",
-            "request-timeout", "idle-timeout", "stall-timeout",
-        ]
+
+        case headLimit = "head-limit"
+        case bodyLimit = "body-limit"
+        case bodyBudget = "body-budget"
+        case answerBudget = "answer-budget"
+        case bodyRate = "body-rate"
+        case batchLimit = "batch-limit"
+        case connectionLimit = "connection-limit"
+        case addressConnectionLimit = "address-connection-limit"
+        case requestRate = "request-rate"
+        case requestBurst = "request-burst"
+        case requestTimeout = "request-timeout"
+        case idleTimeout = "idle-timeout"
+        case stallTimeout = "stall-timeout"
     }
 
-    enum Sessions: SettingGroup {
+    enum Sessions: String, SettingGroup {
         static let title = "Sessions and streams"
-        static let names = [
-            "state-limit", "session-limit", "session-idle", "subscriber-limit", "stream-sessions",
-            "spread-from", "heartbeat", "connection-age", "retry", "wake-on-demand",
-        ]
+
+        case stateLimit = "state-limit"
+        case sessionLimit = "session-limit"
+        case sessionIdle = "session-idle"
+        case subscriberLimit = "subscriber-limit"
+        case streamSessions = "stream-sessions"
+        case spreadFrom = "spread-from"
+        case heartbeat
+        case connectionAge = "connection-age"
+        case retry
+        case wakeOnDemand = "wake-on-demand"
     }
 
-    enum History: SettingGroup {
+    enum History: String, SettingGroup {
         static let title = "History"
-        static let names = [
-            "keep-records", "keep-bytes", "history-records", "history-bytes", "history-age",
-        ]
+
+        case keepRecords = "keep-records"
+        case keepBytes = "keep-bytes"
+        case historyRecords = "history-records"
+        case historyBytes = "history-bytes"
+        case historyAge = "history-age"
     }
 
-    enum Operation: SettingGroup {
+    enum Operation: String, SettingGroup {
         static let title = "Operation"
-        static let names = [
-            "grace", "log-level", "log-format", "access-log", "admin", "console",
-            "console-read-only", "slow-turn", "stuck-limit", "loops", "poller",
-        ]
+
+        case grace
+        case logLevel = "log-level"
+        case logFormat = "log-format"
+        case accessLog = "access-log"
+        case admin
+        case console
+        case consoleReadOnly = "console-read-only"
+        case slowTurn = "slow-turn"
+        case stuckLimit = "stuck-limit"
+        case loops
+        case poller
     }
 }
