@@ -216,15 +216,21 @@ final class Connection {
     }
 
     private func fault(_ result: OpaquePointer?) -> PostgresFault {
-        var state: String?
-        if let result = unsafe result,
-            let text = unsafe PQresultErrorField(result, Int32(UInt8(ascii: "C")))
-        {
-            state = unsafe String(cString: text)
+        func field(_ code: UInt8) -> String? {
+            guard let result = unsafe result,
+                let text = unsafe PQresultErrorField(result, Int32(code))
+            else { return nil }
+            return unsafe String(cString: text)
         }
-        return PostgresFault(
-            state: state, message: unsafe String(cString: PQerrorMessage(raw)),
+        var fault = PostgresFault(
+            state: field(UInt8(ascii: "C")), message: unsafe String(cString: PQerrorMessage(raw)),
             isBroken: unsafe PQstatus(raw) != CONNECTION_OK)
+        let names = [
+            ("table", field(UInt8(ascii: "t"))), ("column", field(UInt8(ascii: "c"))),
+            ("constraint", field(UInt8(ascii: "n"))),
+        ]
+        fault.names = names.compactMap { kind, name in name.map { "\(kind) \($0)" } }
+        return fault
     }
 }
 
@@ -239,6 +245,8 @@ struct PostgresFault: Error {
     var isBroken: Bool
     /// Whether the server has received the statement, and has not said that it was executed.
     let isUnanswered: Bool
+    /// The table, the column and the constraint that the server has named: words of the schema, no values.
+    var names: [String] = []
 
     init(
         state: String? = nil, message: String, isBroken: Bool, isUnanswered: Bool = false

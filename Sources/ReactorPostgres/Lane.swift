@@ -255,8 +255,7 @@ final class Lane: @unchecked Sendable {
     /// The database refuses a part, now and later. That is no failure of the database.
     private func refuse(_ parts: [Part], _ fault: PostgresFault) {
         for part in parts where part.outcome == .open {
-            part.outcome = .refused(
-                .failed(JournalFailure(reason: .refused, detail: "PostgreSQL: \(fault.sentence)")))
+            part.outcome = .refused(.failed(.refusal(fault)))
         }
     }
 
@@ -298,6 +297,13 @@ extension PostgresFault {
 }
 
 extension JournalFailure {
+    /// The database works, and does not take what a part has.
+    static func refusal(_ fault: PostgresFault) -> JournalFailure {
+        JournalFailure(
+            reason: .refused, detail: "PostgreSQL: \(fault.sentence)",
+            publicDetail: fault.refusalSentence)
+    }
+
     init(_ fault: PostgresFault) {
         self.init(
             reason: fault.state == "53100" ? .full : .unavailable,
@@ -315,5 +321,20 @@ extension PostgresFault {
         case "53100": "no space is left for the journal"
         case let state?: "PostgreSQL has refused it (SQLSTATE \(state))"
         }
+    }
+
+    /// For clients: the fault of data, without the value, which PostgreSQL's message may quote.
+    fileprivate var refusalSentence: String {
+        let state = state ?? "unknown"
+        let what =
+            switch state {
+            case "22021", "22P05":
+                "a text has a character that PostgreSQL does not store, such as NUL"
+            case "22001": "a text is too long"
+            case "22003": "a number is too large"
+            case _ where state.hasPrefix("54"): "a row is larger than PostgreSQL stores"
+            default: "PostgreSQL does not store it"
+            }
+        return what + " (" + (["SQLSTATE \(state)"] + names).joined(separator: ", ") + ")"
     }
 }

@@ -52,8 +52,8 @@ package protocol Journal: CommitLane {
     /// nothing is committed or read until that is found. One caller; default: it never does.
     func watchDoubt(_ began: @escaping @Sendable (String) -> Void)
 
-    /// Counts the sessions of a client up to a limit, if several processes create them. Default:
-    /// nil, because this process knows all of them.
+    /// Counts the sessions of a client up to a limit, if several processes create them. Default: 0,
+    /// because this process knows all of them.
     func countSessions(
         of owner: String, upTo limit: Int, _ answer: @escaping ArchiveAnswer<Int>
     )
@@ -146,7 +146,7 @@ package struct JournalFailure: Error, Sendable, Equatable {
     package var reason: Reason
     /// Operation and system message, without secrets; for logs and operators.
     package var detail: String
-    /// The same for clients: without the addresses of other machines.
+    /// The same for clients: without the addresses of other machines, and without values.
     package var publicDetail: String
     /// Whether the same may succeed later without any change by an operator: somebody holds a lock, or
     /// commits wait for a standby. A server that starts waits for the end of it.

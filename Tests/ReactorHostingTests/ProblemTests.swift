@@ -52,6 +52,13 @@ struct ProblemTests {
         #expect(Problem(422, "c", exact).detail == exact)
     }
 
+    @Test(arguments: [.full, .unavailable, .refused, .outcomeUnknown] as [JournalFailure.Reason])
+    func `a failure of the journal is what clients may know of it`(reason: JournalFailure.Reason) {
+        let failure = JournalFailure(reason: reason, detail: "secret", publicDetail: "the reason")
+        let detail = Problem(failure).detail
+        #expect(detail.contains("the reason") && !detail.contains("secret"), "\(detail)")
+    }
+
     @Test func `each problem has its status and its code`() {
         for (problem, status, code) in Self.all {
             #expect(problem.status == status, "\(problem)")

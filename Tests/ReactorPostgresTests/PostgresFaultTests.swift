@@ -212,10 +212,14 @@ struct PostgresFaultTests {
         var batch = Batch(records: ["a", "b", "c", "d"].map { .created($0) })
         batch.answers = [.of("c", "zero \0 byte")]
         let verdict = await journal.verdict(on: batch)
-        guard case .partial(let refused) = verdict, Array(refused.keys) == [.of("c")] else {
+        guard case .partial(let refused) = verdict, Array(refused.keys) == [.of("c")],
+            case .failed(let failure) = refused[.of("c")]
+        else {
             Issue.record("\(verdict)")
             return
         }
+        #expect(failure.reason == .refused)
+        #expect(failure.publicDetail.contains("such as NUL (SQLSTATE 22021"))
         #expect(try await journal.load("c") == nil)
         #expect(try await journal.load("d")?.end.number == 0)
         await journal.close()

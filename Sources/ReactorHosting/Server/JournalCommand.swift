@@ -109,7 +109,10 @@ struct JournalCommand: ParsableCommand {
             discussion: """
                 The first line names the format; then comes each session with its records, \
                 snapshots, stored replies and running actions; then the deleted ones. import makes \
-                a journal from these lines.
+                a journal from these lines. They show the journal at one moment, so the \
+                write-ahead log of a file in use grows until the last line is taken. If that takes \
+                long, because of a slow reader or a large journal, run backup first, which takes as \
+                long as the disk, and export the copy.
                 """)
 
         @Argument(help: "The journal's file or address.") var file: String

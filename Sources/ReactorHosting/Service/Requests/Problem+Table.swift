@@ -99,7 +99,7 @@ extension Problem {
         case .refused:
             self.init(
                 422, "not_encodable",
-                "nothing was applied: the journal refuses a value: \(failure.detail)")
+                "nothing was applied: the journal refuses a value: \(failure.publicDetail)")
         case .moved:
             self.init(
                 503, Self.movedCode, "nothing was applied: \(failure.publicDetail)",
