@@ -198,6 +198,52 @@ struct RetentionTests {
         #expect(try rig.count("SELECT count(*) FROM tombstones") == 200)
     }
 
+    @Test(arguments: [false, true])
+    func `large rows of a session are removed one in a step`(_ isDeleted: Bool) throws {
+        let path = JournalRig.makeDirectory() + "/journal.sqlite"
+        var retention = JournalRetention(records: 5)
+        retention.tailRecords = 1
+        let writer = JournalWriter(path: path, retention: retention, now: { 1_000_000 })
+        try writer.open()
+        defer { writer.close() }
+        let text = Array("\"\(String(repeating: "x", count: 1_100_000))\"".utf8)
+        #expect(try writer.write([Batch(records: [.created("s")])]).get() == [[:]])
+        for number: UInt64 in 1...20 {
+            var batch = Batch(records: [
+                .mutation(
+                    "s", number, content: number <= 6 ? String(decoding: text, as: UTF8.self) : "1")
+            ])
+            if number <= 6 || number == 12 {
+                batch.snapshots = [.of("s", number)]
+                batch.snapshots[0].state = text
+            }
+            #expect(try writer.write([batch]).get() == [[:]])
+        }
+        if isDeleted {
+            #expect(try writer.write([Batch(records: [.deleted("s", 21)])]).get() == [[:]])
+        }
+        let file = try JournalFile(path)
+        func kept() throws -> Int64 {
+            try ["length(lines)) FROM records", "length(state)) FROM snapshots"].reduce(0) {
+                $0 + (try file.read { [query = $1] in try $0.integer("SELECT sum(\(query)") } ?? 0)
+            }
+        }
+        var before = try kept()
+        #expect(before > 8_000_000)
+        for _ in 1...2 {
+            writer.maintenance.isLookDue = true
+            var isMore = true
+            while isMore {
+                isMore = try writer.keepHouse().get()
+                let present = try kept()
+                #expect(before - present < 1_500_000)
+                before = present
+            }
+        }
+        // The snapshot up to which the session was trimmed stays.
+        #expect(before < (isDeleted ? 1 : 1_200_000))
+    }
+
     @Test func `tombstones expire by age and by count, the oldest first`() async throws {
         var retention = Self.keeping(100)
         retention.tombstones = 10

@@ -100,12 +100,10 @@ extension Maintenance {
 
     private func removeAll(of row: Int64, _ limit: Int, _ database: Database) throws -> Int {
         var left = limit
-        for (table, key, column) in [
-            ("records", "number", "lines"), ("snapshots", "version", "state"),
-        ] {
-            left -= try removeLarge(from: table, key, column, of: row, left, database)
-            guard left > 0 else { return limit - left }
-        }
+        left -= try removeRecords(of: row, cost: 1, left, database).cost
+        guard left > 0 else { return limit - left }
+        left -= try removeSnapshots(of: row, left, database).cost
+        guard left > 0 else { return limit - left }
         for (table, key) in [("answers", "key"), ("running", "action")] {
             left -= try remove(from: table, key, of: row, left, database)
             guard left > 0 else { return limit - left }
@@ -114,31 +112,74 @@ extension Maintenance {
         return limit - left + 1
     }
 
-    /// Removes rows that may be large: the last of them may cost more than the limit, so a very
-    /// large row is a step of its own.
+    /// Removes a session's first records, row by row.
     ///
-    /// - Returns: the cost, in rows: each row, and each KiB of it.
-    private func removeLarge(
-        from table: String, _ key: String, _ column: String, of row: Int64, _ limit: Int,
+    /// - Parameters:
+    ///   - last: a row that begins before it and continues after it stays whole.
+    ///   - cost: of a row, besides its bytes.
+    private func removeRecords(
+        of row: Int64, through last: UInt64 = UInt64(Int64.max), cost: Int, _ limit: Int,
         _ database: Database
-    ) throws -> Int {
-        var (cost, last) = (0, Int64(0))
-        try database.cachedStatement(
-            sql: """
-                SELECT \(key), length(CAST(\(column) AS BLOB)) FROM \(table) WHERE session = ?
-                ORDER BY \(key) LIMIT ?
-                """
-        ).each(.integer(row), .integer(Int64(limit))) { found in
-            last = found.integer(0)
-            cost += 1 + Int(clamping: found.integer(1)) / Self.bytesPerRow
-            return cost < limit
+    ) throws -> (cost: Int, isDone: Bool) {
+        try removeLarge(limit, cost, database) {
+            try database.cachedStatement(
+                sql: """
+                    DELETE FROM records WHERE rowid = (SELECT rowid FROM records
+                        WHERE session = ? AND number <= ? ORDER BY number, part LIMIT 1)
+                    """
+            ).run(.integer(row), .number(last))
         }
-        guard cost > 0 else { return 0 }
-        try database.cachedStatement(
-            sql: "DELETE FROM \(table) WHERE session = ? AND \(key) <= ?"
-        ).run(.integer(row), .integer(last))
-        return max(cost, database.changesCount)
     }
+
+    /// Removes a session's first snapshots, one by one.
+    ///
+    /// - Parameter cut: the oldest that stays; nil: none stays.
+    private func removeSnapshots(
+        of row: Int64, before cut: TrimPoint? = nil, _ limit: Int, _ database: Database
+    ) throws -> (cost: Int, isDone: Bool) {
+        let most = UInt64(Int64.max)
+        return try removeLarge(limit, 1, database) {
+            try database.cachedStatement(
+                sql: """
+                    DELETE FROM snapshots WHERE session = ?1 AND (version, number) =
+                        (SELECT version, number FROM snapshots
+                         WHERE session = ?1 AND version <= ?2 AND number < ?3
+                         ORDER BY version, number LIMIT 1)
+                    """
+            ).run(.integer(row), .number(cut?.version ?? most), .number(cut?.number ?? most))
+        }
+    }
+
+    /// Removes rows that may be large, as long as their cost is below the limit: the last of them
+    /// may exceed it, so a very large row is a step of its own.
+    ///
+    /// Why pages: SQLite frees those that a row occupies. It would read a text to know its length.
+    ///
+    /// - Parameters:
+    ///   - cost: of a row, besides its bytes.
+    ///   - removeNext: removes the next row, if there is one.
+    /// - Returns: the cost, and whether no row is left.
+    private func removeLarge(
+        _ limit: Int, _ cost: Int, _ database: Database, _ removeNext: () throws -> Void
+    ) throws -> (cost: Int, isDone: Bool) {
+        var sum = 0
+        var free = try freePages(database)
+        while sum < limit {
+            try removeNext()
+            guard database.changesCount > 0 else { return (sum, true) }
+            let before = free
+            free = try freePages(database)
+            sum += cost + max(0, free - before) * Self.rowsPerPage
+        }
+        return (sum, false)
+    }
+
+    private func freePages(_ database: Database) throws -> Int {
+        Int(clamping: try database.integer("PRAGMA freelist_count") ?? 0)
+    }
+
+    /// A page has 4 KiB.
+    private static let rowsPerPage = 4_096 / bytesPerRow
 
     private func remove(
         from table: String, _ key: String, of row: Int64, _ limit: Int, _ database: Database
@@ -222,7 +263,7 @@ extension Maintenance {
         _ row: Int64, newest: UInt64, beyondBytes: Int = 0, _ limit: Int, _ database: Database
     ) throws -> (removed: Int, isDone: Bool, keptAfter: UInt64, keptAfterBytes: Int) {
         let beyond = newest - min(newest, UInt64(retention.records))
-        let old = try database.cachedStatement(
+        let aged = try database.cachedStatement(
             sql: """
                 SELECT number, version, bytes FROM snapshots
                 WHERE session = ? AND (number <= ? OR time < ?)
@@ -232,7 +273,7 @@ extension Maintenance {
             .integer(row), .number(beyond), .integer(now() - retention.age),
             make: { try TrimPoint($0) })
         let large = try self.cut(row, beyondBytes: beyondBytes, database)
-        let cut = [old, large].compactMap(\.self).max { $0.number < $1.number } ?? TrimPoint()
+        let cut = [aged, large].compactMap(\.self).max { $0.number < $1.number } ?? TrimPoint()
         guard cut.number > 0 else { return (0, true, 0, 0) }
         try database.cachedStatement(
             sql: """
@@ -240,31 +281,12 @@ extension Maintenance {
                 WHERE row = ? AND kept_after < ?
                 """
         ).run(.number(cut.number), .number(cut.version), .integer(row), .number(cut.number))
-        if database.changesCount > 0 {
-            try database.cachedStatement(
-                sql: "DELETE FROM snapshots WHERE session = ? AND version <= ? AND number < ?"
-            ).run(.integer(row), .number(cut.version), .number(cut.number))
-        }
+        let old = try removeSnapshots(of: row, before: cut, limit, database)
+        guard old.isDone, old.cost < limit else { return (old.cost, false, cut.number, cut.bytes) }
         // The newest record always stays: it is the session's head.
         let last = min(cut.number, max(newest, 1) - 1)
-        let (removed, isDone) = try removeRecords(of: row, through: last, limit, database)
-        return (removed, isDone, cut.number, cut.bytes)
-    }
-
-    /// Removes records; a row that begins before `last` and continues after it stays whole.
-    private func removeRecords(
-        of row: Int64, through last: UInt64, _ limit: Int, _ database: Database
-    ) throws -> (removed: Int, isDone: Bool) {
-        let rows = max(1, limit / Self.rowsPerRemoval)
-        try database.cachedStatement(
-            sql: """
-                DELETE FROM records WHERE session = ? AND number <= coalesce(
-                    (SELECT number FROM records WHERE session = ? AND number <= ?
-                     ORDER BY number LIMIT 1 OFFSET ?), ?)
-                """
-        ).run(
-            .integer(row), .integer(row), .number(last), .integer(Int64(rows - 1)), .number(last))
-        let removed = database.changesCount
-        return (removed * Self.rowsPerRemoval, removed < rows)
+        let records = try removeRecords(
+            of: row, through: last, cost: Self.rowsPerRemoval, limit - old.cost, database)
+        return (old.cost + records.cost, records.isDone, cut.number, cut.bytes)
     }
 }

@@ -32,9 +32,26 @@ extension Statement {
             unsafe sqlite3_reset(statement)
             unsafe sqlite3_clear_bindings(statement)
         }
+        var large: Int?
         for (index, value) in values.enumerated() {
-            try check(unsafe value.bind(to: statement, at: CInt(index + 1)), SQLITE_OK)
+            if large == nil, value.isLarge {
+                large = index
+            } else {
+                try check(unsafe value.bind(to: statement, at: CInt(index + 1)), SQLITE_OK)
+            }
         }
+        guard let large, case .text(let bytes) = values[large] else { return try step(act) }
+        try unsafe bytes.withUnsafeBytes { bytes in
+            let code = unsafe sqlite3_bind_text(
+                statement, CInt(large + 1), bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+                CInt(bytes.count), nil)
+            try check(code, SQLITE_OK)
+            try step(act)
+        }
+    }
+
+    private func step(_ act: (FoundRow) throws -> Bool) throws {
+        let statement = unsafe sqliteStatement
         while true {
             let code = unsafe sqlite3_step(statement)
             guard code == SQLITE_ROW else { return try check(code, SQLITE_DONE) }
@@ -133,6 +150,11 @@ enum BoundValue {
     case null
 
     static func number(_ number: UInt64) -> BoundValue { .integer(Int64(bitPattern: number)) }
+
+    /// Whether SQLite reads the bytes where they are, and does not copy them first.
+    fileprivate var isLarge: Bool {
+        if case .text(let bytes) = self { bytes.count > 65_536 } else { false }
+    }
 
     /// SQLite copies the bytes (`SQLITE_TRANSIENT`).
     fileprivate func bind(to statement: OpaquePointer?, at index: CInt) -> CInt {
