@@ -22,6 +22,9 @@ package struct JSONParts {
         _ = visit(0, at: JSONSkipper.skipSpace(from: 0, in: bytes), bytes)
     }
 
+    /// Whether it is one of the pointers.
+    package func includes(_ pointer: JSONPointer) -> Bool { indices[pointer] != nil }
+
     /// The same as ``JSON/slice(_:of:)``.
     ///
     /// - Precondition: it is one of the pointers.

@@ -27,7 +27,7 @@ struct ArchivedStates {
         then act: @escaping (Outcome) -> Void
     ) {
         let table = session.table
-        let bytes = max(session.meters.state.estimate, session.persistence?.rebuiltBytes ?? 0)
+        let bytes = max(session.stateEstimate, session.persistence?.rebuiltBytes ?? 0)
         // The session stays in memory while the rebuild waits for others.
         session.beginArchiveRead()
         table.rebuilds.add(request, ofBytes: bytes, in: table) { turn in
@@ -119,6 +119,7 @@ struct ArchivedStates {
         }
         do throws(RecoveryFault) {
             let fold = try session.makeFold(from: snapshot)
+            table.pass.count(snapshot.state.count)
             let state = ArchivedState(
                 fold: fold, bytes: snapshot.state.count,
                 number: version == 0 ? 0 : snapshot.number, charge: rebuild.charge)
@@ -174,12 +175,30 @@ struct ArchivedStates {
                 do throws(RecoveryFault) {
                     guard let reached = try state.apply(records, after: position, to: version)
                     else { return act(.done(.success(nil))) }
+                    guard grow(&state, rebuild) else {
+                        return act(.done(.failure(.overBudget)))
+                    }
                     advance(state, after: reached, to: version, rebuild, then: act)
                 } catch {
                     session.report(.unreadable("\(error.place): \(error.reason)"))
                     act(.done(.success(nil)))
                 }
             }
+        }
+    }
+
+    /// Counts what the mutations have added to a state.
+    ///
+    /// - Returns: false if there is no room for it.
+    private func grow(_ state: inout ArchivedState, _ rebuild: Rebuild) -> Bool {
+        state.bytes = min(state.bytes, session.table.limits.stateBytes)
+        do throws(WorkOverload) {
+            rebuild.charge = try session.table.adjust(
+                rebuild.charge, to: RebuildQueue.factor * state.bytes, for: rebuild.request.client)
+            state.charge = rebuild.charge
+            return true
+        } catch {
+            return false
         }
     }
 
@@ -218,8 +237,8 @@ struct ArchivedStates {
 /// A state that was rebuilt from the journal.
 struct ArchivedState {
     let fold: any StateFold
-    /// The size of the snapshot, as an estimate of the state's.
-    let bytes: Int
+    /// The sizes of the snapshot and of the mutations, as an estimate of the state's.
+    fileprivate(set) var bytes: Int
     /// The record that made the state, or the snapshot's record if the snapshot has this version.
     fileprivate(set) var number: UInt64
     /// Of the state's bytes; nil if they are few.
@@ -237,6 +256,7 @@ struct ArchivedState {
             reached = entry.position
             guard entry.kind == .mutation, fold.version < version else { continue }
             try fold.applyNext(entry)
+            bytes += entry.content.count
             number = entry.number
         }
         return reached == position ? nil : reached

@@ -187,8 +187,7 @@ extension Session {
         persistence?.snapshotNumber = mark.snapshotNumber
         persistence?.snapshotListens = mark.snapshotListens
         attempt.hasSettled = mark.hasSettled
-        // It may have measured a state that is undone.
-        meters.state = StateMeter()
+        meters.state.takeBack()
         guard let step = uncommitted.last, step.isGathering else { return }
         if let before = mark.step, before.step === step {
             step.takeBack(to: before)

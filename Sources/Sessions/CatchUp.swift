@@ -26,10 +26,12 @@ final class CatchUp {
     private var passed = HistoryPosition(0)
     /// The state at `reached`; only where states are read.
     private var fold: (any StateFold)? {
-        didSet { if fold == nil { foldCharge = nil } }
+        didSet { if fold == nil { (foldCharge, foldBytes) = (nil, 0) } }
     }
-    /// Of ``fold``, if it was rebuilt and is large.
+    /// Of ``fold``, if it is large.
     private var foldCharge: WorkCharge?
+    /// The bytes of ``fold`` when it was encoded last.
+    private var foldBytes = 0
     /// A node whose records have the form that `fold` can apply.
     private var knownWriter: Node?
     /// The node that has written the entries that were read last, if it is known.
@@ -400,6 +402,13 @@ final class CatchUp {
 
     private func frameAndSend(_ entries: [HistoryEntry]) {
         guard let framed = frame(entries) else { return }
+        do throws(WorkOverload) {
+            // It has grown by the entries.
+            foldCharge = try session.table.adjust(
+                foldCharge, to: foldBytes, for: session.table.output.client(of: subscriber.id))
+        } catch {
+            return subscriber.refuse()
+        }
         if entries.contains(where: { $0.kind == .mutation }) { knownWriter = writer ?? knownWriter }
         let slice = CatchUpCache.Slice(framed: framed, reached: reached)
         passOn(slice)
@@ -464,10 +473,9 @@ final class CatchUp {
     ) throws(RecoveryFault) -> ArraySlice<UInt8>? {
         guard let fold, record.kind == .mutation else { return nil }
         try fold.applyNext(record)
-        var state: [UInt8] = []
-        session.append(fold, to: &state)
-        encoded += state.count
-        return framer.change(to: ShownVersion(state, for: framer.selection.pointer))
+        let state = shown(fold)
+        encoded += state.bytes.count
+        return framer.change(to: state)
     }
 
     // MARK: The state before the first record
@@ -476,6 +484,9 @@ final class CatchUp {
         isReading = true
         let request = RebuildQueue.Request(
             client: session.table.output.client(of: subscriber.id), isWanted: { [self] in !isOver })
+        let bytes = entries.reduce(0) { $0 + $1.storedBytes }
+        // Many are read again: readers may wait for long, and many of them.
+        let kept = bytes > Self.sliceBytes && !session.table.hasOwners ? nil : entries
         ArchivedStates(session: session).rebuild(version(before: entries), for: request) {
             [self] result in
             let read: Result<ArchivedState?, JournalFailure>
@@ -493,17 +504,24 @@ final class CatchUp {
             (fold, knownWriter) = (rebuilt.fold, nil)
             // The snapshot's bytes are gone.
             _ = rebuilt.charge?.resize(to: rebuilt.bytes)
-            foldCharge = rebuilt.charge
-            check(entries, isFresh: true)
+            (foldCharge, foldBytes) = (rebuilt.charge, rebuilt.bytes)
+            if let kept { check(kept, isFresh: true) } else { proceed() }
         }
     }
 
     /// The reader has the part of this state that it is shown.
     private func beginPart(_ fold: any StateFold) {
         guard case .part = selection.states else { return }
+        framer.showsPart(of: shown(fold))
+    }
+
+    private func shown(_ fold: any StateFold) -> ShownVersion {
         var state: [UInt8] = []
+        state.reserveCapacity(foldCharge == nil ? 0 : session.stateEstimate)
         session.append(fold, to: &state)
-        framer.showsPart(of: state)
+        session.table.pass.count(state.count)
+        foldBytes = state.count
+        return ShownVersion(state, session.table.pass)
     }
 
     private func startAgain() {

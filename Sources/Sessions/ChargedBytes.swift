@@ -1,21 +1,17 @@
 /// Bytes that a ``WorkBudget`` counts as long as this object exists.
 package final class ChargedBytes {
     package let bytes: [UInt8]
+    /// The bytes that are sent before them.
+    let head: [UInt8]
     /// Nil if they are few.
     private let charge: WorkCharge?
 
-    init(_ bytes: [UInt8], _ charge: WorkCharge?) {
+    init(_ bytes: [UInt8], after head: [UInt8] = [], _ charge: WorkCharge?) {
         self.bytes = bytes
+        self.head = head
         self.charge = charge
     }
 
-    /// Replaces the bytes by a form of them that is about as large. The earlier bytes are not used
-    /// again.
-    func framed(
-        as bytes: [UInt8], in table: SessionTable, for token: UInt64
-    ) throws(WorkOverload) -> ChargedBytes {
-        ChargedBytes(
-            bytes,
-            try table.adjust(charge, to: bytes.count, for: table.output.client(of: token)))
-    }
+    /// The same bytes, which are not copied, after others.
+    func framed(after head: [UInt8]) -> ChargedBytes { ChargedBytes(bytes, after: head, charge) }
 }

@@ -27,10 +27,6 @@ struct EventFramer {
     // MARK: The state
 
     /// Sets the state that the readers have before the next record.
-    mutating func showsPart(of state: [UInt8]) {
-        showsPart(of: ShownVersion(state, for: selection.pointer))
-    }
-
     mutating func showsPart(of state: ShownVersion) {
         guard case .part(let pointer) = selection.states else { return }
         keep(state.part(pointer))
@@ -47,7 +43,7 @@ struct EventFramer {
 
     /// The state or the part of it to show after a mutation; nil if the part has not changed.
     mutating func change(to state: ShownVersion) -> ArraySlice<UInt8>? {
-        guard case .part(let pointer) = selection.states else { return state.bytes }
+        guard case .part(let pointer) = selection.states else { return state.bytes[...] }
         let part = state.part(pointer)
         lacksPart = false
         guard part != shownPart else { return nil }
@@ -185,7 +181,7 @@ extension EventFramer {
 
     static let causeField = Array("\ncause: ".utf8)
     private static let dataField = Array("\ndata: ".utf8)
-    private static let blankLine = Array("\n\n".utf8)
+    static let blankLine = Array("\n\n".utf8)
     private static let idField = Array("id: ".utf8)
 
     /// `event: <name>` and the beginning of the id line.
@@ -193,6 +189,13 @@ extension EventFramer {
     /// - Parameter name: one line without NUL, which registration has checked.
     static func prefix(_ name: String) -> [UInt8] {
         Array("event: \(name)\nid: ".utf8)
+    }
+
+    /// The fields before the data of a snapshot.
+    static func snapshotHead(_ position: Position) -> [UInt8] {
+        var head = snapshot
+        position.append(to: &head)
+        return head + dataField
     }
 
     /// - Parameters:
@@ -203,6 +206,10 @@ extension EventFramer {
         isChunked: Bool, to out: inout [UInt8]
     ) {
         let data = LineSeparators.escaped(data)
+        // Otherwise the end of a large event would make the array grow by as much again.
+        if data.count > WorkBudget.smallestBytes {
+            out.reserveCapacity(out.count + data.count + 1_024)
+        }
         if isChunked {
             let fields = prefix.count + position.byteCount + dataField.count + blankLine.count
             let extra = cause.map { causeField.count + $0.utf8.count } ?? 0

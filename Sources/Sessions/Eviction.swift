@@ -69,14 +69,17 @@ final class Eviction {
     /// The limit of uncommitted snapshots in bytes. Beyond it no idle session is saved.
     private static let waitingBytes = 16 << 20
 
-    /// Examines up to `limit` idle sessions, and fewer while the journal has much to write.
+    /// Examines up to `limit` idle sessions, and fewer while the journal has much to write or if
+    /// their states are large.
     ///
     /// - Returns: whether there may be more.
     func evictIdle(_ limit: Int, in table: SessionTable) -> Bool {
         guard ticks >= IdleSessions.ticks else { return false }
         let due = ticks - IdleSessions.ticks
         for _ in 0..<limit {
-            guard table.commits.waitingBytes < Self.waitingBytes else { return true }
+            guard table.commits.waitingBytes < Self.waitingBytes, !table.pass.isUsedUp else {
+                return true
+            }
             guard let session = idle.dequeue(through: due) else { return false }
             if session.isAtRest, session.isSaved {
                 evict(session, from: table)
@@ -127,6 +130,7 @@ final class Eviction {
     ) -> Int {
         var count = 0
         for _ in 0..<limit {
+            guard !table.pass.isUsedUp else { return count }
             let place = cursor
             guard let session = idle.next(&cursor) else {
                 cursor = Self.start
@@ -179,7 +183,8 @@ final class Eviction {
         candidates.removeAll { $0.uncommitted.isEmpty && !($0.isAtRest && $0.isSaved) }
         let wanted = min(Self.candidateLimit, max(1, table.awakeCount / 8))
         var hasRestarted = false
-        for _ in 0..<Self.examinationLimit where candidates.count < wanted {
+        for _ in 0..<Self.examinationLimit
+        where candidates.count < wanted && !table.pass.isUsedUp {
             if let session = idle.next(&cursor) {
                 examine(session)
             } else if hasRestarted {

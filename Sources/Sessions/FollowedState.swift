@@ -77,6 +77,6 @@ extension SharedStream {
         var state: [UInt8] = []
         session.append(fold, to: &state)
         followed = FollowedState(fold, by: writer, bytes: state.count, tally)
-        showsPart(of: state)
+        showsPart(of: ShownVersion(state, session.table.pass))
     }
 }

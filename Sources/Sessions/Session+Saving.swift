@@ -19,7 +19,11 @@ extension Session {
         guard let machine else { return }
         var state = encoded ?? []
         do {
-            if encoded == nil { try machine.encodeState(.raw, at: nil, in: self, to: &state) }
+            if encoded == nil {
+                state.reserveCapacity(stateEstimate)
+                try machine.encodeState(.raw, at: nil, in: self, to: &state)
+                table.pass.count(state.count)
+            }
         } catch {
             return report(.unencodable("the state", String(describing: error)))
         }
@@ -79,9 +83,12 @@ extension Session {
     /// Why: a saved mutation is read in the form of the snapshot before it (``ReactorFold``), and only a
     /// snapshot has the state that a session begins with.
     func checkForm(of saved: SavedSession, isNew: Bool) throws(RecoveryFault) {
-        guard let machine, let form = saved.snapshot?.stateVersion,
-            isNew || form != machine.stateVersion
-        else { return }
+        guard let machine, let snapshot = saved.snapshot else { return }
+        guard snapshot.stateVersion != machine.stateVersion else {
+            // This program has just encoded it.
+            if isNew { persistence?.first = snapshot.state }
+            return
+        }
         var state: [UInt8] = []
         do {
             try machine.encodeState(.raw, at: nil, in: self, to: &state)

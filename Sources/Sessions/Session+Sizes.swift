@@ -27,6 +27,9 @@ extension Session {
 
     // MARK: The state
 
+    /// About the bytes of the state as JSON; 0 if it was not measured.
+    var stateEstimate: Int { min(meters.state.estimate, table.limits.stateBytes) }
+
     /// Counts a mutation.
     ///
     /// - Returns: whether the state has to be measured now.
@@ -38,7 +41,11 @@ extension Session {
     func measure(_ state: some Encodable) {
         let buffers = table.buffers
         var scratch = buffers.takeScratch()
-        defer { buffers.releaseScratch(scratch) }
+        scratch.reserveCapacity(stateEstimate)
+        defer {
+            table.pass.count(scratch.count)
+            buffers.releaseScratch(scratch)
+        }
         do {
             try JSON.encode(state, into: &scratch, with: &buffers.space)
         } catch {
@@ -56,7 +63,7 @@ extension Session {
             meters.state.recordMeasurement(count)
             return true
         }
-        meters.state.recordRefusal()
+        meters.state.takeBack()
         refuse(.stateTooLarge(limit: limit))
         return false
     }

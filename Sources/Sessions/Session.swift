@@ -125,7 +125,7 @@ package final class Session {
             if isBehind { stream.restart(at: end) }
             guard stream.selection.readsStates, isBehind || wasFollowed else { continue }
             if isCopy {
-                stream.showsPart(of: state(at: history.committed.number))
+                stream.showsPart(of: shown(at: history.committed.number))
             } else {
                 stream.forgetPart()
             }
@@ -140,7 +140,9 @@ package final class Session {
     {
         owner = saved?.owner
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
-        meters.state.begin(saved?.snapshot?.state.count ?? 0)
+        let bytes = saved?.snapshot?.state.count ?? 0
+        meters.state.begin(bytes)
+        table.pass.count(bytes)
         incarnation = table.sessions.nextIncarnation()
         lineage = incarnation
         beginWork(.rebuilding)

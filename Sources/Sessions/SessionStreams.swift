@@ -1,3 +1,4 @@
+internal import JSONCoding
 internal import Storage
 
 /// The streams of a session: one for each selection that has subscribers.
@@ -66,7 +67,7 @@ extension Session {
     @usableFromInline
     var wantsStates: Bool {
         streams.showStates && stateBytesAhead <= SharedStream.surplusBytes
-            && meters.state.estimate <= StateFraming.aheadBytes
+            && meters.state.size <= StateFraming.aheadBytes
     }
 
     /// Opens a stream. The answer has the subscriber and the opening bytes.
@@ -76,18 +77,26 @@ extension Session {
         }
         if isRunning { table.eviction.recordUse(of: self) }
         if request.selection.log { keepNotes() }
-        StreamOpener(session: self).subscribe(request)
+        // The part of a large state has to be looked for.
+        guard request.selection.pointer != nil, stateEstimate > WorkBudget.smallestBytes,
+            table.openings.hasRoom
+        else {
+            return StreamOpener(session: self).subscribe(request)
+        }
+        table.openings.append(request, of: self)
     }
 
     /// Frames committed events for every stream, writes them to subscribers that accept bytes, in this
     /// pass or in one of the next, and drops history beyond the limits.
-    func publish() {
+    ///
+    /// - Parameter isContinued: as for ``StateFraming/frame(isContinued:)``.
+    func publish(isContinued: Bool = false) {
         forgetAhead()
         for stream in streams.all where !stream.selection.readsStates {
             frame(stream)
             table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
         }
-        if streams.showStates { StateFraming(session: self).frame() }
+        if streams.showStates { StateFraming(session: self).frame(isContinued: isContinued) }
         let retention = table.limits.retention
         guard history.exceeds(retention) || streams.areMany else { return }
         history.trim(to: retention)
@@ -182,8 +191,19 @@ extension Session {
     // MARK: For framing
 
     /// The state as it was shown at this record.
-    func state(at number: UInt64) -> [UInt8] {
-        StateReader(session: self).shown(at: history.version(at: number) ?? history.keptVersion)
+    ///
+    /// - Parameter events: those of the record, which may have the state.
+    func shown(at number: UInt64, _ events: KeptEvents? = nil) -> ShownVersion {
+        if let state = events?.state {
+            return ShownVersion(state, table.pass) { [unowned self] in pointers() }
+        }
+        let version = history.version(at: number) ?? history.keptVersion
+        return StateReader(session: self).shown(at: version)
+    }
+
+    /// Those of which streams show parts, or are about to.
+    func pointers() -> [JSONPointer] {
+        streams.all.compactMap(\.selection.pointer) + table.openings.pointers(of: self)
     }
 
     /// Ends a sequence of reads of earlier states.

@@ -18,11 +18,12 @@ package final class SessionTable {
     var woken = WokenSessions()
     let eviction = Eviction()
     let subscribers: SubscriberTally
-    /// The large state that was read last.
+    /// The large state that was encoded last.
     var shown: ShownState?
-    /// The last large state that a stream encoded. Reads do not use it, because its decoration may
-    /// have failed without a record.
-    var streamed: ShownState?
+    /// The work on states of the present pass.
+    let pass = PassMeter()
+    /// Streams that wait to be opened.
+    let openings: OpeningQueue
     let buffers = EncodingBuffers()
     let records = RecordWriter()
     /// The work that is being carried out; see ``Session/beginWork(_:_:)``.
@@ -65,17 +66,15 @@ package final class SessionTable {
         claims = journal.ownership.map(SessionClaims.init)
         reads = journal.ownership.map(SessionReads.init)
         followed = journal.ownership.map(FollowedSessions.init)
-        background = BackgroundQueue { _ = hop { $0.background.run() } }
-        relays = StreamRelays(hop: hop)
+        background = BackgroundQueue(pass) { _ = hop { $0.background.run() } }
+        openings = OpeningQueue(background, pass)
+        relays = StreamRelays(pass, hop: hop)
         journal.watchHistory { _ in _ = hop { LostHistory(table: $0).forget() } }
     }
 
-    /// Drops the shown states: they may have changed without a record, or their records were rolled
+    /// Drops the shown state: it may have changed without a record, or its records were rolled
     /// back.
-    func dropShown() {
-        shown = nil
-        streamed = nil
-    }
+    package func dropShown() { shown = nil }
 
     /// Milliseconds since 1970 (UTC).
     var time: Int64 { services.now() }
@@ -343,6 +342,7 @@ package final class SessionTable {
     /// - Returns: whether some are left to the next pass.
     package func deliver() -> Bool {
         deliveries.endPass(limits.deliveries)
+        pass.end()
         return deliveries.count > 0
     }
 
@@ -358,7 +358,7 @@ package final class SessionTable {
     package func save(then act: @escaping () -> Void) {
         if journal.archive != nil {
             let missing = sessions.all.filter { $0.isRunning && !$0.isSaved }
-                .map { (session: $0, bytes: $0.meters.state.estimate) }
+                .map { (session: $0, bytes: $0.stateEstimate) }
                 .sorted { $0.bytes < $1.bytes }
             let most = commits.waitingBytes + Self.savedBytes
             for (session, bytes) in missing where commits.waitingBytes + bytes <= most {
@@ -428,6 +428,7 @@ package final class SessionTable {
         woken.removeAll()
         rebuilds.removeAll()
         background.removeAll()
+        openings.removeAll()
         relays.removeAll()
         branches.removeAll()
         commits.complete()

@@ -115,7 +115,7 @@ final class SharedStream {
     // MARK: Framing
 
     /// Sets the state that the readers have before the next record.
-    func showsPart(of state: [UInt8]) { framer.showsPart(of: state) }
+    func showsPart(of state: ShownVersion) { framer.showsPart(of: state) }
 
     /// The bytes that a stream may have beyond those that it may keep, until subscribers have got them or are behind: a
     /// few small actions make as many states.
@@ -144,15 +144,12 @@ final class SharedStream {
 
     /// Frames the events of the next record.
     ///
-    /// - Parameters:
-    ///   - state: as the record has left it; nil if the record has changed none.
-    ///   - before: the state before it.
+    /// - Parameter state: as the record has left it; nil if the record has changed none.
     /// - Returns: the number of bytes.
+    /// - Precondition: if there is a state, the stream does not lack its part of the one before.
     func frameNext(
-        of session: Session, showing state: ShownVersion?, before: () -> ShownVersion,
-        scratch: inout [UInt8]
+        of session: Session, showing state: ShownVersion?, scratch: inout [UInt8]
     ) -> Int {
-        if state != nil, framer.lacksPart { framer.showsPart(of: before()) }
         let position = HistoryPosition(framedThrough.number + 1)
         frameNext(position, session, state, &scratch)
         return scratch.count
@@ -242,7 +239,7 @@ final class SharedStream {
                 }
                 let state = try followed?.state(behind: entry, of: session)
                 let shown = state.flatMap {
-                    framer.change(to: ShownVersion($0, for: selection.pointer))
+                    framer.change(to: ShownVersion($0, session.table.pass))
                 }
                 framer.append(entry, state: shown, of: session, to: &scratch) { position, end in
                     marks.append(Mark(position: position, end: begin + end))
@@ -271,7 +268,7 @@ final class SharedStream {
         var earlier: [Mark] = []
         var framer = EventFramer(selection)
         if case .part = selection.states {
-            framer.showsPart(of: session.state(at: position.number))
+            framer.showsPart(of: session.shown(at: position.number))
         }
         defer { session.endReplay() }
         let isWhole = append(
@@ -467,10 +464,9 @@ final class SharedStream {
         }
         var state: ArraySlice<UInt8>?
         if selection.readsStates, head.kind == .mutation {
-            let bytes = events.state ?? session.state(at: head.position.number)[...]
-            encoded += bytes.count
-            state = framer.change(
-                to: ShownVersion(bytes) { [selection] in selection.pointer.map { [$0] } ?? [] })
+            let version = session.shown(at: head.position.number, events)
+            encoded += version.bytes.count
+            state = framer.change(to: version)
         }
         framer.append(head.position, events, state: state, of: session, to: &out, ended: ended)
     }

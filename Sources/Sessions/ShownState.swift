@@ -1,3 +1,5 @@
+internal import Storage
+
 /// The large state that was encoded last on a loop. All requests that read it while it is current share it.
 ///
 /// Why only one: requests at the same time mostly read the same session, and the memory that may be
@@ -8,24 +10,28 @@ struct ShownState {
 
     private let incarnation: UInt64
     private let number: UInt64
-    private let bytes: [UInt8]
+    private let state: ShownVersion
+    /// Whether reads use it. If a stream has encoded it, its decoration may have failed without a
+    /// record.
+    private let isRead: Bool
     /// The charge of the requests that read the state, while one of them holds it. The state itself
     /// is not charged while it is kept: each loop has only one.
     private(set) weak var charge: WorkCharge?
 
     /// - Parameter number: the session's newest record when the state was encoded.
-    init(_ bytes: [UInt8], of incarnation: UInt64, at number: UInt64, _ charge: WorkCharge? = nil) {
-        self.charge = charge
-        self.incarnation = incarnation
+    init(_ state: ShownVersion, of session: Session, at number: UInt64, isRead: Bool) {
+        incarnation = session.incarnation
         self.number = number
-        self.bytes = bytes
+        self.state = state
+        self.isRead = isRead
     }
 
     /// Requests that hold the state share this charge from now on.
     mutating func share(_ charge: WorkCharge?) { self.charge = charge }
 
-    /// The encoded state, if it is of this incarnation of a session at this record.
-    func bytes(of incarnation: UInt64, at number: UInt64) -> [UInt8]? {
-        self.incarnation == incarnation && self.number == number ? bytes : nil
+    /// The encoded state, if it is of this stay of a session in memory at its newest record.
+    func present(of session: Session, toRead: Bool = false) -> ShownVersion? {
+        incarnation == session.incarnation && number == session.history.newest.number
+            && (isRead || !toRead) ? state : nil
     }
 }

@@ -9,8 +9,6 @@ internal import Storage
 struct StateFraming {
     let session: Session
 
-    /// The bytes that are encoded and framed in one pass. The last state may exceed it.
-    static let passBytes = 4 << 20
     /// Larger states are encoded when they are framed, not with their records, because history
     /// keeps what is encoded with a record.
     static let aheadBytes = 256 << 10
@@ -24,8 +22,10 @@ struct StateFraming {
 
     private var limit: Int { session.streams.limitBytes(table.limits.retention) }
 
-    /// Frames as much as one pass may, and leaves the rest to a later one.
-    func frame() {
+    /// Frames as much as the pass has room for, and leaves the rest to a later one.
+    ///
+    /// - Parameter isContinued: whether an earlier pass has left it. Then this one frames something.
+    func frame(isContinued: Bool = false) {
         // One commit may publish a session many times.
         guard !session.isFramingStates else { return }
         var lagging = streams.filter { $0.framedThrough < end }
@@ -36,37 +36,48 @@ struct StateFraming {
             session.endReplay()
         }
         guard var number = lagging.map(\.framedThrough.number).min() else { return deliver() }
-        var made = 0
+        var framed = 0
+        var mustFrame = isContinued
         while number < end.number {
+            guard mustFrame || !table.pass.isUsedUp else { return continueLater() }
+            mustFrame = false
             let version = Version(session, after: number)
+            if version.showBefore(to: lagging), table.pass.isUsedUp { return continueLater() }
             for stream in lagging where stream.framedThrough.number == number {
                 guard stream.isRead else {
                     stream.skip(to: end)
                     continue
                 }
-                guard made + version.encodedBytes <= Self.passBytes else { return continueLater() }
-                made += version.frame(stream)
-                settle(stream)
+                // Those of which the event is small share what the version has cost.
+                guard framed <= table.pass.limitBytes else { return continueLater() }
+                framed += frame(stream, version)
             }
-            made += version.encodedBytes
             number += 1
         }
         deliver()
     }
 
+    private func frame(_ stream: SharedStream, _ version: Version) -> Int {
+        let made = stream.frameNext(
+            of: session, showing: version.shown(), scratch: &table.buffers.scratch)
+        table.pass.count(made)
+        settle(stream)
+        return made
+    }
+
     /// Frames everything for a stream that is read from now on, or ends. If that is too much, its
     /// subscribers read the journal.
     func frameAll(of stream: SharedStream) {
-        var made = 0
+        let begin = table.pass.bytes
         while stream.framedThrough < end {
             guard stream.isRead else { return stream.skip(to: end) }
-            guard made <= Self.passBytes else {
+            guard table.pass.bytes - begin <= table.pass.limitBytes else {
                 stream.restart(at: end)
                 return stream.forgetPart()
             }
             let version = Version(session, after: stream.framedThrough.number)
-            made += version.frame(stream) + version.encodedBytes
-            settle(stream)
+            _ = version.showBefore(to: [stream])
+            _ = frame(stream, version)
         }
     }
 
@@ -97,7 +108,7 @@ struct StateFraming {
         session.isFramingStates = true
         table.background.append { [session] in
             session.isFramingStates = false
-            if session.isAwake { session.publish() }
+            if session.isAwake { session.publish(isContinued: true) }
         }
     }
 
@@ -106,45 +117,37 @@ struct StateFraming {
         private let session: Session
         private let number: UInt64
         private var state: ShownVersion?
-        /// The state before the record.
-        private var earlier: ShownVersion?
-        /// The bytes of the states, if a stream has needed them.
-        private(set) var encodedBytes = 0
 
         init(_ session: Session, after number: UInt64) {
             self.session = session
             self.number = number + 1
         }
 
-        /// - Returns: the bytes of the events.
-        func frame(_ stream: SharedStream) -> Int {
-            // In the order of the versions: a later one is found from an earlier one.
-            if stream.lacksPart { _ = before() }
-            return stream.frameNext(
-                of: session, showing: shown(), before: before,
-                scratch: &session.table.buffers.scratch)
-        }
-
-        private func before() -> ShownVersion {
-            if let earlier { return earlier }
-            let made = version(session.state(at: number - 1)[...])
-            earlier = made
-            return made
-        }
-
-        private func version(_ bytes: ArraySlice<UInt8>) -> ShownVersion {
-            encodedBytes += bytes.count
-            return ShownVersion(bytes) { [session] in
-                session.streams.all.compactMap(\.selection.pointer)
+        /// Sets the state before the record for the streams that show the record next and do not
+        /// know their part of that state. It comes first: a later state is found from an earlier one.
+        ///
+        /// - Returns: whether there are any.
+        func showBefore(to streams: [SharedStream]) -> Bool {
+            var before: ShownVersion?
+            for stream in streams
+            where stream.lacksPart && stream.framedThrough.number + 1 == number && stream.isRead {
+                if before == nil {
+                    guard session.history.record(number)?.head.kind == .mutation else {
+                        return false
+                    }
+                    before = session.shown(at: number - 1)
+                }
+                if let before { stream.showsPart(of: before) }
             }
+            return before != nil
         }
 
-        private func shown() -> ShownVersion? {
+        func shown() -> ShownVersion? {
             if let state { return state }
             guard let (head, events) = session.history.record(number), head.kind == .mutation else {
                 return nil
             }
-            let made = version(events.state ?? session.state(at: number)[...])
+            let made = session.shown(at: number, events)
             state = made
             return made
         }

@@ -7,8 +7,8 @@
 /// with it. While the state grows by more than a quarter between two measurements, and by more than the
 /// bytes received, each mutation is measured.
 struct StateMeter {
-    /// The size at the last measurement.
-    private var size = 0
+    /// The size at the last measurement; 0 before the first.
+    private(set) var size = 0
     /// The bytes of requests and mutations since the last measurement.
     private var received = 0
     /// The mutations that are left before the next measurement.
@@ -22,8 +22,11 @@ struct StateMeter {
     /// Larger than any limit of a state; sums up to it do not overflow.
     private static let receivedLimit = 1 << 48
 
-    /// The size at the last measurement; 0 before the first.
-    var estimate: Int { size }
+    /// The size at the last measurement and the bytes since, but at most twice that size; 0 before
+    /// the first measurement.
+    ///
+    /// Why not the size alone: an array with too little room for a state is copied when it is full.
+    var estimate: Int { size + min(received, size) }
 
     /// Sets the size of a state that was saved. It is measured nevertheless.
     mutating func begin(_ bytes: Int) { size = bytes }
@@ -53,9 +56,11 @@ struct StateMeter {
         received = 0
     }
 
-    /// Records that a measured size exceeded the limit. The previous state is restored, and its size is
-    /// unknown.
-    mutating func recordRefusal() {
+    /// Records that a state is undone that may have been measured. The size of the state before is
+    /// not known exactly, so the next mutation is measured.
+    mutating func takeBack() {
+        let size = size
         self = StateMeter()
+        self.size = size
     }
 }

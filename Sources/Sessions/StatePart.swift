@@ -1,41 +1,40 @@
 internal import JSONCoding
 
-/// `?select=`: one part of an encoded state.
-enum StatePart {
-    /// The bytes of the value that the pointer names (RFC 6901); nil if there is none.
-    static func slice(_ pointer: JSONPointer, of state: [UInt8]) -> [UInt8]? {
-        JSON.slice(pointer, of: state).map { Array(state[$0]) }
-    }
-}
-
 /// A state as clients see it at one version, with the parts that the streams of its session show.
 ///
 /// Design: the state is encoded once for all streams of its session, and searched once for all
-/// their pointers. A part is a view of the bytes.
+/// their pointers, also for those that name nothing. A part is a view of the bytes.
 final class ShownVersion {
     let bytes: ArraySlice<UInt8>
+    private let pass: PassMeter
     private let pointers: () -> [JSONPointer]
     /// Nil before the first part is asked for.
     private var found: (state: [UInt8], parts: JSONParts)?
 
-    /// - Parameter pointers: those for which ``part(_:)`` may be called.
-    init(_ bytes: ArraySlice<UInt8>, for pointers: @escaping () -> [JSONPointer]) {
+    /// - Parameters:
+    ///   - pass: counts the searches.
+    ///   - pointers: those for which ``part(_:)`` will be called: they are found together.
+    init(
+        _ bytes: ArraySlice<UInt8>, _ pass: PassMeter,
+        for pointers: @escaping () -> [JSONPointer] = { [] }
+    ) {
         self.bytes = bytes
+        self.pass = pass
         self.pointers = pointers
     }
 
-    convenience init(_ bytes: [UInt8], for pointer: JSONPointer? = nil) {
-        self.init(bytes[...]) { pointer.map { [$0] } ?? [] }
-    }
+    convenience init(_ bytes: [UInt8], _ pass: PassMeter) { self.init(bytes[...], pass) }
 
     /// The part of the state that the pointer names; nil if there is none.
     func part(_ pointer: JSONPointer) -> ArraySlice<UInt8>? {
         let present: (state: [UInt8], parts: JSONParts)
-        if let found {
+        if let found, found.parts.includes(pointer) {
             present = found
         } else {
+            // Of an array's whole slice this is the array, not a copy.
             let state = Array(bytes)
-            present = (state, JSONParts(pointers(), of: state))
+            pass.count(state.count)
+            present = (state, JSONParts(pointers() + [pointer], of: state))
             found = present
         }
         return present.parts[pointer].map { present.state[$0] }

@@ -141,10 +141,11 @@ struct StateReader {
 
     private func content(of state: ArchivedState, for token: UInt64) -> Reply.Content {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(session.meters.state.estimate)
+        bytes.reserveCapacity(session.stateEstimate)
         if let failure = session.append(state.fold, to: &bytes) {
             return session.content(.unencodable(failure))
         }
+        session.table.pass.count(bytes.count)
         var content = session.committedContent(.state(bytes, version: state.fold.version))
         content.position = Position(session.generation, state.number)
         do throws(WorkOverload) {
@@ -185,7 +186,7 @@ struct StateReader {
     ) throws(WorkOverload) -> Reply.Content {
         let table = session.table
         // Charges the estimated size first: without room the loop spends no time on the state.
-        let charge = try table.charge(session.meters.state.estimate, for: token)
+        let charge = try table.charge(session.stateEstimate, for: token)
         var content = session.content(encode())
         guard case .state(let state, _) = content.kind else { return content }
         content.charge = try table.adjust(
@@ -195,38 +196,52 @@ struct StateReader {
 
     /// The present state. A large one is encoded once for all requests while it is current.
     private func present(for token: UInt64) throws(WorkOverload) -> Reply.Content {
-        let (table, incarnation) = (session.table, session.incarnation)
-        let (number, version) = (history.newest.number, history.newest.version)
-        if let state = table.shown?.bytes(of: incarnation, at: number) {
-            var content = session.content(.state(state, version: version))
+        let (table, version) = (session.table, history.newest.version)
+        if let state = table.shown?.present(of: session, toRead: true) {
+            var content = session.content(.state(Array(state.bytes), version: version))
             if let shared = table.shown?.charge {
                 content.charge = shared
             } else {
-                content.charge = try table.charge(state.count, for: token)
+                content.charge = try table.charge(state.bytes.count, for: token)
                 table.shown?.share(content.charge)
             }
             return content
         }
-        let content = try charged(for: token) {
-            kind(encodePresent(), history.newest.version)
-        }
-        if table.shown?.bytes(of: incarnation, at: number) != nil {
+        let content = try charged(for: token) { kind(encodePresent(), version) }
+        if table.shown?.present(of: session, toRead: true) != nil {
             table.shown?.share(content.charge)
         }
         return content
     }
 
     private func encodePresent() -> Result<[UInt8], JSONEncodingFailure> {
-        let (table, incarnation) = (session.table, session.incarnation)
         let number = history.newest.number
+        makeRoom()
         let encoded = encode(.shown)
-        // Not if a transform has failed: each read must record the failure.
-        if case .success(let state) = encoded, state.count >= ShownState.smallestBytes,
-            number == history.newest.number
-        {
-            table.shown = ShownState(state, of: incarnation, at: number)
-        }
+        if case .success(let state) = encoded { keep(state[...], at: number, isRead: true) }
         return encoded
+    }
+
+    /// Drops the large state that was encoded last, before another one is.
+    private func makeRoom() {
+        if session.stateEstimate >= ShownState.smallestBytes { session.table.shown = nil }
+    }
+
+    /// Keeps a large state for those that want it next.
+    ///
+    /// - Parameter number: the newest record when it was encoded. The state is not kept if a
+    ///   transform has failed since: each read must record the failure.
+    @discardableResult
+    private func keep(
+        _ state: ArraySlice<UInt8>, at number: UInt64, isRead: Bool
+    ) -> ShownVersion {
+        let shown = ShownVersion(state, session.table.pass) { [unowned session] in
+            session.pointers()
+        }
+        if state.count >= ShownState.smallestBytes, number == history.newest.number {
+            session.table.shown = ShownState(shown, of: session, at: number, isRead: isRead)
+        }
+        return shown
     }
 
     private func kind(
@@ -249,8 +264,11 @@ struct StateReader {
         _ form: StateForm, at version: UInt64? = nil
     ) -> Result<[UInt8], JSONEncodingFailure> {
         var state: [UInt8] = []
-        state.reserveCapacity(session.meters.state.estimate)
-        defer { session.endReplay() }
+        state.reserveCapacity(session.stateEstimate)
+        defer {
+            session.table.pass.count(state.count)
+            session.endReplay()
+        }
         do {
             try session.machine?.encodeState(form, at: version, in: session, to: &state)
             return .success(state)
@@ -261,22 +279,20 @@ struct StateReader {
 
     /// The state as a stream shows it at a kept version. If it has no JSON: `null`, and the reason is
     /// reported. Calls have ascending versions until ``Session/endReplay()``.
-    func shown(at version: UInt64) -> [UInt8] {
-        let (table, incarnation) = (session.table, session.incarnation)
-        let number = history.newest.number
+    func shown(at version: UInt64) -> ShownVersion {
+        let (table, number) = (session.table, history.newest.number)
         let isNewest = version == history.newest.version
-        if isNewest, let state = table.streamed?.bytes(of: incarnation, at: number) { return state }
+        if isNewest, let state = table.shown?.present(of: session) { return state }
+        if isNewest { makeRoom() }
         var state: [UInt8] = []
-        state.reserveCapacity(session.meters.state.estimate)
+        state.reserveCapacity(session.stateEstimate)
         do {
             try session.machine?.encodeState(.shown, at: version, in: session, to: &state)
-            if isNewest, state.count > WorkBudget.smallestBytes, number == history.newest.number {
-                table.streamed = ShownState(state, of: incarnation, at: number)
-            }
-            return state
+            table.pass.count(state.count)
+            return keep(state[...], at: isNewest ? number : .max, isRead: false)
         } catch {
             session.report(.unencodable("the state", error.description))
-            return EventFramer.null
+            return ShownVersion(EventFramer.null, table.pass)
         }
     }
 
@@ -317,7 +333,7 @@ struct StateReader {
     ) -> Result<SessionExport, ExportFault> {
         let table = session.table
         do throws(WorkOverload) {
-            let estimate = SessionExport.factor * session.meters.state.estimate
+            let estimate = SessionExport.factor * session.stateEstimate
             let early = charge == nil ? try table.charge(estimate, for: client) : charge
             let state: [UInt8]
             switch encode() {

@@ -165,8 +165,7 @@ struct StreamOpener {
                         } else {
                             try snapshotData(selection, at: version, for: request.token)
                         }
-                    return try snapshotBlock(
-                        data, at: after, isChunked: selection.isChunked, request.token)
+                    return data.framed(after: EventFramer.snapshotHead(after))
                 }
             } catch {
                 if stream.isUnused { session.removeStream(stream) }
@@ -216,8 +215,9 @@ struct StreamOpener {
             selection, after: session.committedPosition(for: selection),
             tally: session.table.subscribers)
         if session.isFollowed {
-            stream.showsPart(
-                of: selection.readsStates ? session.state(at: history.committed.number) : [])
+            if selection.readsStates {
+                stream.showsPart(of: session.shown(at: history.committed.number))
+            }
         } else {
             stream.forgetPart()
         }
@@ -237,10 +237,9 @@ struct StreamOpener {
         opening.block = resetBlock(reason, stream.selection, position)
         guard stream.selection.hasSnapshot else { return opening }
         opening.held = try stream.snapshotBlock(at: position.number) { () throws(WorkOverload) in
-            let data = try snapshotData(
-                stream.selection, at: history.committed.version, for: subscriber.id)
-            return try snapshotBlock(
-                data, at: position, isChunked: subscriber.isChunked, subscriber.id)
+            try snapshotData(
+                stream.selection, at: history.committed.version, for: subscriber.id
+            ).framed(after: EventFramer.snapshotHead(position))
         }
         return opening
     }
@@ -254,30 +253,19 @@ struct StreamOpener {
 
     // MARK: Snapshots
 
-    /// - Parameter token: of the subscriber's connection.
-    private func snapshotBlock(
-        _ data: ChargedBytes, at position: Position, isChunked: Bool, _ token: UInt64
-    ) throws(WorkOverload) -> ChargedBytes {
-        var block: [UInt8] = []
-        block.reserveCapacity(data.bytes.count + 64)
-        EventFramer.append(
-            EventFramer.snapshot, position, data.bytes[...], isChunked: false, to: &block)
-        if isChunked { ChunkEncoder.appendEnd(to: &block) }
-        return try data.framed(as: block, in: session.table, for: token)
-    }
-
     /// The data of a snapshot of this selection at this version.
+    ///
+    /// - Parameter token: of the subscriber's connection.
     private func snapshotData(
         _ selection: Selection, at version: UInt64, for token: UInt64
     ) throws(WorkOverload) -> ChargedBytes {
         let table = session.table
-        // The data, and then the block that is made of it.
         let charge = try table.charge(
-            selection.readsStates ? 2 * session.meters.state.estimate : 0, for: token)
-        let data = snapshotData(selection, at: version)
-        let bytes = data.count > WorkBudget.smallestBytes ? 2 * data.count : 0
+            selection.readsStates ? session.stateEstimate : 0, for: token)
+        var data = snapshotData(selection, at: version)
+        LineSeparators.escape(from: 0, in: &data)
         return ChargedBytes(
-            data, try table.adjust(charge, to: bytes, for: table.output.client(of: token)))
+            data, try table.adjust(charge, to: data.count, for: table.output.client(of: token)))
     }
 
     private func snapshotData(_ selection: Selection, at version: UInt64) -> [UInt8] {
@@ -287,12 +275,17 @@ struct StreamOpener {
             session.machine?.encodePulses(selection.pulses, at: version, in: session, to: &pulses)
         }
         guard selection.readsStates else { return pulses }
-        var state = StateReader(session: session).shown(at: version)
-        if case .part(let pointer) = selection.states {
-            state = StatePart.slice(pointer, of: state) ?? EventFramer.null
-        }
-        guard selection.wantsPulses else { return state }
-        return Array("{\"pulses\":".utf8) + pulses + Array(",\"state\":".utf8) + state
-            + Array("}".utf8)
+        let shown = StateReader(session: session).shown(at: version)
+        var state = shown.bytes
+        if let pointer = selection.pointer { state = shown.part(pointer) ?? EventFramer.null[...] }
+        // The whole state is shared with others that show it.
+        guard selection.wantsPulses else { return Array(state) }
+        var data = Array("{\"pulses\":".utf8)
+        data.reserveCapacity(pulses.count + state.count + 32)
+        data += pulses
+        data += Array(",\"state\":".utf8)
+        data += state
+        data.append(UInt8(ascii: "}"))
+        return data
     }
 }

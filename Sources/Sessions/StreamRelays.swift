@@ -18,8 +18,8 @@ package final class StreamRelays {
     let openings: BackgroundQueue
     private var generation: UInt64 = 0
 
-    init(hop: @escaping LoopServices.Hop) {
-        openings = BackgroundQueue { _ = hop { $0.relays.openings.run() } }
+    init(_ pass: PassMeter, hop: @escaping LoopServices.Hop) {
+        openings = BackgroundQueue(pass) { _ = hop { $0.relays.openings.run() } }
     }
 
     package var count: Int { byKey.count }
@@ -155,15 +155,9 @@ package final class StreamRelays {
 
     private func begin(_ subscriber: Subscriber, _ opening: StreamOpening, _ relay: StreamRelay) {
         relay.subscriber = subscriber
-        var beginning: [UInt8] = []
-        opening.append(retryMilliseconds: nil, to: &beginning)
+        let bytes = opening.whole
         change(relay)
-        let accepted = relay.write(beginning.span)
-        guard accepted == beginning.count else {
-            return subscriber.hold((beginning + opening.snapshot)[accepted...], of: opening.held)
-        }
-        let snapshot = opening.snapshot
-        subscriber.hold(snapshot[relay.write(snapshot.span)...], of: opening.held)
+        subscriber.hold(bytes[relay.write(bytes.span)...], of: opening.held)
     }
 
     /// Ends the subscriber's part of the stream with a problem.

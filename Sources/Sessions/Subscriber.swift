@@ -444,9 +444,7 @@ package final class Subscriber {
     }
 
     private func send(_ opening: StreamOpening) -> Bool {
-        var bytes: [UInt8] = []
-        opening.append(retryMilliseconds: nil, to: &bytes)
-        return send(bytes + opening.snapshot, of: opening.held)
+        send(opening.whole, of: opening.held)
     }
 
     private func sendUnsent() -> Bool {

@@ -14,6 +14,8 @@ internal import Synchronization
 /// expected to be, and a request for it would be refused for ever.
 package final class WorkBudget: Sendable {
     private let bytes: ByteBudget<WorkClient>
+    /// The bytes that were given back and not taken by ``takeReleased(from:)``.
+    private let released = Atomic<Int>(0)
 
     /// Fewer bytes are not counted: a connection may have as many unsent anyway.
     package static let smallestBytes = 64 << 10
@@ -43,20 +45,37 @@ package final class WorkBudget: Sendable {
         guard bytes.charge(count, for: client, mayBeDropped ? .leavingHalf : .alone(own: 0)) else {
             return nil
         }
-        return WorkCharge(count, for: client, of: bytes, mayBeDropped: mayBeDropped)
+        return WorkCharge(count, for: client, of: self, mayBeDropped: mayBeDropped)
+    }
+
+    /// Counts more bytes of a charge, which has `own`.
+    fileprivate func add(_ count: Int, to charge: WorkCharge, own: Int) -> Bool {
+        bytes.charge(
+            count, for: charge.client, charge.mayBeDropped ? .leavingHalf : .alone(own: own))
+    }
+
+    fileprivate func giveBack(_ count: Int, for client: WorkClient?) {
+        bytes.giveBack(count, for: client)
+        released.add(count, ordering: .relaxed)
+    }
+
+    /// Takes the number of bytes that were given back since the last call, if they are at least
+    /// `least`; otherwise 0. The heap has freed about as many.
+    package func takeReleased(from least: Int) -> Int {
+        guard released.load(ordering: .relaxed) >= least else { return 0 }
+        return released.exchange(0, ordering: .relaxed)
     }
 }
 
 /// Bytes that a ``WorkBudget`` counts as long as this object exists.
 package final class WorkCharge: Sendable {
-    private let budget: ByteBudget<WorkClient>
-    private let client: WorkClient?
-    private let mayBeDropped: Bool
+    private let budget: WorkBudget
+    fileprivate let client: WorkClient?
+    fileprivate let mayBeDropped: Bool
     private let count: Atomic<Int>
 
     fileprivate init(
-        _ count: Int, for client: WorkClient?, of budget: ByteBudget<WorkClient>,
-        mayBeDropped: Bool
+        _ count: Int, for client: WorkClient?, of budget: WorkBudget, mayBeDropped: Bool
     ) {
         self.budget = budget
         self.client = client
@@ -73,10 +92,7 @@ package final class WorkCharge: Sendable {
         let present = count.load(ordering: .relaxed)
         let growth = bytes - present
         if growth > 0 {
-            guard
-                budget.charge(
-                    growth, for: client, mayBeDropped ? .leavingHalf : .alone(own: present))
-            else { return false }
+            guard budget.add(growth, to: self, own: present) else { return false }
         } else {
             budget.giveBack(-growth, for: client)
         }

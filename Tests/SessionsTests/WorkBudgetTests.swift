@@ -1,44 +1,6 @@
-import Reactors
 import Sessions
 import Storage
-import Synchronization
 import Testing
-
-/// Its state is a text of the length that the last action names.
-private struct Sized: Reactor {
-    struct Action: Codable, Sendable { var size: Int }
-    typealias Mutation = Action
-    struct State: Codable, Sendable {
-        var size = 0
-        var text = ""
-        private enum CodingKeys: CodingKey { case size, text }
-
-        /// Counts the states that the present test encodes.
-        @TaskLocal static var encoded: Counter?
-
-        init() {}
-
-        init(from decoder: any Decoder) throws {
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            size = try values.decode(Int.self, forKey: .size)
-            text = try values.decode(String.self, forKey: .text)
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            Self.encoded?.add()
-            var values = encoder.container(keyedBy: CodingKeys.self)
-            try values.encode(size, forKey: .size)
-            try values.encode(text, forKey: .text)
-        }
-    }
-
-    let initialState = State()
-
-    func reduce(state: inout State, mutation: Action) {
-        state.size = mutation.size
-        state.text = String(repeating: "x", count: mutation.size)
-    }
-}
 
 @Suite(
     "Work has a bound — bytes that somebody asked for count until they are sent",
@@ -46,14 +8,10 @@ private struct Sized: Reactor {
 struct WorkBudgetTests {
     private static let size = 200_000
 
-    private func registration() throws -> Registration {
-        try .of("sized", activities: []) { Sized() }
-    }
-
     private func rig(_ limit: Int, client: Int = .max / 4) throws -> (Rig, Session, WorkBudget) {
         let work = WorkBudget(limit: limit, clientLimit: client)
         let rig = Rig(answers: true, work: work)
-        let session = try rig.create("s", try registration())
+        let session = try rig.create("s", .sized())
         rig.settleAll()
         return (rig, session, work)
     }
@@ -143,7 +101,7 @@ struct WorkBudgetTests {
     private func slowRig() throws -> (Rig, Session) {
         let rig = Rig(
             slow: true, answers: true, retention: Retention(records: 300, bytes: 64 << 20))
-        let session = try rig.create("s", try registration())
+        let session = try rig.create("s", .sized())
         rig.settleAll()
         return (rig, session)
     }
@@ -201,7 +159,7 @@ struct WorkBudgetTests {
     @Test func `the charge of an answer ends with a commit that fails`() throws {
         let work = WorkBudget(limit: 1_000_000, clientLimit: 1_000_000)
         let rig = Rig(slow: true, answers: true, work: work)
-        let session = try rig.create("s", try registration())
+        let session = try rig.create("s", .sized())
         rig.settleAll()
         try grow(rig, session)
         try rig.post(#"{"size":1}"#, to: session)
@@ -242,7 +200,8 @@ struct WorkBudgetTests {
                 rig.subscribe(session, try .part("/none\($0)"), .now)
             }
             let size = rig.subscribe(session, try .part("/size"), .now)
-            return try Sized.State.$encoded.withValue(Counter()) {
+            rig.drainInbox()
+            return try Sized.State.$encoded.withValue(CallCounter()) {
                 for number in 1...2 { try grow(rig, session, to: Self.size + number) }
                 #expect(rig.lines(size).filter { $0.hasPrefix("state") }.count == 2)
                 #expect(readers.allSatisfy { rig.lines($0).allSatisfy { !$0.hasPrefix("state") } })
@@ -253,13 +212,4 @@ struct WorkBudgetTests {
         #expect(one > 0)
         #expect(try encodings(streams: 100) == one)
     }
-}
-
-/// Counts calls.
-private final class Counter: Sendable {
-    private let calls = Mutex(0)
-
-    var count: Int { calls.withLock { $0 } }
-
-    func add() { calls.withLock { $0 += 1 } }
 }

@@ -160,12 +160,12 @@ public struct Configuration: Sendable, Equatable {
     /// The maximum memory in bytes for what exists only because somebody asked for it: responses
     /// and snapshots of more than 64 KiB until the connection has accepted them, states that are
     /// rebuilt from the journal, forks until they are committed, and states that streams keep.
-    /// Beyond it a request is refused with 503, and a stream ends with `event: problem`. Default 64
-    /// MiB. Always at least four times ``stateLimitBytes``, and 4 MiB. One client, as
-    /// ``addressConnectionLimit`` counts it, or one subject gets at most a quarter, or three times
+    /// Beyond it a request is refused with 503, and a stream ends with `event: problem`. Default 48
+    /// MiB. Always at least three times ``stateLimitBytes``, and 4 MiB. One client, as
+    /// ``addressConnectionLimit`` counts it, or one subject gets at most a quarter, or twice
     /// ``stateLimitBytes``.
     public var answerBudgetBytes: Int = Setting.bytes(
-        Group.Requests.answerBudget, default: 67_108_864, 65_536...Int.max / 4,
+        Group.Requests.answerBudget, default: 50_331_648, 65_536...Int.max / 4,
         "bytes of large responses, and of states made for clients", reloads: true)
 
     /// The maximum number of actions in one batch; a larger batch is refused with 422. Default

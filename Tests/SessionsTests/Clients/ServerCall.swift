@@ -72,7 +72,7 @@ final class ServerCall {
         beginStream(.session(subscriber))
         var start: [UInt8] = []
         opening.append(retryMilliseconds: retry, to: &start)
-        start += opening.snapshot
+        start += opening.snapshot + opening.end
         let taken = write(start.span)
         subscriber.hold(start[taken...], of: opening.held)
     }

@@ -56,9 +56,7 @@ final class RecordingOutput: SessionOutput {
         answers.append(Answer(token: token, content: content))
         guard case .subscribed(let subscriber, let opening) = content.kind else { return }
         subscribers[token] = subscriber
-        var start: [UInt8] = []
-        opening.append(retryMilliseconds: nil, to: &start)
-        start += opening.snapshot
+        let start = opening.whole
         let taken = write(start.span, to: token)
         subscriber.hold(start[taken...], of: opening.held)
     }

@@ -107,7 +107,8 @@ final class EventStream {
         loop.counters.streamsOpened += 1
         loop.countResponse(to: request, status: 200)
         options?.endSpan(status: 200)
-        loop.schedule.count(opening.snapshot.count)
+        let snapshot = opening.snapshot
+        loop.schedule.count(snapshot.count)
         // The head follows the responses of the same turn, and unsent ones.
         connection.inTurn {
             ResponseEncoder.appendStreamHead(
@@ -116,8 +117,9 @@ final class EventStream {
             let head = connection.output.encoded.count
             opening.append(retryMilliseconds: loop.jitteredRetry(), to: &connection.output.encoded)
             connection.stream?.count(
-                connection.output.encoded.count - head + opening.snapshot.count)
-            connection.output.append(opening.snapshot, copyLimitBytes: 4_096)
+                connection.output.encoded.count - head + snapshot.count + opening.end.count)
+            connection.output.append(snapshot, copyLimitBytes: 4_096)
+            connection.output.append(opening.end)
             if let held = opening.held { connection.output.hold(held) }
             connection.flush()
             if connection.hasUnsent {

@@ -13,10 +13,12 @@ final class HeapTrimmer {
     private static let queue = DispatchQueue(label: "heap.trimmer", qos: .utility)
     /// The loop's timer that calls ``timerReached()``.
     static let timer: UInt64 = 2
-    private static let burstBytes = 16 << 20
+    static let burstBytes = 16 << 20
 
     /// Larger blocks get pages of their own from the system, and return them when they are freed.
     private static let mappedBytes: Int32 = 4 << 20
+    /// More threads than this seldom allocate at the same time: a loop uses two processors.
+    private static let arenas: Int32 = 8
     /// The longest free end of a thread's arena.
     ///
     /// Why not less: some clients that post bodies of a megabyte let the end grow and shrink by 4 MiB a
@@ -24,14 +26,16 @@ final class HeapTrimmer {
     /// pages (madvise(2)), and as long for new ones.
     private static let retainedBytes: Int32 = 16 << 20
 
-    /// Bounds the memory that each thread's arena keeps. Otherwise glibc raises its limits with the
-    /// largest freed block (mallopt(3), `M_MMAP_THRESHOLD`), and trimming does not reach the ends of
-    /// arenas: some large bodies left 40 MiB for ever. For the process as a whole, so a program that
-    /// contains a server does not get it.
+    /// Bounds the number of arenas and the memory that each of them keeps. Each reserves 64 MiB of
+    /// addresses, and glibc would make eight for each processor. It would also raise its limits with
+    /// the largest freed block (mallopt(3), `M_MMAP_THRESHOLD`), and trimming does not reach the ends
+    /// of arenas: some large bodies left 40 MiB for ever. For the process as a whole, so a program
+    /// that contains a server does not get it.
     static func boundRetainedMemory() {
         #if canImport(Glibc)
             mallopt(M_MMAP_THRESHOLD, mappedBytes)
             mallopt(M_TRIM_THRESHOLD, retainedBytes)
+            mallopt(M_ARENA_MAX, arenas)
         #endif
     }
 

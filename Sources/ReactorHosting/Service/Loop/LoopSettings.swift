@@ -82,15 +82,15 @@ extension WorkBudget {
 }
 
 extension Configuration {
-    /// There is always room to rebuild and send a state of the maximum size, and for the events
-    /// that a reader gets from the journal at once.
+    /// There is always room to rebuild a state of the maximum size and to send another one, and for
+    /// the events that a reader gets from the journal at once.
     fileprivate var actualAnswerBudgetBytes: Int {
-        max(answerBudgetBytes, 4 << 20, 4 * min(stateLimitBytes, Int.max / 16))
+        max(answerBudgetBytes, 4 << 20, 3 * min(stateLimitBytes, Int.max / 16))
     }
 
-    /// The part of one client, with room for such a state, too.
+    /// The part of one client, with room to rebuild such a state, too.
     fileprivate var clientAnswerBudgetBytes: Int {
-        max(actualAnswerBudgetBytes / 4, 2 << 20, 3 * min(stateLimitBytes, Int.max / 16))
+        max(actualAnswerBudgetBytes / 4, 2 << 20, 2 * min(stateLimitBytes, Int.max / 16))
     }
 }
 

@@ -131,7 +131,10 @@ final class ServerLoop: LoopHandler {
 
     /// Evicts some idle sessions, or trims the heap.
     func timerReached(_ token: UInt64) {
-        if token == HeapTrimmer.timer { return resources.heap.timerReached() }
+        if token == HeapTrimmer.timer {
+            sessions.dropShown()
+            return resources.heap.timerReached()
+        }
         if token == LinkTimer.token { return linkTimerReached() }
         if token == Self.handover { return beginHandover() }
         if token == Self.quarter {
@@ -195,6 +198,8 @@ final class ServerLoop: LoopHandler {
         flushRelays()
         flushBranches()
         resources.links?.flush()
+        resources.heap.freed(
+            resources.service.work.takeReleased(from: HeapTrimmer.burstBytes))
         let isUsedUp = schedule.isRoundUsedUp
         schedule.endRound()
         guard !schedule.isEmpty || hasEvents else { return }

@@ -1,0 +1,224 @@
+import JSONCoding
+import Storage
+import Testing
+
+@testable import Sessions
+
+@Suite(
+    "Work has a bound — a pass of the loop works on one large state", .timeLimit(.minutes(15)))
+struct PassTests {
+    /// More than is encoded with its record.
+    private static let size = 300_000
+
+    /// A rig whose passes have room for less than one state.
+    private func rig(
+        sessions count: Int = 1, slow: Bool = false, retention: Retention = Retention(),
+        answers: Bool = true, uncommittedBytes: Int = 64 << 20,
+        work: WorkBudget = WorkBudget()
+    ) throws -> (Rig, [Session]) {
+        let rig = Rig(
+            slow: slow, answers: answers, registrations: [try .sized()], retention: retention,
+            uncommittedBytes: uncommittedBytes, work: work)
+        rig.table.pass.limitBytes = Self.size / 2
+        let sessions = try (0..<count).map { try rig.create("s\($0)", .sized()) }
+        rig.settleAll()
+        for session in sessions { try grow(rig, session) }
+        rig.runPasses()
+        rig.table.pass.most = 0
+        return (rig, sessions)
+    }
+
+    private func grow(_ rig: Rig, _ session: Session, to size: Int = PassTests.size) throws {
+        try rig.act(#"{"size":\#(size)}"#, on: session)
+        rig.settleAll()
+    }
+
+    @Test func `streams that open together encode and search a state once`() throws {
+        let (rig, sessions) = try rig()
+        try Sized.State.$encoded.withValue(CallCounter()) {
+            let readers = try (0..<40).map {
+                rig.subscribe(sessions[0], try .part("/none\($0)"))
+            }
+            let size = rig.subscribe(sessions[0], try .part("/size"))
+            rig.runPasses()
+            for reader in readers { #expect(rig.lines(reader).map(\.last) == ["l"]) }
+            #expect(rig.lines(size).first?.hasSuffix("\(Self.size)") == true)
+            #expect(Sized.State.encoded?.count == 1)
+        }
+        // It is encoded, and searched.
+        #expect(rig.table.pass.most < 2 * Self.size + 1_000)
+    }
+
+    @Test func `a stream that waits to be opened gets what has become of its session`() throws {
+        let (rig, sessions) = try rig()
+        let selection = try Selection.part("/size")
+        let lost = rig.subscribe(sessions[0], selection)
+        rig.output.lose(lost)
+        let present = rig.subscribe(sessions[0], selection)
+        #expect(!sessions[0].isAtRest)
+        _ = rig.end(sessions[0])
+        rig.settleAll()
+        rig.runPasses()
+        #expect(rig.line(present).hasPrefix("gone"))
+        #expect(rig.table.subscriberCount == 0)
+    }
+
+    @Test func `the states of sessions that are committed together are framed in turns`() throws {
+        let (rig, sessions) = try rig(sessions: 12, slow: true)
+        let readers = sessions.map { rig.subscribe($0, .allStates, .now) }
+        for session in sessions { try rig.post(#"{"size":\#(Self.size + 1)}"#, to: session) }
+        rig.runPass()
+        rig.table.pass.most = 0
+        rig.journal.endNext()
+        rig.runPasses()
+        for reader in readers {
+            #expect(rig.lines(reader).filter { $0.hasPrefix("state") }.count == 1)
+        }
+        // A state is encoded, and framed.
+        #expect(rig.table.pass.most < 3 * Self.size)
+    }
+
+    @Test func `parts of many versions are framed for all streams in bounded passes`() throws {
+        let (rig, sessions) = try rig(slow: true)
+        let nothing = try (0..<40).map { try rig.subscribe(sessions[0], .part("/none\($0)"), .now) }
+        let size = rig.subscribe(sessions[0], try .part("/size"), .now)
+        rig.runPasses()
+        let batch = (1...5).map { #"{"size":\#(Self.size + $0)}"# }.joined(separator: ",")
+        try rig.post("[\(batch)]", to: sessions[0])
+        rig.runPass()
+        rig.table.pass.most = 0
+        Sized.State.$encoded.withValue(CallCounter()) {
+            rig.journal.endNext()
+            rig.runPasses()
+            // The state before them, and each of them.
+            #expect(Sized.State.encoded?.count == 6)
+        }
+        #expect(rig.lines(size).filter { $0.hasPrefix("state") }.count == 5)
+        #expect(nothing.allSatisfy { rig.lines($0).allSatisfy { !$0.hasPrefix("state") } })
+        #expect(rig.table.pass.most < 2 * Self.size + 10_000)
+    }
+
+    @Test func `idle sessions are saved by the bytes of their states`() throws {
+        let (rig, sessions) = try rig(sessions: 8)
+        let large = rig.journal.keptBatch.snapshots.count
+        for _ in 0..<5 {
+            var areMore = rig.table.tick()
+            rig.runPasses()
+            while areMore {
+                areMore = rig.table.continueTick()
+                rig.runPasses()
+            }
+        }
+        #expect(rig.journal.keptBatch.snapshots.count == large + sessions.count)
+        #expect(rig.table.pass.most < 2 * Self.size)
+        rig.table.tick()
+        #expect(rig.table.awakeCount == 0)
+    }
+
+    @Test func `idle sessions are not saved while much waits for the journal`() throws {
+        let (rig, sessions) = try rig(sessions: 6, slow: true)
+        rig.table.pass.limitBytes = .max
+        for session in sessions { try grow(rig, session, to: 4 << 20) }
+        for _ in 0..<6 { rig.table.tick() }
+        rig.endRound()
+        // Snapshots of 16 MiB, and the one that exceeds them.
+        #expect(rig.table.commits.waitingBytes <= 21 << 20)
+        #expect(rig.table.commits.waitingBytes >= 16 << 20)
+        for _ in 0..<6 {
+            rig.settleAll()
+            rig.table.tick()
+        }
+        #expect(rig.table.awakeCount == 0)
+    }
+
+    @Test func `the end saves small states first, and large ones up to a limit`() throws {
+        let (rig, sessions) = try rig(sessions: 6)
+        for session in sessions.dropLast() { try grow(rig, session, to: 4_000_000) }
+        let before = rig.journal.keptBatch.snapshots.count
+        rig.table.save {}
+        rig.settleAll()
+        let saved = rig.journal.keptBatch.snapshots.dropFirst(before)
+        #expect(saved.map(\.session).contains("s5"))
+        #expect((2...5).contains(saved.count))
+        #expect(saved.reduce(0) { $0 + $1.state.count } <= 16 << 20)
+    }
+
+    @Test(arguments: [false, true])
+    func `a fork counts until it is committed, and posts wait for its bytes`(_ fails: Bool) throws {
+        let work = WorkBudget(limit: 1_000_000, clientLimit: 1_000_000)
+        let (rig, sessions) = try rig(slow: true, uncommittedBytes: Self.size, work: work)
+        try fork(rig, sessions[0])
+        #expect(rig.table.commits.waitingBytes >= Self.size)
+        #expect(throws: ActionRefusal.self) { try rig.post(#"{"size":1}"#, to: sessions[0]) }
+        rig.runPass()
+        #expect(work.used >= 2 * Self.size)
+        rig.settle(fails ? .full : nil)
+        rig.output.forgetAnswers()
+        #expect(work.used == 0)
+        try rig.post(#"{"size":1}"#, to: sessions[0])
+    }
+
+    private func fork(_ rig: Rig, _ session: Session) throws {
+        let id = try #require(SessionID("fork"))
+        var exported: SessionExport?
+        session.export(nil) { exported = try? $0.get() }
+        let export = try #require(exported)
+        var saved = SavedSession(
+            key: SessionKey(session: "fork", generation: ""), reactor: "sized")
+        saved.snapshot = export.snapshot
+        saved.snapshot?.number = 0
+        saved.snapshot?.version = 0
+        let registration = try Registration.sized()
+        try Sized.State.$encoded.withValue(CallCounter()) {
+            try rig.table.create(
+                id, registration, for: rig.nextToken(), from: saved, charge: export.charge)
+            // Its first snapshot is what was exported.
+            #expect(Sized.State.encoded?.count == 0)
+        }
+    }
+
+    @Test func `a reset while states are being framed shows the newest one, and later ones once`()
+        throws
+    {
+        // Nothing is kept for a reader that does not read.
+        let work = WorkBudget(limit: 3 * Self.size / 2, clientLimit: .max / 4)
+        let (rig, sessions) = try rig(slow: true, answers: false, work: work)
+        let session = sessions[0]
+        let live = rig.subscribe(session, .allStates, .now)
+        let blocked = rig.subscribe(session, .allStates, .now, capacity: 0)
+        try grow(rig, session, to: Self.size + 1)
+        let batch = (2...9).map { #"{"size":\#(Self.size + $0)}"# }.joined(separator: ",")
+        try rig.post("[\(batch)]", to: session)
+        rig.table.commit()
+        rig.journal.endNext()
+        for job in rig.inbox.drain() { job(rig.table) }
+        #expect(session.isFramingStates)
+        rig.output.setCapacity(nil, of: blocked)
+        rig.runPasses()
+        try grow(rig, session, to: Self.size + 10)
+        rig.runPasses()
+        for reader in [live, blocked] {
+            // A reset has no id of its own.
+            let ids = rig.transcript(reader).events.filter { $0.name != "reset" }.map(\.id)
+            #expect(Set(ids).count == ids.count)
+            #expect(ids.last == session.position.text)
+        }
+        let kinds = rig.lines(blocked).compactMap { $0.split(separator: " ").first }
+        #expect(kinds.suffix(3) == ["reset", "snapshot", "state"])
+    }
+}
+
+extension Rig {
+    /// Runs the jobs that are in the inbox, and ends the round.
+    fileprivate func runPass() {
+        for job in inbox.drain() { job(table) }
+        table.commit()
+        _ = table.deliver()
+    }
+
+    /// Runs passes until nothing is left to do.
+    fileprivate func runPasses() {
+        repeat { runPass() } while !inbox.isEmpty
+        deliverAll()
+    }
+}
