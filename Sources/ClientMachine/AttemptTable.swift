@@ -221,6 +221,16 @@ struct AttemptTable: Sendable {
         return hurried
     }
 
+    /// Ends the wait of a purpose whose answer may be there by now, but not before the server's
+    /// `Retry-After`.
+    mutating func ask(_ purpose: Purpose, at now: Duration) {
+        guard let index = records.index(forKey: purpose),
+            case .waiting(let until, let why) = records.values[index].phase
+        else { return }
+        let earliest = max(now, records.values[index].notBefore ?? now)
+        if earliest < until { records.values[index].phase = .waiting(until: earliest, why: why) }
+    }
+
     /// Waits without a failure.
     mutating func schedule(_ purpose: Purpose, after wait: Duration, why: String, at now: Duration)
     {

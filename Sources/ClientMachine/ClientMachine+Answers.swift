@@ -124,10 +124,11 @@ extension ClientMachine {
             link.advanceBase()
             for entry in link.overlay.beginLife(position.generation) { link.join(entry) }
             // R10: it may contain a request that is not answered.
-            link.overlay.observe(
+            let isHeld = link.overlay.observe(
                 position, cause: nil, isWhole: true, opened: now.uptime,
                 holdUntil: now.uptime + limits.hold)
             links[session] = link
+            if isHeld { attempts.ask(.post(session), at: now.uptime) }
             deliver(
                 .snapshot(SessionSnapshot(.reading, position: position, state: state)), to: session)
         }

@@ -26,9 +26,11 @@ extension ClientMachine {
             deliver(delivery, to: session)
             if let position = block.position, block.name != "reset", context.demand.states {
                 let end = now.uptime + limits.hold
-                links[session]?.observe(
+                let isHeld = links[session]?.observe(
                     block, position, context, isFirst: read.isUnknown, at: now.uptime,
                     holdUntil: end)
+                // Whether the state has the actions, the answer says.
+                if isHeld == true { attempts.ask(.post(session), at: now.uptime) }
             }
         }
         return nil

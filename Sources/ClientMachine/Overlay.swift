@@ -100,16 +100,19 @@ struct Overlay: Equatable, Sendable {
     ///   - isFirst: whether no state was known before, or one that the stream does not continue.
     ///   - opened: the uptime from which on events have their causes, if there are any.
     ///   - end: the end of the hold that it may begin.
+    /// - Returns: whether a hold has begun of which only the answer says whether the state has the
+    ///   request.
     mutating func observe(
         _ position: StreamPosition, cause: String?, isWhole: Bool = false,
         isFirst: Bool = false, opened: Duration, holdUntil end: Duration
-    ) {
+    ) -> Bool {
+        var begins = false
         for index in requests.indices where !requests[index].isCovered {
             let request = requests[index]
             if request.key.text == cause {
                 requests[index].cause = position
                 requests[index].causeOpened = opened
-                requests[index].holdOnce(until: end, isWhole: isWhole)
+                _ = requests[index].holdOnce(until: end, isWhole: isWhole)
             } else if let last = request.cause {
                 // The records of a request follow each other: none comes after another's. An event
                 // without a cause is another's on the connection that had the cause; on a later one it
@@ -124,9 +127,10 @@ struct Overlay: Equatable, Sendable {
                 request.receipt.map({ !position.reaches($0.position) }) ?? true
             {
                 // R10: this or an earlier one may be the request's own event, and not the last.
-                requests[index].holdOnce(until: end, isWhole: isWhole)
+                if requests[index].holdOnce(until: end, isWhole: isWhole) { begins = true }
             }
         }
+        return begins
     }
 
     /// The session has this life (R8): requests that another one has answered are over, those that
@@ -242,9 +246,12 @@ extension Overlay.Request {
         return end
     }
 
-    fileprivate mutating func holdOnce(until end: Duration, isWhole: Bool) {
-        if hold == .none { hold = .until(end) }
+    /// - Returns: whether it was not held before.
+    fileprivate mutating func holdOnce(until end: Duration, isWhole: Bool) -> Bool {
         awaitsEvents = !isWhole
+        guard hold == .none else { return false }
+        hold = .until(end)
+        return true
     }
 
     fileprivate func isContained(in confirmed: StreamPosition?, isStale: Bool) -> Bool {

@@ -211,16 +211,19 @@ struct SessionLink: Sendable {
     /// An event has advanced the confirmed state.
     ///
     /// - Parameter isFirst: as ``Read/isUnknown``.
+    /// - Returns: as ``Overlay/observe(_:cause:isWhole:isFirst:opened:holdUntil:)``.
     mutating func observe(
         _ block: StreamBlock, _ position: StreamPosition, _ context: StreamConnection.Context,
         isFirst: Bool, at now: Duration, holdUntil end: Duration
-    ) {
+    ) -> Bool {
         // The state is one of an earlier life until that of this one is read, and so is what is over it.
-        if let confirmed = reader.confirmed, confirmed.generation != position.generation { return }
+        if let confirmed = reader.confirmed, confirmed.generation != position.generation {
+            return false
+        }
         for entry in overlay.beginLife(position.generation) { join(entry) }
         // Live events have their causes. A snapshot never has one, and a replay need not (R10).
         let isSnapshot = block.name == "snapshot"
-        overlay.observe(
+        return overlay.observe(
             position, cause: block.cause, isWhole: isSnapshot, isFirst: isFirst,
             opened: isSnapshot ? now : context.openedAt, holdUntil: end)
     }

@@ -141,6 +141,36 @@ test("O4: a send that an event has shown is reported, and is held all the same",
   assert.deepEqual(shown(client.answer(read, 200, stateAt("aaaaaaaa.3", 3))), ["base -1"]);
 });
 
+// The server's `Retry-After` of a 409 is as long as the hold: the prediction was shown twice after it.
+test("R10: a post that waits after 409 is sent when a state is held that may contain it", () => {
+  const client = open(new Client());
+  event(client, "snapshot", "aaaaaaaa.0", 0);
+  const request = post(client.send(1));
+  client.receive("requestFailed", request.id, "reset");
+  cut(client);
+  const again = post(client.wait(1_000));
+  assert.equal(post(client.answer(again, 409, '{"code":"request_running"}', { "retry-after": "1" })), undefined);
+  client.receive("streamOpened", client.stream.id, head);
+  const outputs = event(client, "reset", "aaaaaaaa.9", '{"reason":"trimmed"}');
+  outputs.push(...event(client, "snapshot", "aaaaaaaa.9", 9));
+  assert.deepEqual(shown(outputs), []);
+  const last = post(outputs);
+  assert.deepEqual([last.fields, last.body], [again.fields, again.body]);
+  assert.deepEqual(shown(client.answer(last, 200, receipt(9))), ["base -1"]);
+  assert.deepEqual(shown(client.wait(1_000)), []);
+});
+
+test("R10: a held state ends no wait that the service has asked for", () => {
+  const client = open(new Client());
+  event(client, "snapshot", "aaaaaaaa.0", 0);
+  const request = post(client.send(1));
+  const busy = client.answer(request, 503, '{"code":"draining","detail":"no"}', { "retry-after": "5" });
+  assert.equal(post(busy), undefined);
+  assert.equal(post(event(client, "state", "aaaaaaaa.1", 1)), undefined);
+  assert.equal(post(client.wait(4_999)), undefined);
+  assert.equal(keyOf(post(client.wait(1))), keyOf(request));
+});
+
 // The state was read again and again: it did not contain the send, and no newer one came.
 test("O4: a send whose hold was over before its event came is in the state", () => {
   const client = open(new Client());
@@ -148,7 +178,9 @@ test("O4: a send whose hold was over before its event came is in the state", () 
   const request = post(client.send(7));
   client.receive("requestFailed", request.id, "reset");
   // It may be the send's own, and is held for a second.
-  assert.deepEqual(shown(event(client, "state", "aaaaaaaa.1", 1)), []);
+  const held = event(client, "state", "aaaaaaaa.1", 1);
+  assert.deepEqual(shown(held), []);
+  client.receive("requestFailed", post(held).id, "reset");
   const later = client.wait(1_000);
   assert.deepEqual(shown(later), ["base"]);
   for (const again of requests(later, "POST")) client.receive("requestFailed", again.id, "reset");

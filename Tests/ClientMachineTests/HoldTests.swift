@@ -115,6 +115,49 @@ struct HoldTests {
             ])
     }
 
+    // The server's `Retry-After` of a 409 is as long as the hold: the prediction was shown twice after it.
+    @Test
+    func `R10: a post that waits after 409 is sent when a state is held that may contain it`()
+        throws
+    {
+        var client = try Client()
+        let stream = try client.open(room, following: predicts)
+        _ = client.event(stream, "snapshot", "aaaaaaaa.0", "0")
+        let request = try #require(client.send("1").requests.first)
+        _ = client.receive(.requestFailed(request.id, "reset"))
+        _ = client.receive(.streamEnded(stream, failure: "reset"))
+        let waited = client.wait(.seconds(1))
+        let next = try #require(waited.streams.first?.id)
+        let again = try #require(waited.requests.first)
+        let running = try client.answer(
+            again.id, 409, #"{"code":"request_running"}"#, [.init("Retry-After", "1")])
+        #expect(running.requests.isEmpty)
+        _ = client.head(next)
+        var outputs = client.event(next, "reset", "aaaaaaaa.9", #"{"reason":"trimmed"}"#)
+        outputs += client.event(next, "snapshot", "aaaaaaaa.9", "9")
+        #expect(outputs.shown.isEmpty)
+        let last = try #require(outputs.requests.first)
+        #expect(last.request == again.request)
+        #expect(
+            try client.answer(last.id, 200, receipt(9)).shown == [
+                ShownChange(advancesBase: true, left: [Ticket(1)])
+            ])
+        #expect(client.wait(.seconds(1)).shown.isEmpty)
+    }
+
+    @Test func `R10: a held state ends no wait that the service has asked for`() throws {
+        var client = try Client()
+        let stream = try client.open(room, following: predicts)
+        _ = client.event(stream, "snapshot", "aaaaaaaa.0", "0")
+        let request = try #require(client.send("1").requests.first)
+        let busy = try client.answer(
+            request.id, 503, #"{"code":"draining"}"#, [.init("Retry-After", "5")])
+        #expect(busy.requests.isEmpty)
+        #expect(client.event(stream, "state", "aaaaaaaa.1", "1").requests.isEmpty)
+        #expect(client.wait(.milliseconds(4_999)).requests.isEmpty)
+        #expect(client.wait(.milliseconds(1)).requests.map(\.request) == [request.request])
+    }
+
     // The state was read again and again: it did not contain the send, and no newer one came.
     @Test func `O4: a send whose hold was over before its event came is in the state`() throws {
         var client = try Client()
@@ -123,7 +166,9 @@ struct HoldTests {
         let request = try #require(client.send("7").requests.first)
         _ = client.receive(.requestFailed(request.id, "reset"))
         // It may be the send's own, and is held for a second.
-        #expect(client.event(stream, "state", "aaaaaaaa.1", "1").shown.isEmpty)
+        let held = client.event(stream, "state", "aaaaaaaa.1", "1")
+        #expect(held.shown.isEmpty)
+        for again in held.requests { _ = client.receive(.requestFailed(again.id, "reset")) }
         let later = client.wait(.seconds(1))
         #expect(later.shown.map(\.advancesBase) == [true])
         for again in later.requests { _ = client.receive(.requestFailed(again.id, "reset")) }

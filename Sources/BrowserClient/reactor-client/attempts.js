@@ -49,6 +49,8 @@ export class Attempt {
   waitDeadline = Infinity;
   /** The time from which on a sign of life ends its wait; infinite if none does. */
   from = Infinity;
+  /** The time before which the service wants no further attempt. */
+  earliest = 0;
   /** One has ended a wait since the last success. */
   isHurried = false;
   /** The token of what is running. @type {string | undefined} */
@@ -164,7 +166,8 @@ export class Attempt {
   retry(why, minimum = 0) {
     this.schedule(why, Math.max(this.machine.random.fraction() * waitRange(this.failures++), minimum));
     // Once is enough: what fails although the server works would be attempted at the rate of the others' successes.
-    if (!this.isHurried) this.from = this.machine.uptime + minimum;
+    this.earliest = this.machine.uptime + minimum;
+    if (!this.isHurried) this.from = this.earliest;
   }
 
   /** C3: the server works, as something else has shown. */
@@ -187,6 +190,7 @@ export class Attempt {
   #wait(wait) {
     this.until = this.machine.uptime + wait;
     this.from = Infinity;
+    this.earliest = 0;
     this.machine.attempts.add(this);
     this.touch();
   }

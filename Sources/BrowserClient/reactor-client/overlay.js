@@ -65,8 +65,10 @@ export class Overlay {
    *   after a commit; `isFirst`: none, or none that it continues, was known; `opened`: the uptime from which
    *   on events have causes;
    *   `end`: that of a hold that begins here
+   * @returns whether one has of which only the answer says whether the state has the request.
    */
   observe(position, cause, { isWhole, isFirst = false, opened, end }) {
+    let begins = false;
     for (const one of this.requests) {
       if (one.isCovered) continue;
       if (one.key === cause) {
@@ -84,9 +86,11 @@ export class Overlay {
         (one.receipt && reaches(position, one.receipt.at))
       ) continue;
       // It is the request's own event or, without a cause, may be (R10); and it may not be the last.
+      begins ||= one.hold === undefined && !one.cause;
       one.hold ??= end;
       one.awaitsEvents = !isWhole;
     }
+    return begins;
   }
 
   /**

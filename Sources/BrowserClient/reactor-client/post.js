@@ -62,6 +62,11 @@ export class Post extends SessionAttempt {
     return { method: "POST", target, fields, body };
   }
 
+  /** A state is held that may have the actions, which the answer says: a wait ends. */
+  ask() {
+    if (!this.id && !this.isIdle) this.until = Math.min(this.until, Math.max(this.machine.uptime, this.earliest));
+  }
+
   /** @param {string} why @override */
   requestFailed(why) {
     this.posting.isUnclear = true;

@@ -68,7 +68,7 @@ export class Posting {
     // The state is one of an earlier life until that of this one is read, and so is what is over it.
     if ((link.reader.confirmed ?? position).generation !== position.generation) return;
     for (const entry of overlay.beginLife(position.generation)) this.join(entry);
-    overlay.observe(position, cause, { ...how, end: uptime + limits.hold });
+    if (overlay.observe(position, cause, { ...how, end: uptime + limits.hold })) this.post.ask();
   }
 
   /** @param {Entry} entry */
