@@ -80,7 +80,8 @@ struct ClusterTopicProcessTests: ProcessCluster {
             try await publish("a", at: servers[0], until: 3)
             servers[2].signal(SIGSTOP)
             let answer = try await servers[0].client().post(Self.topic, "{\"name\":\"b\"}")
-            #expect([503, 504].contains(answer.status), "\(answer.text)")
+            // 200 if its lease has ended before: a slow machine needs that long to connect.
+            #expect([200, 503, 504].contains(answer.status), "\(answer.text)")
             // Its lease ends, and its session continues elsewhere.
             try await publish("c", at: servers[1], until: 3)
             servers[2].signal(SIGCONT)
