@@ -55,7 +55,7 @@ struct LocalNodeTests {
         #expect(try faults(authenticates: false) == [])
         let sentences = try faults(authenticates: true)
         #expect(sentences.count == 1)
-        #expect(sentences.first?.hasSuffix("by --cluster-secret-file") == true)
+        #expect(sentences.first?.contains("set --cluster-secret-file to a file") == true)
         let file = try SecretFile(Self.secret)
         defer { file.remove() }
         configuration.clusterSecretPath = file.path
@@ -80,7 +80,7 @@ struct LocalNodeTests {
             let failure = #expect(throws: ConfigurationFailure.self) { try node() }
             #expect(failure?.sentences.count == 1)
             #expect(failure?.sentences.first?.contains(reason) == true)
-            #expect(failure?.sentences.first?.hasSuffix("by --cluster-secret-file") == true)
+            #expect(failure?.sentences.first?.contains("set --cluster-secret-file to a file") == true)
             configuration.clusterSecretPath = file.path
             #expect(try node().secrets == [Array(Self.secret.utf8)])
         }
