@@ -85,7 +85,8 @@ struct TicketSealTests {
         }
         for count in 0..<text.utf8.count {
             #expect(
-                open(String(text.prefix(count)), by: seal, stream).hasPrefix("the ticket was not made"))
+                open(String(text.prefix(count)), by: seal, stream).hasPrefix(
+                    "the ticket was not made"))
         }
         for bad in [text + "A", text + "=", " " + text, text.uppercased()] {
             #expect(open(bad, by: seal, stream).hasPrefix("the ticket was not made"))

@@ -80,7 +80,8 @@ struct LocalNodeTests {
             let failure = #expect(throws: ConfigurationFailure.self) { try node() }
             #expect(failure?.sentences.count == 1)
             #expect(failure?.sentences.first?.contains(reason) == true)
-            #expect(failure?.sentences.first?.contains("set --cluster-secret-file to a file") == true)
+            #expect(
+                failure?.sentences.first?.contains("set --cluster-secret-file to a file") == true)
             configuration.clusterSecretPath = file.path
             #expect(try node().secrets == [Array(Self.secret.utf8)])
         }
