@@ -50,8 +50,8 @@ struct RebuildQueueTests {
     }
 
     @Test func `a rebuild begins with the room that the one before has given back`() throws {
-        // The answer to the first, and the second: not two rebuilds.
-        let work = WorkBudget(limit: 7 * Self.size / 2)
+        // The answer to the first, and the second, whose estimate is four of these: not two rebuilds.
+        let work = WorkBudget(limit: 11 * Self.size / 2)
         let (rig, session) = try rig(work)
         let tokens = [UInt64(2), 3].map { read(rig, session, version: $0) }
         rig.drainInbox()
@@ -75,7 +75,7 @@ struct RebuildQueueTests {
     @Test func `earlier states that were larger than the present one are rebuilt one at a time`()
         throws
     {
-        let work = WorkBudget(limit: 5 * Self.size)
+        let work = WorkBudget(limit: 13 * Self.size / 2)
         let (rig, session) = try rig(work, fills: [Self.fill, Self.fill, 1, 1, 1, 1])
         let tokens = (0..<3).map { _ in read(rig, session, version: 2) }
         rig.drainInbox()
