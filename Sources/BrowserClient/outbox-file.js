@@ -191,7 +191,11 @@ class FileOutbox {
     await folder.sync().finally(() => folder.close());
   }
 
-  /** Continues a file as it is. @param {string} text @param {unknown} error why it cannot be rewritten */
+  /**
+   * Continues a file as it is.
+   * @param {string} text
+   * @param {unknown} error why it cannot be rewritten
+   */
   async #continue(text, error) {
     if (this.#file || !text.includes("\n")) throw error;
     const file = await open(this.#path, "a");
@@ -201,7 +205,11 @@ class FileOutbox {
     this.#file = file;
   }
 
-  /** Rejects with an error whose `isFinal` is true if no later write can succeed. @param {OutboxChange[]} changes @returns {Promise<void>} */
+  /**
+   * Rejects with an error whose `isFinal` is true if no later write can succeed.
+   * @param {OutboxChange[]} changes
+   * @returns {Promise<void>}
+   */
   write(changes) {
     if (this.#failure) return Promise.reject(this.#failure);
     this.#next.push(...changes);

@@ -41,10 +41,17 @@ export function indexedDBOutbox(name, { account = "" } = {}) {
 
 /** The milliseconds that a page may take to reload. */
 const reloadTime = 1_000;
-/** Those for which the other pages leave it its actions: its modules may have to come over a slow line. */
+/**
+ * Those for which the other pages leave it its actions: its modules may have to come over a slow
+ * line.
+ */
 const absenceTime = 5_000;
 
-/** The owner whose rows this tab had before a reload. @param {string} name @param {string} [owner] */
+/**
+ * The owner whose rows this tab had before a reload.
+ * @param {string} name
+ * @param {string} [owner]
+ */
 function sessionOwner(name, owner) {
   try {
     if (owner !== undefined) sessionStorage.setItem(name, owner);
@@ -70,14 +77,19 @@ class IndexedDBOutbox {
   #owner = "";
   /** @type {IDBDatabase | undefined} */
   #database;
-  /** The outbox of the page, which has the database; for an adopted outbox, another object. @type {IndexedDBOutbox} */
+  /**
+   * The outbox of the page, which has the database; for an adopted outbox, another object.
+   * @type {IndexedDBOutbox}
+   */
   #page = this;
   /** Of a page: the connection to its database, counted, and whether it is of no use. */
   #connection = 0;
   #isClosed = false;
   /** @type {Promise<void> | undefined} */
   #connecting;
-  /** The connection over which the memory became what the rows are; 0 after a write that has failed. */
+  /**
+   * The connection over which the memory became what the rows are; 0 after a write that has failed.
+   */
   #source = 0;
   /** The write that runs. @type {Promise<void> | undefined} */
   #writing;
@@ -287,7 +299,11 @@ class IndexedDBOutbox {
     return rows.map(({ session, position, state }) => ({ type: "state", session, position, state }));
   }
 
-  /** One at a time: the rows are read again between two of them, never beside one. @param {OutboxChange[]} changes @returns {Promise<void>} */
+  /**
+   * One at a time: the rows are read again between two of them, never beside one.
+   * @param {OutboxChange[]} changes
+   * @returns {Promise<void>}
+   */
   async write(changes) {
     while (this.#writing) await this.#writing.catch(() => {});
     return this.#writing = this.#write(changes).finally(() => this.#writing = undefined);
@@ -338,7 +354,8 @@ class IndexedDBOutbox {
 
   async close() {
     try {
-      // Remove the owner of a page that has sent everything. Ask the rows, which may never have been read.
+      // Remove the owner of a page that has sent everything. Ask the rows, which may never have
+      // been read.
       const range = IDBKeyRange.bound([this.#owner], [this.#owner, []]);
       await this.#transact(["owners", "entries", "settlements"], async (owners, ...others) => {
         const counts = await Promise.all(others.map((table) => result(table.count(range))));

@@ -128,17 +128,18 @@ export class ReactorClient {
   ): AsyncIterable<SessionLine>;
 
   /**
-   * Reports actions that the server has refused, or that may or may not have been applied, and whose
-   * `done` nobody has read: those of an earlier page first. Each is kept, and takes room in the outbox, until
-   * `dismiss` or `retry`: a program that ignores them cannot send any more after 10 000.
+   * Reports actions that the server has refused, or that may or may not have been applied, and
+   * whose `done` nobody has read: those of an earlier page first. Each is kept, and takes room in
+   * the outbox, until `dismiss` or `retry`: a program that ignores them cannot send any more after
+   * 10 000.
    *
    * @returns ends the listening.
    */
   on(kind: "refusal", listener: (refusal: Refusal) => void): () => void;
 
   /**
-   * The sends that are not done, in their order, including those of earlier and closed pages with the same
-   * outbox. A new list each time.
+   * The sends that are not done, in their order, including those of earlier and closed pages with
+   * the same outbox. A new list each time.
    */
   readonly pendingSends: PendingSend[];
 
@@ -173,8 +174,8 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   /** When the last bytes of its events have come, as `Date.now()` has it; undefined without a connection. */
   readonly lastByteAt: number | undefined;
   /**
-   * Resolves with the first state; rejects if the server refuses the session, or it has ended. A refused session is
-   * tried again, and then has a new promise.
+   * Resolves with the first state; rejects if the server refuses the session, or it has ended. A
+   * refused session is tried again, and then has a new promise.
    */
   readonly ready: Promise<void>;
 
@@ -201,7 +202,10 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
 
   /** Calls back when the state, the status or the number of pending actions has changed. */
   subscribe(listener: () => void): () => void;
-  /** The shown state: the same object until it changes. Unchanged parts of a new state are the same objects as before. */
+  /**
+   * The shown state: the same object until it changes. Unchanged parts of a new state are the same
+   * objects as before.
+   */
   getSnapshot(): R["State"] | undefined;
   /** State, status and pending together: the same object until one of them changes. */
   getView(): View<R>;
@@ -246,10 +250,14 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   /**
    * Deletes the session on the server, and repeats that until the service says that it is gone.
    *
-   * @throws ProblemError if the service refuses; ReactorError `unreachable` if the service has not said that it is gone.
+   * @throws ProblemError if the service refuses; ReactorError `unreachable` if the service has not
+   * said that it is gone.
    */
   delete(): Promise<void>;
-  /** Stops following; actions in the outbox are still sent. An ended session takes some memory until it is left. */
+  /**
+   * Stops following; actions in the outbox are still sent. An ended session takes some memory until
+   * it is left.
+   */
   leave(): void;
 }
 
@@ -298,8 +306,8 @@ export interface Refusal {
   /** The user has seen it. */
   dismiss(): void;
   /**
-   * Sends its actions again, under a new key and without its options. It counts as seen when they are in the outbox.
-   * Actions that were in doubt may then be applied twice.
+   * Sends its actions again, under a new key and without its options. It counts as seen when they
+   * are in the outbox. Actions that were in doubt may then be applied twice.
    */
   retry(): Ticket;
 }
@@ -311,16 +319,19 @@ export interface PendingSend {
   readonly actions: any[];
   /** Whether its request may have left. */
   readonly isSent: boolean;
-  /** Takes the send back, unless its request may have left. Resolves with true if it was taken back. */
+  /**
+   * Takes the send back, unless its request may have left. Resolves with true if it was taken back.
+   */
   discard(): Promise<boolean>;
 }
 
 /**
  * How a session is followed, for people. `until` is a time as `Date.now()` has it.
  *
- * `waiting`: the stream or an action has failed and is tried again; nothing is lost. Its `problem` is the
- * service's, if the service has answered; with the status 401 the program needs another token. `failed`: the service refuses
- * to serve the session. It is tried again after 30 to 60 s, and by `wake()`.
+ * `waiting`: the stream or an action has failed and is tried again; nothing is lost. Its `problem`
+ * is the service's, if the service has answered; with the status 401 the program needs another
+ * token. `failed`: the service refuses to serve the session. It is tried again after 30 to 60 s,
+ * and by `wake()`.
  */
 export type LinkStatus =
   | { readonly kind: "idle" | "live" }

@@ -92,12 +92,15 @@ export function text(entry) {
 	return entry.text;
 }
 
-/** The entries of an action that are shown at most: its first and its newest ones, unless it is unfolded. */
+/**
+ * The entries of an action that are shown at most: its first and its newest ones, unless it is
+ * unfolded.
+ */
 const MOST_OF_ACTION = 12;
 
 /**
- * The rows to show. Each action is read downwards, whichever comes first; `isMember`: what it has led to; `fold`: the
- * action of which `count` entries are left out here.
+ * The rows to show. Each action is read downwards, whichever comes first; `isMember`: what it has
+ * led to; `fold`: the action of which `count` entries are left out here.
  */
 export function rows(list, { newestFirst, grouped, families, find, unfolded }) {
 	const wanted = find.toLowerCase();

@@ -29,15 +29,17 @@ export class Server {
 		this.client = new ReactorClient(this.base, options);
 	}
 
-	/** Restarts the page, which asks for a token: the page may show only what the present token grants. */
+	/**
+	 * Restarts the page, which asks for a token: the page may show only what the present token grants.
+	 */
 	forgetToken() {
 		remembered("");
 		location.reload();
 	}
 
 	/**
-	 * The values that the version at a position assigned to pulses, by name. A comparison of states misses equal values.
-	 * Undefined if its events are not kept.
+	 * The values that the version at a position assigned to pulses, by name. A comparison of states
+	 * misses equal values. Undefined if its events are not kept.
 	 */
 	async assigned(session, after, position) {
 		const target = new URL(`v1/sessions/${session}/events?only=pulses,states&after=${after}`, this.base);

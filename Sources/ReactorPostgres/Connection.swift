@@ -245,7 +245,8 @@ struct PostgresFault: Error {
     var isBroken: Bool
     /// Whether the server has received the statement, and has not said that it was executed.
     let isUnanswered: Bool
-    /// The table, the column and the constraint that the server has named: words of the schema, no values.
+    /// The table, the column and the constraint that the server has named: words of the schema, no
+    /// values.
     var names: [String] = []
 
     init(

@@ -158,8 +158,8 @@ struct FailedCommit {
         }
     }
 
-    /// Subscribers read in the journal what is committed and not framed: no later pass frames it. That
-    /// loads the session.
+    /// Subscribers read in the journal what is committed and not framed: no later pass frames it.
+    /// That loads the session.
     private func readJournal() {
         for stream in session.streams.all {
             let end = session.committedPosition(for: stream.selection)

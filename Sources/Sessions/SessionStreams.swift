@@ -144,8 +144,9 @@ extension Session {
         _ = extend(stream, backTo: stream.selection.start(after: position))
     }
 
-    /// Counts what a stream keeps of states, after it was extended for a reader and that has written
-    /// what its connection accepts. A followed session has another limit (``FollowedState``).
+    /// Counts what a stream keeps of states, after it was extended for a reader and that has
+    /// written what its connection accepts. A followed session has another limit
+    /// (``FollowedState``).
     func account(_ stream: SharedStream) {
         if stream.selection.readsStates, !isFollowed { stream.account() }
     }

@@ -24,7 +24,8 @@ struct StateFraming {
 
     /// Frames as much as the pass has room for, and leaves the rest to a later one.
     ///
-    /// - Parameter isContinued: whether an earlier pass has left it. Then this one frames something.
+    /// - Parameter isContinued: whether an earlier pass has left it. Then this one frames
+    /// something.
     func frame(isContinued: Bool = false) {
         // One commit may publish a session many times.
         guard !session.isFramingStates else { return }
@@ -124,7 +125,8 @@ struct StateFraming {
         }
 
         /// Sets the state before the record for the streams that show the record next and do not
-        /// know their part of that state. It comes first: a later state is found from an earlier one.
+        /// know their part of that state. It comes first: a later state is found from an earlier
+        /// one.
         ///
         /// - Returns: whether there are any.
         func showBefore(to streams: [SharedStream]) -> Bool {

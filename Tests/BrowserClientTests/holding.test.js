@@ -141,7 +141,8 @@ test("O4: a send that an event has shown is reported, and is held all the same",
   assert.deepEqual(shown(client.answer(read, 200, stateAt("aaaaaaaa.3", 3))), ["base -1"]);
 });
 
-// The server's `Retry-After` of a 409 is as long as the hold: the prediction was shown twice after it.
+// The server's `Retry-After` of a 409 is as long as the hold: the prediction was shown twice after
+// it.
 test("R10: a post that waits after 409 is sent when a state is held that may contain it", () => {
   const client = open(new Client());
   event(client, "snapshot", "aaaaaaaa.0", 0);

@@ -115,7 +115,8 @@ struct HoldTests {
             ])
     }
 
-    // The server's `Retry-After` of a 409 is as long as the hold: the prediction was shown twice after it.
+    // The server's `Retry-After` of a 409 is as long as the hold: the prediction was shown twice
+    // after it.
     @Test
     func `R10: a post that waits after 409 is sent when a state is held that may contain it`()
         throws

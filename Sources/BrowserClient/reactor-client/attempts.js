@@ -115,7 +115,11 @@ export class Attempt {
     this.#isEager = false;
   }
 
-  /** C6: its token was refused. @param {Problem} problem @returns whether it asks for another one at once, which it does once. */
+  /**
+   * C6: its token was refused.
+   * @param {Problem} problem
+   * @returns whether it asks for another one at once, which it does once.
+   */
   asksAgain(problem) {
     this.#isEager = this.refused === undefined && !!this.used;
     this.refused = this.used;

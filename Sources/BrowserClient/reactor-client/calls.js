@@ -83,8 +83,9 @@ export async function request(driver, method, target, body) {
 }
 
 /**
- * What follows from an answer to the DELETE of a session. A 204 has no words: something in between may say it to whatever
- * it is asked. So the session is deleted once more, and then the service says that it is gone.
+ * What follows from an answer to the DELETE of a session. A 204 has no words: something in between
+ * may say it to whatever it is asked. So the session is deleted once more, and then the service
+ * says that it is gone.
  *
  * @param {Response} response @param {number} count the answers of 2xx before it
  * @returns {"again" | "gone" | ReactorError}

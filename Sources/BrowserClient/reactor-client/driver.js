@@ -298,7 +298,8 @@ async function* parts(body) {
 }
 
 /**
- * The numbers of this page's clients, by their servers. Hot reloading makes this module anew, and leaves clients behind.
+ * The numbers of this page's clients, by their servers. Hot reloading makes this module anew, and
+ * leaves clients behind.
  *
  * @type {Record<string, number>}
  */
@@ -307,7 +308,8 @@ const clients = /** @type {any} */ (globalThis)[Symbol.for("reactor-client")] ??
 /**
  * Lets a client know of the page: one that is hidden gives its connections back after a while (D8).
  *
- * @param {string} server @param {(what: "hide" | "show" | "wake") => void} notice @param {number} hiddenAfter
+ * @param {string} server @param {(what: "hide" | "show" | "wake") => void} notice
+ * @param {number} hiddenAfter
  * @returns {() => void} ends it.
  */
 export function watchPage(server, notice, hiddenAfter) {

@@ -41,7 +41,10 @@ export class ClientMachine {
   isHidden = false;
   /** The half that sends (O). A client that only follows never has it. @type {Sender | undefined} */
   sender;
-  /** Why the outbox cannot be written now, and when it is tried again. @type {{ why: string, until: number } | undefined} */
+  /**
+   * Why the outbox cannot be written now, and when it is tried again.
+   * @type {{ why: string, until: number } | undefined}
+   */
   outboxFault;
   #isLoading = false;
   /** Sends that wait for it, in their order. @type {Parameters<Sender["send"]>[]} */

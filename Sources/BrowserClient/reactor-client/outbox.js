@@ -116,7 +116,11 @@ export class Outbox {
     return count;
   }
 
-  /** An earlier version of this client kept no actions. @param {Settlement} settlement @param {number} sign */
+  /**
+   * An earlier version of this client kept no actions.
+   * @param {Settlement} settlement
+   * @param {number} sign
+   */
   #countSettlement({ actions = [] }, sign) {
     this.actionCount += sign * (actions.length || 1);
     for (const action of actions) this.byteCount += sign * bytesOf(action);

@@ -29,7 +29,8 @@ export class Post extends SessionAttempt {
     if (!sent || !posting.isSaved || link.isCreating) return;
     const request = posting.overlay.find(sent.key);
     const age = (date - sent.date) * 1_000;
-    // O4. A clock that was set back hides the age of a request of an earlier run. An hour is within the server's margin.
+    // O4. A clock that was set back hides the age of a request of an earlier run. An hour is within
+    // the server's margin.
     const isForgotten = uptime - (request?.firstAttempt ?? uptime) >= limits.memoryOfServer ||
       age >= limits.memoryOfServer || (posting.isRestored && age < -3_600_000);
     if (!isForgotten) super.begin();
@@ -75,7 +76,8 @@ export class Post extends SessionAttempt {
 
   /** @param {Response} response @param {Problem} problem @override */
   retryAfter(response, problem) {
-    // A service that refuses the token has not read the actions, nor has one that has given up their body.
+    // A service that refuses the token has not read the actions, nor has one that has given up
+    // their body.
     const isRead = problem.code !== "body_too_slow" && (response.status !== 401 || !problem.code);
     if (isRead) this.posting.isUnclear = true;
     super.retryAfter(response, problem);

@@ -20,7 +20,10 @@ export class Posting {
   isUnclear = false;
   /** Whether an earlier run of the program sent the request. */
   isRestored = false;
-  /** The key of the last request that got its response; it is not used again (ADR-0072). @type {string | undefined} */
+  /**
+   * The key of the last request that got its response; it is not used again (ADR-0072).
+   * @type {string | undefined}
+   */
   doneKey;
   /** The bytes of actions in a request, after one that was too slow for the server. */
   #mostBytes = Infinity;
@@ -219,9 +222,11 @@ export class Posting {
   }
 
   /**
-   * The sent request has come too slowly, and nothing of this attempt is applied: the next ones are half as large.
+   * The sent request has come too slowly, and nothing of this attempt is applied: the next ones are
+   * half as large.
    *
-   * @returns whether it is divided, too: after an attempt that may have been carried out only the same bytes may follow.
+   * @returns whether it is divided, too: after an attempt that may have been carried out only the
+   * same bytes may follow.
    */
   shrinks() {
     const { body = "", entries = [] } = this.lane.sent ?? {};

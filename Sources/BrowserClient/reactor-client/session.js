@@ -37,8 +37,8 @@ export class Listeners {
 }
 
 /**
- * Copies a new value, but reuses the old objects for equal parts, so that a comparison by identity shows what has
- * changed. Both are JSON, whose depth the server bounds.
+ * Copies a new value, but reuses the old objects for equal parts, so that a comparison by identity
+ * shows what has changed. Both are JSON, whose depth the server bounds.
  *
  * @param {any} old @param {any} value
  */

@@ -52,7 +52,8 @@ extension ClientDriver {
         return response
     }
 
-    /// Sends a request once; with another credential a second time, if the server refuses the first.
+    /// Sends a request once; with another credential a second time, if the server refuses the
+    /// first.
     ///
     /// - Throws: `unreachable` if there is no response within 30 s, or the task is cancelled.
     func answer(to request: ClientRequest) async throws(ClientFailure) -> ClientResponse {

@@ -248,10 +248,11 @@ where
 
     /// Deletes the session for everybody. Its id cannot be used again.
     ///
-    /// It is requested again until the service itself says that the session is gone: something in between may
-    /// say 204 to anything.
+    /// It is requested again until the service itself says that the session is gone: something in
+    /// between may say 204 to anything.
     ///
-    /// - Throws: `refused` if the service refuses it; `unreachable` if it has not said that the session is
+    /// - Throws: `refused` if the service refuses it; `unreachable` if it has not said that the
+    /// session is
     ///   gone.
     public func delete() async throws(ClientFailure) { try await life.driver.delete(name) }
 

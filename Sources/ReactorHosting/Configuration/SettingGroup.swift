@@ -1,4 +1,5 @@
-/// A section of `--help`. Its cases are the names of its settings, in the order in which they are shown.
+/// A section of `--help`. Its cases are the names of its settings, in the order in which they are
+/// shown.
 protocol SettingGroup: RawRepresentable<String>, CaseIterable, Sendable {
     static var title: String { get }
 }
@@ -9,8 +10,8 @@ extension SettingGroup {
 
 /// The sections of `--help`, in their order.
 ///
-/// A setting is declared under one of these names, so none is left out of the options. A test finds a name
-/// without a setting.
+/// A setting is declared under one of these names, so none is left out of the options. A test finds
+/// a name without a setting.
 enum SettingGroups {
     static var all: [any SettingGroup.Type] {
         [

@@ -66,7 +66,10 @@ export async function untyped() {
   console.log(session.state.anything);
 }
 
-/** What a program has or does not have is passed on as it is, also with `exactOptionalPropertyTypes`. */
+/**
+ * What a program has or does not have is passed on as it is, also with
+ * `exactOptionalPropertyTypes`.
+ */
 export function optional(
   name?: string,
   flag?: boolean,
