@@ -51,6 +51,8 @@ function follow() {
 	const isSame = before.view === route.view && before.session === route.session && view !== undefined;
 	document.body.classList.toggle("has-view", route.view !== "list");
 	list.mark(route.session);
+	// One may have been made or deleted.
+	if (before.session !== route.session) list.refresh();
 	if (route.view === "session") {
 		document.title = `${route.session} · console`;
 		if (!isSame || !(view instanceof SessionView)) {
@@ -125,7 +127,10 @@ async function create(event) {
 		find("create").close();
 		find("create-id").value = "";
 		list.reload();
+		// The page may show it as one that does not exist.
+		close();
 		go({ view: "session", session: made.id });
+		if (!view) follow();
 	} catch (error) {
 		if (error.status === 403) grey(find("new-session"), error.detail);
 		find("create-fault").textContent = error.detail ?? error.message;

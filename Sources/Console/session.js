@@ -31,6 +31,8 @@ export class SessionView {
 	#version;
 	#mode = "tree";
 	#present;
+	/** How many live states there were. */
+	#states = 0;
 	/** The live state that was drawn last, and what changed by it. */
 	#drawn;
 	#changes = [];
@@ -41,6 +43,8 @@ export class SessionView {
 	#reading;
 	#isBeginning = false;
 	#isOpen = false;
+	/** Why the state is not shown yet: the session is `asleep` or `missing`. */
+	#waits;
 	#isClosed = false;
 	#hasEnded = false;
 	#wantsTree = false;
@@ -109,6 +113,7 @@ export class SessionView {
 			await this.#readRuntime(true);
 		} catch (error) {
 			if (error.code !== "unknown_session") throw error;
+			this.#waits = "missing";
 			return this.#parts.body.replaceChildren(
 				h("div.card.note.fault", { role: "alert" },
 					h("p", `The session ${this.#id} does not exist.`),
@@ -117,6 +122,7 @@ export class SessionView {
 			);
 		}
 		if (this.#runtime.awake || this.#route.version !== undefined) return this.#open();
+		this.#waits = "asleep";
 		this.#parts.body.replaceChildren(
 			h("div.card.note",
 				h("p", "This session is asleep: it is in the journal, and not in memory. To read it wakes it."),
@@ -126,6 +132,7 @@ export class SessionView {
 	}
 
 	async #open() {
+		this.#waits = undefined;
 		const reactors = await this.#server.reactors().catch(() => new Map());
 		const head = await this.#readHead();
 		if (this.#isClosed) return;
@@ -160,7 +167,8 @@ export class SessionView {
 			const state = this.#session.confirmed;
 			if (state !== undefined && state !== this.#present) {
 				this.#present = state;
-				if (this.#route.version === undefined) this.#draw();
+				this.#states += 1;
+				if (this.#showsLive) this.#draw();
 			}
 			this.#showLink();
 		});
@@ -181,8 +189,12 @@ export class SessionView {
 		if (version <= this.#version) return;
 		this.#version = version;
 		// A version with an equal state is the same object, but still a change.
-		if (this.#mode === "diff" && this.#route.version === undefined) this.#draw();
+		if (this.#mode === "diff" && this.#showsLive) this.#draw();
 		this.#facts();
+	}
+
+	get #showsLive() {
+		return this.#route.version === undefined || this.#route.diff === "live";
 	}
 
 	#facts = perFrame(() => {
@@ -288,8 +300,8 @@ export class SessionView {
 		const time = this.#timeline.entry(version)?.time;
 		const ago = this.#version - version;
 		const words = `◑ Version ${version} of ${this.#version}${time ? `, ${clock(time)}` : ""}: ${
-			ago === 1 ? "one version" : `${ago} versions`
-		} ago.`;
+			ago === 0 ? "the newest" : ago === 1 ? "one version ago" : `${ago} versions ago`
+		}.`;
 		const line = this.#parts.past.querySelector("span");
 		if (line && this.#parts.past.dataset.version === String(version)) {
 			line.textContent = words;
@@ -316,7 +328,7 @@ export class SessionView {
 			this.#drawn = this.#present;
 		}
 		if (version === undefined && this.#mode !== "diff") return this.#showValue(this.#present, this.#changes);
-		const wish = JSON.stringify(this.#route) + this.#mode + this.#version;
+		const wish = JSON.stringify([this.#route, this.#mode, this.#version, this.#states]);
 		// One request at a time: the newest wish is read when it is done.
 		if (this.#reading !== undefined) return this.#reading = wish;
 		this.#reading = wish;
@@ -334,7 +346,7 @@ export class SessionView {
 	#missing(error, version) {
 		if (error.code !== "unknown_version") return error;
 		this.#readRuntime();
-		return new Error(`Version ${version ?? ""} is no longer kept: ${error.detail}`);
+		return version === undefined ? error : new Error(`Version ${version} is not kept: ${error.detail}`);
 	}
 
 	async #showVersion(version) {
@@ -374,14 +386,14 @@ export class SessionView {
 	async #showDiff(place) {
 		const { version, diff: base = "previous" } = this.#route;
 		const name = (number) => `version ${number}`;
-		let [from, to, title] = [];
-		let assigned;
+		let [from, to, title, assigned, alone] = [];
 		if (base === "previous") {
 			const target = version ?? this.#version;
 			const other = Math.max(this.#scrubber.range.from, target - 1);
 			[from, to] = [await this.#at(other), await this.#at(target)];
 			const [after, position] = [this.#positions.get(other), this.#positions.get(target)];
 			if (other < target) assigned = await this.#server.assigned(this.#id, after, position);
+			else alone = target === 0 ? "This is version 0: nothing has changed yet." : `The version before ${name(target)} is not kept.`;
 			title = `${version === undefined ? "The last change: from" : "From"} ${name(other)} to ${name(target)}`;
 		} else {
 			const present = version === undefined || base === "live" ? this.#present : undefined;
@@ -412,7 +424,7 @@ export class SessionView {
 				version === undefined ? "" : button("live", () => this.#go({ ...this.#route, diff: "live" })),
 			));
 		}
-		place.append(...changesTable(diff(from, to), title, assigned));
+		place.append(...alone ? [h("p.quiet", alone)] : changesTable(diff(from, to), title, assigned));
 	}
 
 	async #at(version) {
@@ -526,6 +538,11 @@ export class SessionView {
 		} catch (error) {
 			if (isNeeded) throw error;
 			return;
+		}
+		// Somebody else has created it, or has woken it.
+		if (this.#waits === "missing" || (this.#waits && this.#runtime.awake)) {
+			this.#waits = undefined;
+			guarded(this.#parts.body, () => this.#begin());
 		}
 		if (!this.#isOpen) return;
 		this.#showFacts();

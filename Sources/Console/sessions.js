@@ -54,7 +54,7 @@ export class SessionList {
 			if (event.key === "ArrowDown") this.#rows.focus();
 		});
 		find("reactor").addEventListener("change", search);
-		every(REFRESH, () => this.#refresh());
+		every(REFRESH, () => this.refresh());
 	}
 
 	get rows() {
@@ -115,7 +115,11 @@ export class SessionList {
 		}
 		await guarded(fault, async () => {
 			// An id that is the text itself is the first of those that begin with it.
-			const page = await this.#page(undefined);
+			const page = await this.#page(undefined).catch((error) => {
+				// The rows of another search are no result of this one.
+				if (turn === this.#turn) this.#show([], undefined, "");
+				throw error;
+			});
 			if (turn !== this.#turn) return;
 			this.#show(page.sessions, page.next);
 			this.#rows.scrollToTop();
@@ -149,31 +153,33 @@ export class SessionList {
 		this.#isLoading = false;
 	}
 
-	/** Reads the rows on the screen again. */
-	async #refresh() {
-		const { first, last } = this.#rows.visible;
-		if (last <= first || this.#isLoading) return;
+	/** Reads the rows on the screen again: sessions have come and gone. */
+	async refresh() {
+		if (this.#isLoading || this.#turn === 0 || (this.#prefix !== "" && !ID.test(this.#prefix))) return;
 		const turn = this.#turn;
+		const { first, last } = this.#rows.visible;
+		const after = this.#lines[first - 1]?.id;
 		try {
-			const after = first === 0 ? undefined : this.#lines[first - 1].id;
-			const { sessions } = await this.#page(after, last - first);
-			if (turn !== this.#turn) return;
-			const found = new Map(sessions.map((line) => [line.id, line]));
-			this.#lines = this.#lines.map((line) => found.get(line.id) ?? line);
-			this.#rows.show(this.#lines);
+			const part = await this.#page(after, Math.max(PAGE, last - first));
+			if (turn !== this.#turn || this.#isLoading) return;
+			const { sessions, next } = merged({ sessions: this.#lines, next: this.#next }, after, part);
+			this.#show(sessions, next);
+			const fault = find("sessions-fault");
+			if (sessions.length > 0 || fault.querySelector(".fault")) fault.replaceChildren();
 		} catch {
 			// The next time; the banner says that the server is away.
 		}
 	}
 
-	#show(lines, next) {
+	#show(lines, next, words = undefined) {
 		this.#lines = lines;
 		this.#next = next;
 		this.#rows.show(lines);
 		const count = lines.length;
-		const words = count === 0 ? "no session" : count === 1 ? "1 session" : `${count} sessions`;
-		const more = next === undefined ? "" : count >= MOST ? ", and more: search" : ", and more";
-		find("sessions-count").replaceChildren(words + more);
+		words ??= count === 0 ? "no session" : count === 1 ? "1 session" : `${count} sessions`;
+		if (next !== undefined) words += count >= MOST ? ", and more: search" : ", and more";
+		const place = find("sessions-count");
+		if (place.textContent !== words) place.textContent = words;
 	}
 
 	#draw(line, row) {
@@ -189,4 +195,19 @@ export class SessionList {
 				: h("span.number", `v${line.version ?? 0}`),
 		);
 	}
+}
+
+/**
+ * A list, `{sessions, next}` in the order of ids, with a part of it that was read again: all sessions after
+ * an id, up to the part's own `next`. What the list has not read yet stays so.
+ */
+export function merged(list, after = "", part) {
+	const isEnd = part.next === undefined;
+	const later = isEnd ? [] : list.sessions.filter(({ id }) => id > part.next);
+	const sessions = [
+		...list.sessions.filter(({ id }) => id <= after),
+		...part.sessions.filter(({ id }) => isEnd || list.next === undefined || id <= list.next),
+		...later,
+	];
+	return { sessions, next: isEnd ? undefined : list.next ?? (later.length > 0 ? undefined : part.next) };
 }

@@ -250,9 +250,11 @@ export class Timeline {
 	}
 }
 
+/** The time of day, after the day if that is not today. */
 export function clock(time) {
 	const date = new Date(time);
-	return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+	const day = date.toDateString() === new Date().toDateString() ? "" : `${date.toLocaleDateString("sv")} `;
+	return `${day}${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }
 
 /** What happened, in words. */
