@@ -95,7 +95,8 @@ function path(points, top) {
 		}
 		const x = ((start + index) / (MOST_POINTS - 1)) * WIDTH;
 		const y = HEIGHT - (value / top) * (HEIGHT - 4) - 1;
-		text += `${isDrawing ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
+		// A value between two gaps is a dot.
+		text += `${isDrawing ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}${isDrawing ? "" : "h0"}`;
 		isDrawing = true;
 	});
 	return text;

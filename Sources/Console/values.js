@@ -117,10 +117,12 @@ export function isLarge(value) {
 	return count(value, MANY) >= MANY;
 }
 
-/** The changes between two values, and the pulses that were assigned an equal value, as a table. */
-export function changesTable({ changes, isComplete }, title, assigned = new Map()) {
-	const equal = [...assigned].filter(([name]) => !changes.some(({ path }) => path.length === 0 || path[0] === name));
-	if (changes.length === 0 && equal.length === 0) return [h("p.quiet", `${title}: nothing has changed.`)];
+/** The changes between two values, and the pulses that were assigned an equal value, if they are known, as a table. */
+export function changesTable({ changes, isComplete }, title, assigned) {
+	const equal = [...assigned ?? []].filter(([name]) => !changes.some(({ path }) => path.length === 0 || path[0] === name));
+	if (changes.length === 0 && equal.length === 0) {
+		return [h("p.quiet", `${title}: ${assigned ? "nothing has changed" : "the states are equal"}.`)];
+	}
 	const rows = changes.flatMap(({ path, kind, before, after }) => {
 		const place = path.length === 0 ? "the whole state" : path.join(" › ");
 		const row = (sign, word, className, value) =>
