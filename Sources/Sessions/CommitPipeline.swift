@@ -241,7 +241,7 @@ final class CommitPipeline {
     private func commit(_ step: Step) {
         release(step)
         release(after: step)
-        if !step.replies.isEmpty { step.session.table.deliveries.answered() }
+        if !step.replies.isEmpty { step.session.table.feeds.deliveries.answered() }
         step.session.commit(step)
         if hasOwners { step.session.table.hints?.committed(step.session, step.records) }
     }

@@ -11,9 +11,3 @@ package enum ExportFault: Error, Sendable {
     /// The session was deleted.
     case gone(SessionID)
 }
-
-extension JournalFailure {
-    /// Nothing was applied: the session's state in memory was discarded.
-    static let leftMemory = JournalFailure(
-        reason: .unavailable, detail: "the session left memory after a failed commit")
-}

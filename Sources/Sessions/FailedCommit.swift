@@ -68,7 +68,7 @@ struct FailedCommit {
         // The newest snapshot may be in a step that is rolled back.
         session.persistence?.forgetSnapshot()
         history.rollBack(to: history.committed)
-        session.forgetAhead()
+        session.ahead.forget()
         session.beginLineage()
         cancelEffects()
         session.takeBackEnd()
@@ -136,15 +136,9 @@ struct FailedCommit {
             session.leaveMemory()
             followed.carryOn(session)
         } else {
-            // A subscriber that reads from the journal and not from the stream yet needs a machine to
-            // continue.
-            for stream in session.streams.all {
-                for subscriber in stream.subscribers where !subscriber.isLive {
-                    subscriber.abandon()
-                }
-            }
+            session.feed.abandonReadersOfJournal()
             session.leaveMemory()
-            readJournal()
+            session.feed.readJournal()
         }
         guard failure.reason != .moved else { return }
         guard !session.streams.isEmpty || listens else { return table.forget(session) }
@@ -155,15 +149,6 @@ struct FailedCommit {
             SessionLoader(table: table).reopenSources(of: session.id)
         } else {
             table.reopenings.addForNextTick(session.id)
-        }
-    }
-
-    /// Subscribers read in the journal what is committed and not framed: no later pass frames it.
-    /// That loads the session.
-    private func readJournal() {
-        for stream in session.streams.all {
-            let end = session.committedPosition(for: stream.selection)
-            if stream.framedThrough < end { stream.restart(at: end) }
         }
     }
 
@@ -183,7 +168,8 @@ struct FailedCommit {
         case .subscription(let request, _, _) where hasNoState: answer(request.token)
         case .subscription(var request, _, _):
             request.isConfirmed = false
-            StreamOpener(session: session).openNow(request)
+            guard let opener = StreamOpener(session.feed) else { return answer(request.token) }
+            opener.openNow(request)
         case .log(let request) where hasNoState: answer(request.token)
         case .log(let request): LogReader(session: session).deliver(request)
         case .applied(let continuation): continuation.resume(returning: false)

@@ -46,8 +46,6 @@ final class FollowedSessions {
 
     /// A state may be large: not all that are read are in memory at the same time.
     private static let loadLimit = 64
-    /// The time after which a stream is closed that nothing has confirmed, in milliseconds.
-    static let confirmationLimit: Int64 = 10_000
     /// Claims that are under way at the same time.
     private static let claimLimit = 16
 
@@ -56,16 +54,16 @@ final class FollowedSessions {
     var counts: FollowCounts {
         FollowCounts(
             sessions: byID.count,
-            hinted: byID.values.count { $0.persistence?.following?.isHinted ?? false },
+            hinted: byID.values.count { $0.feed.archive?.following?.isHinted ?? false },
             questions: questions, received: received, unconfirmed: unconfirmed)
     }
 
-    func remove(_ session: Session) {
-        if byID[session.id] === session {
-            byID[session.id] = nil
-            session.table.hints?.unfollow(session.id)
+    func remove(_ feed: Feed) {
+        if let session = byID[feed.id], session.feed === feed {
+            byID[feed.id] = nil
+            session.table.hints?.unfollow(feed.id)
         }
-        if ending[session.id] === session { ending[session.id] = nil }
+        if ending[feed.id]?.feed === feed { ending[feed.id] = nil }
     }
 
     func removeAll() {
@@ -97,9 +95,9 @@ final class FollowedSessions {
     }
 
     /// A subscriber of the session needs the present state.
-    func loadState(of session: Session) {
-        session.persistence?.following?.hasWaiting = true
-        load(session.id)
+    func loadState(of feed: Feed) {
+        feed.archive?.following?.hasWaiting = true
+        load(feed.id)
     }
 
     /// Sends the loads of this round, and the question that its hints call for. Called once a round.
@@ -118,7 +116,7 @@ final class FollowedSessions {
             loads += 1
             (load.asked, load.number) = (table.uptime, loads)
             // Another one would be too old as well, if the session has new records all the time.
-            if load.isRepeated { byID[load.id]?.persistence?.following?.awaited = loads }
+            if load.isRepeated { byID[load.id]?.feed.archive?.following?.awaited = loads }
             table.ask { archive, answer in
                 archive.load(load.id.text, answer)
             } then: { [unowned table] result in
@@ -132,9 +130,9 @@ final class FollowedSessions {
     /// Asks for what has come while the load was awaited.
     private func endAwaiting(_ load: Load) {
         guard load.isRepeated, let session = byID[load.id],
-            let following = session.persistence?.following
+            let following = session.feed.archive?.following
         else { return }
-        if following.awaited == load.number { session.persistence?.following?.awaited = nil }
+        if following.awaited == load.number { session.feed.archive?.following?.awaited = nil }
         if following.hints.isDue { askSoon(about: session) }
     }
 
@@ -162,15 +160,15 @@ final class FollowedSessions {
     /// A read of a session that is followed has failed; its subscribers may need it.
     private func failed(_ id: SessionID, _ failure: JournalFailure, in table: SessionTable) {
         guard let session = byID[id],
-            !(session.persistence?.following?.failures.mayContinue(at: table.uptime) ?? true)
+            !(session.feed.archive?.following?.failures.mayContinue(at: table.uptime) ?? true)
         else { return }
         session.report(.unreadable(failure.detail))
-        session.abandonReaders()
+        session.feed.abandonReaders()
     }
 
     /// The generation that the subscribers know is lost, and there is no other.
     private func abandonVoid(_ id: SessionID, in table: SessionTable) {
-        if let session = table.asleep(id), session.isVoid { session.abandonReaders() }
+        if let session = table.asleep(id), session.isVoid { session.feed.abandonReaders() }
     }
 
     private func repeatLoad(_ load: Load, isClaimed: Bool = false, isOutdated: Bool = false) {
@@ -187,10 +185,10 @@ final class FollowedSessions {
                 return repeatLoad(load, isOutdated: true)
             }
             // Its subscribers get a `reset`, and continue with what the journal has.
-            earlier.strandReaders()
+            earlier.feed.strandReaders()
         }
         if let earlier, earlier.mayAwaitRecords(behind: load, saved),
-            early.insert(load, saved, table.losses.count)
+            early.insert(load, saved, table.feeds.journal.losses)
         {
             return
         }
@@ -201,21 +199,21 @@ final class FollowedSessions {
         }
         // The subscribers connect again, perhaps to a node that can read the session.
         if let found = table.claims?.reader(of: saved, in: table) {
-            if let earlier, !earlier.isOver { earlier.abandonReaders() }
+            if let earlier, !earlier.isOver { earlier.feed.abandonReaders() }
             return load.respond(found)
         }
         do throws(RecoveryFault) {
             let session = try SessionLoader(table: table).follow(load.id, saved, asked: load.asked)
             byID[load.id] = session
-            session.persistence?.following?.loaded(
-                saved, of: session.registration, by: load.number)
+            session.feed.archive?.following?.loaded(
+                saved, mayListen: session.registration.listensToTopics, by: load.number)
             load.respond(.session(session))
             session.endOpening()
             // It may have no subscriber.
             if byID[load.id] === session { seekHints(of: session, in: table) }
         } catch {
             // The subscribers connect again, and get the reason then.
-            if let earlier, !earlier.isOver { earlier.abandonReaders() }
+            if let earlier, !earlier.isOver { earlier.feed.abandonReaders() }
             load.respond(.quarantined(error))
         }
     }
@@ -224,7 +222,7 @@ final class FollowedSessions {
     private func continueEarly(_ loads: [EarlyLoads.Early], in table: SessionTable) {
         for (load, saved, losses) in loads {
             load.isLate = true
-            guard table.losses.count == losses else {
+            guard table.feeds.journal.losses == losses else {
                 repeatLoad(load)
                 continue
             }
@@ -235,7 +233,7 @@ final class FollowedSessions {
     /// Whether the session was read before the last answer of the journal about it.
     private func isOutdated(_ load: Load, _ saved: SavedSession, at present: Session) -> Bool {
         guard present.key == saved.key else {
-            return load.number < (present.persistence?.following?.firstLoad ?? 0)
+            return load.number < (present.feed.archive?.following?.firstLoad ?? 0)
         }
         return present.isVoid || saved.end.position < present.history.committed.position
     }
@@ -243,7 +241,7 @@ final class FollowedSessions {
     /// Whether the journal lacks records that were shown: they were none, although a node has sent them. Nothing was
     /// shown since the load was sent.
     private func isContradicted(by load: Load, _ present: Session) -> Bool {
-        !present.isVoid && present.persistence?.following?.awaited == load.number
+        !present.isVoid && present.feed.archive?.following?.awaited == load.number
     }
 
     /// Follows a session that this node has owned until now, so that its streams continue from the journal.
@@ -260,7 +258,8 @@ final class FollowedSessions {
 
     private func needsClaim(_ saved: SavedSession, in table: SessionTable) -> Bool {
         var following = Following(confirmed: table.uptime)
-        following.loaded(saved, of: table.absent.registration(saved.reactor), by: loads)
+        following.loaded(
+            saved, mayListen: table.absent.registration(saved.reactor)?.listensToTopics, by: loads)
         return following.need(ownership.members, table.uptime) == .claim
     }
 
@@ -281,18 +280,18 @@ final class FollowedSessions {
     func ask(in table: SessionTable) {
         let now = table.uptime
         held.removeAll()
-        if table.subscribers.stateBytes > table.subscribers.stateLimit / 2 {
-            for session in byID.values { session.dropUnusedStates() }
+        if table.feeds.subscribers.stateBytes > table.feeds.subscribers.stateLimit / 2 {
+            for session in byID.values { session.feed.dropUnusedStates() }
         }
         continueEarly(early.removeAll(), in: table)
         for session in Array(byID.values) { look(at: session, now, in: table) }
         for session in Array(ending.values) {
-            session.dropUnusedStates()
-            session.advanceWaiting()
+            session.feed.dropUnusedStates()
+            session.feed.advanceWaiting()
         }
         let pause = ownership.followPause
         ask(
-            about: byID.values.filter { $0.persistence?.following?.isDue(at: now, pause) ?? true },
+            about: byID.values.filter { $0.feed.archive?.following?.isDue(at: now, pause) ?? true },
             in: table)
     }
 
@@ -315,26 +314,28 @@ final class FollowedSessions {
         let expected = asked.map { session in
             Confirmation(
                 session.key, at: session.history.committed.position,
-                epoch: session.persistence?.following?.epoch)
+                epoch: session.feed.archive?.following?.epoch)
         }
         let (hop, bound) = (table.services.hop, LoopBound((sessions: asked, at: now)))
-        let losses = table.losses.count
+        let losses = table.feeds.journal.losses
         ownership.changes(of: expected) { result in
             _ = hop { table in
                 let asked = bound.open(on: table)
                 table.followed?.answered(
-                    asked.sessions, table.losses.count == losses ? result : .failure(.historyLost),
+                    asked.sessions,
+                    table.feeds.journal.losses == losses ? result : .failure(.historyLost),
                     askedAt: asked.at, in: table)
             }
         }
     }
 
     private func look(at session: Session, _ now: Int64, in table: SessionTable) {
-        guard let following = session.persistence?.following else { return remove(session) }
+        guard let following = session.feed.archive?.following else { return remove(session.feed) }
         // Ten questions have had no answer.
-        if now - following.confirmed >= max(Self.confirmationLimit, 10 * ownership.followPause) {
+        if now - following.confirmed >= max(Following.confirmationLimit, 10 * ownership.followPause)
+        {
             unconfirmed += UInt64(session.streams.subscriberCount)
-            return session.abandonReaders()
+            return session.feed.abandonReaders()
         }
         seekHints(of: session, in: table)
         if session.isVoid {
@@ -352,38 +353,38 @@ final class FollowedSessions {
         guard case .success(let changes) = result else { return }
         for session in sessions {
             guard byID[session.id] === session, !session.isVoid,
-                session.persistence?.following?.lastQuestion ?? 0 < questions
+                session.feed.archive?.following?.lastQuestion ?? 0 < questions
             else { continue }
-            session.persistence?.following?.confirmed = moment
-            session.persistence?.following?.answered = questions
-            session.persistence?.following?.hints.isDue = hinted.contains(session.id)
+            session.feed.archive?.following?.confirmed = moment
+            session.feed.archive?.following?.answered = questions
+            session.feed.archive?.following?.hints.isDue = hinted.contains(session.id)
             if let change = changes[session.id.text] { receive(change, of: session, in: table) }
-            let following = session.persistence?.following
-            if following?.hasWaiting ?? false { session.advanceWaiting() }
+            let following = session.feed.archive?.following
+            if following?.hasWaiting ?? false { session.feed.advanceWaiting() }
         }
     }
 
     private func receive(_ change: Change, of session: Session, in table: SessionTable) {
         guard let head = change.head else {
-            remove(session)
+            remove(session.feed)
             ending[session.id] = session
             table.rememberEnded(session.id)
-            return session.endElsewhere(at: change.end)
+            return session.feed.endElsewhere(at: change.end)
         }
         guard head.key == session.key else {
             // The session was deleted and created again, or history was lost.
-            session.strandReaders()
+            session.feed.strandReaders()
             load(session.id)
             return
         }
-        if session.mayAdvance(to: head, change.epoch) {
-            session.advance(to: head)
+        if session.feed.mayAdvance(to: head, change.epoch) {
+            session.feed.advance(to: head)
         } else {
-            session.persistence?.following?.hints.isDue = true
+            session.feed.archive?.following?.hints.isDue = true
         }
-        session.persistence?.following?.setOwner(change.owner, epoch: change.epoch)
+        session.feed.archive?.following?.setOwner(change.owner, epoch: change.epoch)
         seekHints(of: session, in: table)
-        guard let following = session.persistence?.following else { return }
+        guard let following = session.feed.archive?.following else { return }
         meetNeed(of: session, following, table.uptime, in: table)
     }
 
@@ -391,14 +392,14 @@ final class FollowedSessions {
 
     /// Asks the session's owner for hints, unless it was asked just now.
     private func seekHints(of session: Session, in table: SessionTable) {
-        guard let links = table.hints, let following = session.persistence?.following else {
+        guard let links = table.hints, let following = session.feed.archive?.following else {
             return
         }
         let members = ownership.members
         let owner = following.owner.flatMap { node in
             node == members.own.node || following.isOver ? nil : members[node]?.node
         }
-        switch session.persistence?.following?.hints.next(owner, following.epoch, table.uptime) {
+        switch session.feed.archive?.following?.hints.next(owner, following.epoch, table.uptime) {
         case .nothing?, nil: break
         case .follow(let owner)?: links.follow(session.id, at: owner)
         case .unfollow?: links.unfollow(session.id)
@@ -408,12 +409,12 @@ final class FollowedSessions {
     /// The owner says that this is the session's newest position. It is asked for with the round.
     func hint(_ id: SessionID, at end: CommittedEnd, in table: SessionTable) {
         guard let session = byID[id], !session.isVoid else { return }
-        session.persistence?.following?.hints.come()
+        session.feed.archive?.following?.hints.come()
         let isKnown =
             end.generation == session.key.generation
             && end.position <= session.history.committed.position
         guard !isKnown else { return }
-        session.persistence?.following?.noteGap(before: end.position)
+        session.feed.archive?.following?.noteGap(before: end.position)
         askSoon(about: session)
     }
 
@@ -422,24 +423,24 @@ final class FollowedSessions {
         _ id: SessionID, _ records: CommittedRecords, from owner: Node, in table: SessionTable
     ) {
         if held.isFull { held.removeAll() }
-        guard let session = byID[id], let persistence = session.persistence,
-            persistence.following?.awaited == nil, let bytes = session.show(records, from: owner)
+        guard let session = byID[id], let archive = session.feed.archive,
+            archive.following?.awaited == nil, let bytes = session.feed.show(records, from: owner)
         else { return hint(id, at: records.committedEnd, in: table) }
-        persistence.following?.hints.come()
+        archive.following?.hints.come()
         received += 1
-        held.append(session, bytes: bytes)
+        held.append(session.feed, bytes: bytes)
         continueEarly(early.remove(id, through: session.history.committed.position), in: table)
     }
 
     func hintsEnded(of id: SessionID, in table: SessionTable) {
         guard let session = byID[id] else { return }
-        session.persistence?.following?.hints.end(table.uptime)
+        session.feed.archive?.following?.hints.end(table.uptime)
         askSoon(about: session)
     }
 
     private func askSoon(about session: Session) {
-        session.persistence?.following?.hints.isDue = true
-        guard session.persistence?.following?.awaited == nil else { return }
+        session.feed.archive?.following?.hints.isDue = true
+        guard session.feed.archive?.following?.awaited == nil else { return }
         hinted.insert(session.id)
     }
 
@@ -452,20 +453,20 @@ final class FollowedSessions {
         guard !table.operations.isLoading(session.id) else { return }
         switch following.need(ownership.members, now) {
         case .nothing: break
-        case .owned: session.persistence?.following?.ownerIsPresent()
+        case .owned: session.feed.archive?.following?.ownerIsPresent()
         case .load: load(session.id)
         case .claim:
             // The others are claimed when these are loaded.
             guard claimsUnderWay < Self.claimLimit else { return }
             claimsUnderWay += 1
-            session.persistence?.following?.claimed = now
+            session.feed.archive?.following?.claimed = now
             SessionLoader(table: table).load(session.id) { [weak session] found in
                 self.claimsUnderWay -= 1
                 guard case .elsewhere(let member, _) = found, let session,
-                    session.persistence?.following?.claimWasRefused(for: member.node) ?? false
+                    session.feed.archive?.following?.claimWasRefused(for: member.node) ?? false
                 else { return }
                 // Its records need a program that this node does not have. A stream there claims it.
-                session.abandonReaders()
+                session.feed.abandonReaders()
             }
         }
     }

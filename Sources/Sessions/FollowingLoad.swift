@@ -70,14 +70,11 @@ extension Session {
     /// Whether the records of the owner that a load has read are about to come, and readers on other loops expect
     /// them.
     func mayAwaitRecords(behind load: FollowingLoad, _ saved: SavedSession) -> Bool {
-        guard !load.isLate, !load.isRepeated, !isVoid, key == saved.key, hasBranches,
-            let following = persistence?.following, following.awaited == nil
+        guard !load.isLate, !load.isRepeated, !isVoid, key == saved.key, feed.hasBranches,
+            let following = feed.archive?.following, following.awaited == nil
         else { return false }
         return following.mayCome(
             through: saved.end.position, in: saved.ownership?.epoch,
             behind: history.committed.position)
     }
-
-    /// Whether readers on other loops get its events.
-    var hasBranches: Bool { streams.all.contains { $0.branches.contains(where: \.isOpen) } }
 }

@@ -40,7 +40,7 @@ struct KeyedRequests {
         let size = post.body.bytes.count + post.body.scanBytes
         keys.beginLookUp(for: post.token)
         table.commits.beginLookUp(ofBytes: size)
-        session.askArchive { archive, answer in
+        session.feed.askArchive { archive, answer in
             archive.storedAnswer(of: sessionKey, key: key, answer)
         } then: { result in
             table.commits.endLookUp(ofBytes: size)

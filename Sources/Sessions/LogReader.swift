@@ -23,7 +23,7 @@ struct LogReader {
     private func content(of page: [UInt8], _ request: LogPageRequest) -> Reply.Content {
         var content = session.committedContent(.logPage(page))
         do throws(WorkOverload) {
-            content.charge = try session.table.charge(page.count, for: request.token)
+            content.charge = try session.table.feeds.charge(page.count, for: request.token)
             return content
         } catch {
             return session.committedContent(.overBudget)
@@ -32,21 +32,23 @@ struct LogReader {
 
     /// The position at which the page begins, if only the journal has it.
     private func archivedStart(_ request: LogPageRequest) -> HistoryPosition? {
-        guard let persistence = session.persistence else { return nil }
-        var start = HistoryPosition(persistence.keptAfter)
+        guard let archive = session.feed.archive else { return nil }
+        var start = HistoryPosition(archive.keptAfter)
         if let text = request.after {
-            guard case .success(let position) = session.resumption(text, .log) else { return nil }
+            guard case .success(let position) = session.feed.resumption(text, .log) else {
+                return nil
+            }
             start = position.inHistory
         }
-        return start < session.keptPosition(for: .log) ? start : nil
+        return start < session.feed.keptPosition(for: .log) ? start : nil
     }
 
     private func readArchive(_ request: LogPageRequest, after start: HistoryPosition) {
         let (key, last) = (session.key, session.history.committed.number + 1)
         // Entries whose commit was not yet reported to the session are left for a later page.
-        let end = session.committedPosition(for: .log)
+        let end = session.feed.committedPosition(for: .log)
         session.persistence?.readers.insert(request.token)
-        session.askArchive { archive, answer in
+        session.feed.askArchive { archive, answer in
             archive.records(
                 of: key, after: start, through: last, limitBytes: LogPage.limitBytes, answer)
         } then: { entries in
@@ -89,25 +91,25 @@ struct LogReader {
     /// Whether the kept entries begin with the journal's first one.
     private func begins(with first: HistoryEntry?) -> Bool {
         guard let first else { return false }
-        return first.number <= session.keptPosition(for: .log).nextNumber
+        return first.number <= session.feed.keptPosition(for: .log).nextNumber
     }
 
     /// The page, from memory.
     ///
     /// - Parameter isTrimmed: the entry after the requested position is no longer kept.
     private func page(_ request: LogPageRequest, isTrimmed: Bool = false) -> [UInt8] {
-        var start = session.keptPosition(for: .log)
+        var start = session.feed.keptPosition(for: .log)
         var reset: ResetReason?
         if let text = request.after {
-            switch isTrimmed ? .failure(.trimmed) : session.resumption(text, .log) {
+            switch isTrimmed ? .failure(.trimmed) : session.feed.resumption(text, .log) {
             case .success(let position): start = position.inHistory
             case .failure(let reason): reset = reason
             }
         }
-        let end = session.committedPosition(for: .log)
+        let end = session.feed.committedPosition(for: .log)
         var page = LogPage(after: start, limit: request.limit, reset: reset)
         for (head, events) in session.history.slice(after: start, through: end) {
-            let line = session.line(head, events)
+            let line = session.feed.line(head, events)
             guard page.append(line, at: head.position, session.generation) else { break }
         }
         return page.finish(through: end, session.generation)

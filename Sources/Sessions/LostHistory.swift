@@ -16,7 +16,7 @@ struct LostHistory {
 
     /// Forgets everything, and begins to load what is needed.
     func forget() {
-        table.losses.count += 1
+        table.feeds.journal.losses += 1
         table.absent.removeAll()
         table.dropShown()
         for session in Array(table.sessions.all) { forget(session) }
@@ -37,9 +37,9 @@ struct LostHistory {
         let isFollowed = session.isFollowed
         if !isFollowed, works || !session.streams.isEmpty { table.losses.append(session.id) }
         guard !session.streams.isEmpty else { return table.forget(session) }
-        session.strandReaders()
+        session.feed.strandReaders()
         if isFollowed {
-            table.followed?.loadState(of: session)
+            table.followed?.loadState(of: session.feed)
         } else {
             // Another node may own the session by now. If this one still does, the claim ends that.
             table.followed?.carryOn(session)
@@ -71,15 +71,13 @@ struct LostHistory {
         }
         // The subscribers reconnect with their last ids, and get the reason or a `reset` then.
         if let session = table.asleep(id), session.isVoid, !session.isFollowed {
-            session.abandonReaders()
+            session.feed.abandonReaders()
         }
     }
 }
 
-/// The losses of history that a loop has met, and the sessions that it loads again after them.
+/// The sessions that a loop loads again after losses of history.
 struct HistoryLosses {
-    /// The number of losses. What was asked before the last one gets no answer.
-    var count: UInt64 = 0
     private var waiting: Deque<SessionID> = []
     private var underWay = 0
 
@@ -101,28 +99,12 @@ struct HistoryLosses {
 }
 
 extension Session {
-    /// Whether the journal has lost history of this generation, of which only the subscribers are left.
-    var isVoid: Bool { persistence?.isVoid ?? false }
-
     /// Takes over the subscribers of the generation before, if they may read this one: each gets a
     /// `reset`. Otherwise they have to connect again.
     func takeReaders(of earlier: Session) {
-        guard earlier.registration.name == registration.name, earlier.owner == owner else {
-            return earlier.abandonReaders()
-        }
-        var moved: [Subscriber] = []
-        for stream in earlier.streams.all {
-            guard !stream.isUnused else { continue }
-            if stream.selection.log { keepNotes() }
-            let (next, _) = StreamOpener(session: self).presentStream(stream.selection)
-            next.takeBranches(of: stream, for: self)
-            for subscriber in stream.subscribers {
-                subscriber.move(to: next, of: self)
-                moved.append(subscriber)
-            }
-        }
-        earlier.streams = SessionStreams()
-        // Once all have moved: a stream without subscribers is removed.
-        for subscriber in moved where !subscriber.isBlocked { subscriber.advance() }
+        guard earlier.registration.name == registration.name, earlier.owner == owner,
+            let opener = StreamOpener(feed)
+        else { return earlier.feed.abandonReaders() }
+        feed.takeReaders(of: earlier.feed, opener)
     }
 }

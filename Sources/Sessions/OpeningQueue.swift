@@ -49,13 +49,3 @@ final class OpeningQueue {
 
     func removeAll() { waiting = [] }
 }
-
-extension Session {
-    /// Opens a stream that has waited; the session may have ended meanwhile.
-    fileprivate func open(_ request: SubscriptionRequest) {
-        guard isRunning || isFollowed && isReadable else {
-            return answer(content(absence), request.token)
-        }
-        StreamOpener(session: self).subscribe(request)
-    }
-}

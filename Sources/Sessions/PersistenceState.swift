@@ -1,6 +1,7 @@
 internal import Storage
 
-/// Per-session state used only when the journal stores records; nil otherwise.
+/// Per-session state used only when the journal stores records; nil otherwise. The state of its
+/// readers is in ``FeedArchive``.
 final class PersistenceState {
     /// The record of the newest snapshot.
     var snapshotNumber: UInt64
@@ -13,35 +14,16 @@ final class PersistenceState {
     private var bytesSinceSnapshot = 0
     /// The bytes of the state in the newest snapshot.
     private var snapshotBytes = 0
-    /// The journal had everything after this record when the session woke. It trims independently.
-    private(set) var keptAfter: UInt64
-    private(set) var keptVersion: UInt64
     private(set) var hasStoredAnswers: Bool
     /// The epoch of this node's ownership; 0 for a journal without owners.
     var epoch: Int64
     /// When a question was sent to which the journal has answered that memory has its newest state, by
     /// ``LoopServices/uptime``. Only for a journal with owners.
     var confirmed: Int64 = 0
-    /// The number of reads of the archive that are under way. The session stays in memory meanwhile.
-    var archiveReads = 0
-    /// The size of the largest snapshot that was read to rebuild a state: earlier states may be
-    /// larger than the present one.
-    private(set) var rebuiltBytes = 0
     /// The tokens of requests that are answered from the archive.
     var readers: Set<UInt64> = []
-    /// Slices of the archive for subscribers that catch up.
-    var slices = CatchUpCache()
-    /// Records that no subscriber has to read from the archive.
-    var received = ReceivedRecords()
-    /// Whether the session is among the loop's ``HeldRecords``.
-    var holdsRecords = false
     /// Whether a commit has succeeded since the session woke.
     var hasCommitted = false
-    /// Whether the journal has lost history of this generation. The session never wakes again: only its
-    /// subscribers are left, which wait for the next generation.
-    var isVoid = false
-    /// Nil unless the session is followed.
-    var following: Following?
     /// The table's tick when the session was last used.
     var lastUse: UInt64 = 0
     /// Whether the session was used since ``Eviction`` last looked whether it may go to its home.
@@ -54,8 +36,6 @@ final class PersistenceState {
     init(_ saved: SavedSession?) {
         snapshotNumber = saved?.snapshot?.number ?? 0
         snapshotListens = saved?.snapshot?.listens ?? false
-        keptAfter = saved?.keptAfter ?? 0
-        keptVersion = saved?.keptVersion ?? 0
         hasStoredAnswers = saved?.hasStoredAnswers ?? false
         epoch = saved?.epoch ?? 0
     }
@@ -64,23 +44,12 @@ final class PersistenceState {
     func wake(_ saved: SavedSession) {
         snapshotNumber = saved.snapshot?.number ?? 0
         snapshotListens = saved.snapshot?.listens ?? false
-        keptAfter = saved.keptAfter
-        keptVersion = saved.keptVersion
         hasStoredAnswers = saved.hasStoredAnswers
         epoch = saved.epoch
         hasCommitted = false
     }
 
-    /// Takes the values of a session that is followed, and of which the journal has more.
-    func advance(to head: SavedHead) {
-        keptAfter = head.keptAfter
-        keptVersion = head.keptVersion
-    }
-
     // MARK: Snapshots
-
-    /// A snapshot of this size was read to rebuild a state.
-    func noteRebuilt(_ bytes: Int) { rebuiltBytes = max(rebuiltBytes, bytes) }
 
     /// Counts the bytes of a record.
     ///

@@ -37,9 +37,10 @@ extension Registration {
         inActivity type: Activity.Type, announced: [String]
     ) -> [String] {
         guard !JSON.hasCase("no case has this name", type) else { return [] }
-        return reservedNames.subtracting(announced).sorted().filter { JSON.hasCase($0, type) }.map {
-            "the activity \($0) has a reserved name; its case needs another one"
-        }
+        return EventName.reserved.subtracting(announced).sorted().filter { JSON.hasCase($0, type) }
+            .map {
+                "the activity \($0) has a reserved name; its case needs another one"
+            }
     }
 
     /// Cases that can be neither encoded nor decoded, because one of their fields has the name of the

@@ -9,11 +9,8 @@ package struct Registration: Sendable {
     package let name: String
     /// The reactor's `stateVersion`.
     package let stateVersion: Int
-    /// The names on the wire, in declaration order; ``EventSource/pulse(_:)`` is an index of it.
-    package let pulses: [String]
-    /// The names of the pulses in Swift.
-    let properties: [String]
-    package let activities: [String]
+    /// The events of its streams.
+    let events: EventCatalog
     /// Actions as JSON, for `GET /v1/reactors`.
     package let examples: [[UInt8]]
     /// Announces the topics of the reactor's sources, so that topics that remember a value keep it
@@ -28,18 +25,16 @@ package struct Registration: Sendable {
     /// The JSON Schemas of its types.
     package let schemas: ReactorSchemas
     let makeMachine: @Sendable (Session, SavedSession?) throws(RecoveryFault) -> any Machine
-    /// Begins to rebuild a state without a session.
-    let makeFold: @Sendable (Snapshot?) throws(RecoveryFault) -> any StateFold
-    /// `event: <name>` and the beginning of the id line, per pulse and per activity.
-    let pulsePrefixes: [[UInt8]]
-    let activityPrefixes: [[UInt8]]
 
-    /// Event names that are the service's or EventSource's own (contract §3.2), and those that it may
-    /// use later: a name can be given to reactors at any time, but cannot be taken from them.
-    package static let reservedNames: Set<String> = [
-        "snapshot", "reset", "state", "end", "ping", "problem", "message", "open", "error", "patch",
-        "receipt", "mutation", "cause", "log",
-    ]
+    /// The names of the pulses on the wire, in declaration order.
+    package var pulses: [String] { events.pulses }
+    /// The names of activities that the reactor has announced.
+    package var activities: [String] { events.activities }
+
+    /// Begins to rebuild a state without a session.
+    func makeFold(_ snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
+        try events.makeFold(snapshot)
+    }
 
     /// Hosts a reactor.
     ///
@@ -166,7 +161,7 @@ package struct Registration: Sendable {
         if fields.count > 64 {
             faults.append("the state has \(fields.count) pulses; 64 is the limit")
         }
-        faults += Self.faults(inEvents: fields.map(\.name) + activities)
+        faults += EventName.faults(in: fields.map(\.name) + activities)
         var encodedExamples: [[UInt8]] = []
         for example in examples {
             var bytes: [UInt8] = []
@@ -180,17 +175,14 @@ package struct Registration: Sendable {
         guard faults.isEmpty else { throw RegistrationFailure(reactor: name, faults: faults) }
         self.name = name
         self.stateVersion = stateVersion
-        self.pulses = fields.map(\.name)
-        self.properties = fields.map(\.property)
-        self.activities = activities
+        events = EventCatalog(
+            of: name, pulses: fields.map(\.name), properties: fields.map(\.property),
+            activities: activities, makeFold: makeFold)
         self.examples = encodedExamples
-        self.pulsePrefixes = fields.map { EventFramer.prefix($0.name) }
         self.schemas = ReactorSchemas(
             action: Action.self, examples: encodedExamples, initial: initial, fields: fields,
             activity: activity, activities: activities)
-        self.activityPrefixes = activities.map { EventFramer.prefix($0) }
         self.makeMachine = makeMachine
-        self.makeFold = makeFold
     }
 
     /// Rebuilds the state of a session as its load does, and discards it: no effect runs, and no
@@ -221,23 +213,6 @@ package struct Registration: Sendable {
             return ["the name must be 1 to 64 of A-Z a-z 0-9 - _"]
         }
         return []
-    }
-
-    static func faults(inEvents names: [String]) -> [String] {
-        var faults: [String] = []
-        var seen: Set<String> = []
-        for name in names {
-            if reservedNames.contains(name) {
-                faults.append("\(name) is reserved; a pulse or activity needs another name")
-            }
-            if name.isEmpty || name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-                faults.append("\"\(name)\" can't be the name of an event")
-            }
-            if !seen.insert(name).inserted {
-                faults.append("two pulses or activities are named \(name)")
-            }
-        }
-        return faults
     }
 }
 

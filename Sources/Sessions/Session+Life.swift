@@ -15,18 +15,16 @@ extension Session {
     var isRunning: Bool { if case .awake = life { true } else { false } }
 
     /// Whether the session carries out requests that only read.
-    var isReadable: Bool {
-        switch life {
-        case .awake, .copy: true
-        case .starting, .ending, .ended, .asleep: false
-        }
-    }
+    var isReadable: Bool { phase.isReadable }
 
     /// Whether another node decides, or nobody, and subscribers are here.
-    var isFollowed: Bool { persistence?.following != nil }
+    var isFollowed: Bool { feed.isFollowed }
 
     /// Whether a followed session has ended elsewhere.
-    var isOver: Bool { persistence?.following?.isOver ?? false }
+    var isOver: Bool { feed.isOver }
+
+    /// Whether the journal has lost history of this generation, of which only the subscribers are left.
+    var isVoid: Bool { feed.isVoid }
 
     /// Whether records and notes may be added.
     var mayDecide: Bool {

@@ -40,14 +40,6 @@ extension Session {
         LogReader(session: self).read(request)
     }
 
-    /// The line of an entry that is in memory; nil for the end, which the stream itself shows.
-    func line(_ head: HistoryEntry.Head, _ events: KeptEvents) -> ActionLogLine? {
-        guard head.kind == .mutation else { return ActionLogLine(head, events.content) }
-        var content: [UInt8] = []
-        machine?.encodeMutation(to: head.version, in: self, out: &content)
-        return ActionLogLine(head, content[...])
-    }
-
     /// Adds a note `{"received":…}`, with `"subject":…` if a client is known, with `"key":…` if the
     /// request had one, and with the members that `more` appends.
     func enterReceived(

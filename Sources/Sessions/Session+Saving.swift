@@ -125,17 +125,6 @@ extension Session {
         _ = tasks.removeAll()
     }
 
-    /// Disconnects the subscribers, because the session in the journal is another one, or none. They
-    /// reconnect with the id of their last event.
-    func abandonReaders() {
-        for stream in streams.all {
-            stream.closeBranches(.abandoned)
-            stream.abandonAll()
-        }
-        streams = SessionStreams()
-        table.forget(self)
-    }
-
     // MARK: Sleeping
 
     /// Whether no work is under way and every subscriber has got everything.
@@ -146,10 +135,10 @@ extension Session {
     /// A session that listens to sources is never at rest: their elements would be lost. A session
     /// whose sources have all ended can be at rest, and opens them again when it wakes.
     var isAtRest: Bool {
-        guard let persistence, case .awake(let machine) = life, persistence.archiveReads == 0 else {
+        guard let archive = feed.archive, case .awake(let machine) = life, archive.reads == 0 else {
             return false
         }
-        return uncommitted.isEmpty && !isFramingStates && waits.isEmpty && tasks.isIdle
+        return uncommitted.isEmpty && !feed.isFramingStates && waits.isEmpty && tasks.isIdle
             && machine.isQuiet
             && (table.claims == nil ? streams.isAtRest : streams.isEmpty)
     }
@@ -170,9 +159,6 @@ extension Session {
     /// - Precondition: the session is at rest, and saved.
     func fallAsleep() {
         leaveMemory()
-        for stream in streams.all {
-            stream.removeAll()
-            stream.forgetPart()
-        }
+        feed.rest()
     }
 }

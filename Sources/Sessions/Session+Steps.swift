@@ -40,7 +40,11 @@ extension Session {
     /// Adds an event to the record that was begun last.
     func record(_ source: EventSource, _ data: [UInt8]) {
         history.append(source, data)
-        if source == .state { countAhead(data.count) } else { countMade(data.count) }
+        if source == .state {
+            ahead.count(data.count, in: table.services.work)
+        } else {
+            countMade(data.count)
+        }
         guard keepsRecords, source != .state, source != .content else { return }
         assert(records.isWriting(for: self), "it would go into another session's record")
         records.encoder.write(name(of: source), data)
@@ -54,7 +58,8 @@ extension Session {
     /// Records an encoded activity as an event, if its form gives it a name.
     func recordActivity(_ encoded: [UInt8], of action: ActionTag) {
         let name = ActivityNames.name(of: encoded)
-        guard let index = name.flatMap({ activities.index(named: $0, in: registration) }) else {
+        guard let index = name.flatMap({ feed.activities.index(named: $0, in: feed.catalog) })
+        else {
             return report(.unnamedActivity(String(decoding: encoded, as: UTF8.self)))
         }
         beginRecord(.activity, of: action)
@@ -158,7 +163,10 @@ extension Session {
         case .content(let content, let token), .state(let content, _, let token):
             table.output.reply(content, to: token)
         case .subscription(let request, let number, let snapshot):
-            StreamOpener(session: self).open(request, at: number, snapshot: snapshot)
+            guard let opener = StreamOpener(feed) else {
+                return table.output.reply(content(absence), to: request.token)
+            }
+            opener.open(request, at: number, snapshot: snapshot)
         case .log(let request):
             LogReader(session: self).deliver(request)
         case .applied(let continuation):
@@ -180,7 +188,7 @@ extension Session {
     /// Cancels the tasks and ends the streams of a session whose end is committed.
     private func finish() {
         // Before the machine ends: it encodes the events.
-        for stream in streams.all { frame(stream) }
+        for stream in streams.all { feed.frame(stream) }
         end(endStreams)
         table.remove(self)
     }
@@ -190,11 +198,7 @@ extension Session {
         for token in persistence?.readers ?? [] { table.output.reply(content(.gone), to: token) }
         persistence?.readers = []
         for wait in waits.removeAll() { table.output.reply(content(.gone), to: wait.token) }
-        for stream in streams.all {
-            stream.appendEnd(position, scratch: &table.buffers.scratch)
-            for subscriber in stream.subscribers { subscriber.drain() }
-        }
-        streams = SessionStreams()
+        feed.end()
     }
 
     /// Cancels the tasks because the process ends. They decide nothing any more.
@@ -225,13 +229,13 @@ extension Session {
     }
 
     func report(_ failure: SessionFailure) {
-        table.output.report(failure, of: self)
+        table.output.report(failure, of: feed)
     }
 
     private func name(of source: EventSource) -> String {
         switch source {
         case .pulse(let index): registration.pulses[index]
-        case .activity(let index): activities.name(at: index, in: registration)
+        case .activity(let index): feed.activities.name(at: index, in: feed.catalog)
         case .state: "state"
         case .content: preconditionFailure("only the action log shows it")
         }

@@ -11,9 +11,9 @@ package import Storage
 /// at once and sent after the commit.
 @usableFromInline
 package final class Session {
-    package let id: SessionID
     package let registration: Registration
-    package let generation: Generation
+    /// The side of its readers.
+    package let feed: Feed
     /// Invariant: ``SessionTable/stop()`` releases the sessions, so this is no permanent cycle.
     let table: SessionTable
     /// The table's. Why a copy: a reference that is read through `table` is retained for each use.
@@ -22,7 +22,6 @@ package final class Session {
     /// record.
     @usableFromInline
     let keepsRecords: Bool
-    let key: SessionKey
 
     /// The machine is part of the life, so that code which runs after a wait cannot meet a session
     /// without one.
@@ -53,8 +52,8 @@ package final class Session {
             table.sessions.sleepChanged(of: self, life.isAsleep)
         }
     }
-    /// Why a constant: a variable reference is retained for each use.
-    let history = History()
+    /// That of the feed. Why a copy: it is read for every record.
+    let history: History
     /// Numbers the stays in memory of all sessions of the table; 0 while the session is asleep.
     private(set) var incarnation: UInt64 = 0
     /// Numbers the decisions of all sessions of the table that were made one upon the other: a session
@@ -64,7 +63,6 @@ package final class Session {
     let persistence: PersistenceState?
     /// The steps that are not committed, oldest first. Replies are attached to the last one.
     let uncommitted = StepQueue()
-    var streams = SessionStreams()
     var tasks: EffectTasks
     var waits = SettledWaits()
     var attempt = Attempt()
@@ -72,21 +70,14 @@ package final class Session {
     var arrival = Arrival()
     var traces = ActionTraces()
     var meters = SizeMeters()
-    /// The bytes of states that were encoded since the last events were published. Beyond a limit they are made when
-    /// they are framed.
-    var stateBytesAhead = 0
-    /// Of these bytes, if they are many.
-    private var aheadCharge: WorkCharge?
+    var ahead = StatesAhead()
     /// The bytes that the present turn has made.
     private var turnBytes = 0
-    /// Whether a later pass continues to frame states.
-    package internal(set) var isFramingStates = false
     /// The client that has created the session; nil if it was not authenticated.
     package private(set) var owner: ExactText?
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every
     /// answer reads it, and the access of an optional chain may be checked at run time (ADR-0013).
     var keys: IdempotencyKeys?
-    var activities = ActivityNames()
 
     /// - Parameters:
     ///   - saved: the state that the session begins with; nil: the initial state.
@@ -96,17 +87,19 @@ package final class Session {
         _ id: SessionID, _ registration: Registration, _ generation: Generation,
         _ table: SessionTable, saved: SavedSession? = nil, isNew: Bool, isCopy: Bool = false
     ) throws(RecoveryFault) {
-        self.id = id
         self.registration = registration
-        self.generation = generation
         self.table = table
+        feed = Feed(id, generation, registration.events, saved, in: table.feeds)
+        history = feed.history
         self.records = table.records
         self.keepsRecords = table.journal.keepsRecords
         self.tasks = EffectTasks(table.effects.count(of: registration.name))
-        self.key = SessionKey(session: id.text, generation: generation.text)
         self.persistence = table.journal.archive == nil ? nil : PersistenceState(saved)
+        feed.source = self
         try restore(saved, isNew: isNew, isCopy: isCopy)
     }
+
+    deinit { feed.source = nil }
 
     /// Restores a session of which only the subscribers are in memory.
     ///
@@ -115,24 +108,9 @@ package final class Session {
         let wasFollowed = isFollowed
         try restore(saved, isNew: false, isCopy: isCopy)
         persistence?.wake(saved)
+        feed.archive?.wake(saved)
         if isCopy { persistence?.epoch = 0 } else { endFollowing() }
-        // Records may have been committed after a commit that was reported as failed, or by another
-        // node: the subscribers have not got them.
-        for stream in streams.all {
-            let end = committedPosition(for: stream.selection)
-            let isBehind = stream.framedThrough < end
-            // The journal's records are framed for each reader, so the stream has not seen their states.
-            if isBehind { stream.restart(at: end) }
-            guard stream.selection.readsStates, isBehind || wasFollowed else { continue }
-            if isCopy {
-                stream.showsPart(of: shown(at: history.committed.number))
-            } else {
-                stream.forgetPart()
-            }
-        }
-        if wasFollowed || isCopy { advanceWaiting() }
-        guard wasFollowed else { return }
-        for stream in streams.all { table.branches.examine(stream, of: self) }
+        feed.continueStreams(asCopy: isCopy, wasFollowed: wasFollowed)
     }
 
     private func restore(_ saved: SavedSession?, isNew: Bool, isCopy: Bool = false)
@@ -197,6 +175,10 @@ package final class Session {
         }
     }
 
+    package var id: SessionID { feed.id }
+    package var generation: Generation { feed.generation }
+    var key: SessionKey { feed.key }
+
     package var position: Position { Position(generation, history.committed.number) }
     package var version: UInt64 { history.committed.version }
 
@@ -213,30 +195,6 @@ package final class Session {
 
     /// Begins a turn.
     func beginTurn() { turnBytes = 0 }
-
-    // MARK: States ahead
-
-    /// Counts a state that was encoded with its record. Without room, states are encoded when they
-    /// are framed.
-    func countAhead(_ bytes: Int) {
-        stateBytesAhead += bytes
-        guard stateBytesAhead > WorkBudget.smallestBytes else { return }
-        if let aheadCharge {
-            if aheadCharge.resize(to: stateBytesAhead) { return }
-        } else {
-            let work = table.services.work
-            aheadCharge = work.charge(stateBytesAhead, for: nil, mayBeDropped: true)
-            if aheadCharge != nil { return }
-        }
-        stateBytesAhead = .max / 2
-    }
-
-    /// The states that were encoded with their records are framed, or belong to none.
-    func forgetAhead() {
-        guard stateBytesAhead > 0 else { return }
-        stateBytesAhead = 0
-        aheadCharge = nil
-    }
 
     // MARK: Requests
 

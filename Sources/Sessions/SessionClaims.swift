@@ -79,11 +79,11 @@ final class SessionClaims {
             _ = hop { table in bound.open(on: table)(.success(.elsewhere(home, nil))) }
             return
         }
-        let losses = table.losses.count
+        let losses = table.feeds.journal.losses
         let answer: ArchiveAnswer<Claim> = { result in
             _ = hop { table in
                 table.claims?.count(result)
-                let isVoid = table.losses.count != losses
+                let isVoid = table.feeds.journal.losses != losses
                 bound.open(on: table)(isVoid ? .failure(.historyLost) : result)
             }
         }
@@ -135,11 +135,13 @@ final class SessionClaims {
         // No session has this generation, so the answer says how the present one differs.
         let none = Confirmation(
             SessionKey(session: id.text, generation: ""), at: HistoryPosition(0))
-        let (hop, bound, losses) = (table.services.hop, LoopBound(act), table.losses.count)
+        let (hop, bound, losses) = (table.services.hop, LoopBound(act), table.feeds.journal.losses)
         ownership.confirm([none]) { result in
             _ = hop { table in
                 let act = bound.open(on: table)
-                guard table.losses.count == losses else { return act(.failure(.historyLost)) }
+                guard table.feeds.journal.losses == losses else {
+                    return act(.failure(.historyLost))
+                }
                 switch result {
                 case .failure(let failure): act(.failure(failure))
                 case .success(let changes):

@@ -2,25 +2,11 @@ package import Storage
 
 /// The present numbers of a table, and its counters since it began, for monitoring.
 package struct SessionCounts: Sendable {
-    /// Subscribers of all sessions.
-    package struct Readers: Sendable {
-        package var all = 0
-        /// The connection accepts no bytes now.
-        package var stalled = 0
-        package var catchingUp = 0
-        package var behind = 0
-        /// On another loop than that of the session.
-        package var moved = 0
-        /// The most bytes of a stream that a subscriber has not got. The events that only the
-        /// journal has do not count: nobody knows their size.
-        package var lagBytes = 0
-    }
-
     /// Sessions whose state is in memory.
     package var awake = 0
     /// Sessions of which only the subscribers are in memory.
     package var asleep = 0
-    package var readers = Readers()
+    package var readers = ReaderCounts()
     package var waitingReplies = 0
     package var uncommittedBytes = 0
     package var waitingReads = 0
@@ -63,27 +49,16 @@ package struct SessionCounts: Sendable {
     }
 }
 
-extension SessionCounts.Readers {
-    fileprivate mutating func add(_ other: Self) {
-        all += other.all
-        stalled += other.stalled
-        catchingUp += other.catchingUp
-        behind += other.behind
-        moved += other.moved
-        lagBytes = max(lagBytes, other.lagBytes)
-    }
-}
-
 extension SessionTable {
     /// Counts now. It examines every subscriber, about 10 ns each, and no session.
     package var counts: SessionCounts {
         var counts = SessionCounts()
         counts.awake = awakeCount
         counts.asleep = count - awakeCount
-        counts.readers = subscribers.readers
-        counts.readers.moved = branches.count
-        counts.returnedReaders = branches.returned
-        counts.resets = subscribers.resets
+        counts.readers = feeds.subscribers.readers
+        counts.readers.moved = feeds.branches.count
+        counts.returnedReaders = feeds.branches.returned
+        counts.resets = feeds.subscribers.resets
         counts.waitingReplies = commits.waitingReplies
         counts.uncommittedBytes = commits.waitingBytes
         counts.batches = commits.sizes
@@ -96,7 +71,7 @@ extension SessionTable {
             counts.owned = awakeCount
             counts.reads = reads?.counts ?? ReadCounts()
             counts.followed = followed?.counts ?? FollowCounts()
-            counts.followed.stateBytes = subscribers.stateBytes
+            counts.followed.stateBytes = feeds.subscribers.stateBytes
         }
         return counts
     }

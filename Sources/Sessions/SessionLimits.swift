@@ -5,7 +5,8 @@ package struct SessionLimits: Sendable {
     package var sessions: Int
     /// Actions in one request.
     package var batch: Int
-    package var retention: Retention
+    /// Of what readers read.
+    package var feeds: FeedLimits
     /// Replies that wait for the journal; at the limit actions are refused with 503.
     package var unanswered = 20_000
     /// Bytes of posted bodies that are not committed, or whose key is being looked up; at the limit
@@ -13,12 +14,6 @@ package struct SessionLimits: Sendable {
     package var uncommittedBytes = 64 << 20
     /// Ended sessions that are remembered: requests for them get 410, for older ones 404.
     package var remembered = 100_000
-    /// Streams of different selections of one session. At the limit a stream of another selection is
-    /// refused, and its client retries. Each commit is framed once for every stream.
-    package var selections = 256
-    /// Subscribers of one session. At the limit a stream is refused, and its client retries. Each
-    /// commit is written to every subscriber, over some passes of the loop (``DeliveryLimits``).
-    package var subscribers = 32_768
     /// Waiting actions of a session's Cycler. At the limit an action is refused with 503, or with a
     /// failure record if no request sent it. The same number as the limit of a reactor's running steps,
     /// for the same reason: each is a task, about a kilobyte, and a row in the journal.
@@ -29,17 +24,12 @@ package struct SessionLimits: Sendable {
     /// can trim up to a snapshot. If the state is larger than this, its size counts instead.
     package var snapshotBytes: Int
 
-    package var deliveries = DeliveryLimits()
-
     /// Milliseconds for which a session has to be unused before it goes to its home: one that is in use stays
     /// where it is.
     package var homeRest: Int64 = 30_000
 
     /// The time of a turn from which it is reported; default: never.
     package var slowTurnNanoseconds = Int64.max
-
-    /// Bytes of a state's JSON; an action that would exceed it is refused.
-    package var stateBytes: Int
 
     /// Bytes of records and events that one turn of a session may make: a request, or what an
     /// effect does without waiting. An action that would exceed it is refused. It permits two
@@ -52,9 +42,34 @@ package struct SessionLimits: Sendable {
     ) {
         self.snapshotBytes = snapshotBytes
         self.sessions = sessions
-        self.stateBytes = stateBytes
+        feeds = FeedLimits(retention: retention, stateBytes: stateBytes)
         turnBytes = max(32 << 20, 2 * min(stateBytes, .max / 4))
         self.batch = batch
-        self.retention = retention
+    }
+
+    package var retention: Retention {
+        get { feeds.retention }
+        set { feeds.retention = newValue }
+    }
+
+    package var deliveries: DeliveryLimits {
+        get { feeds.deliveries }
+        set { feeds.deliveries = newValue }
+    }
+
+    package var selections: Int {
+        get { feeds.selections }
+        set { feeds.selections = newValue }
+    }
+
+    package var subscribers: Int {
+        get { feeds.subscribers }
+        set { feeds.subscribers = newValue }
+    }
+
+    /// An action that would make a larger state is refused.
+    package var stateBytes: Int {
+        get { feeds.stateBytes }
+        set { feeds.stateBytes = newValue }
     }
 }

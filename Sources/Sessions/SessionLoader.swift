@@ -36,7 +36,7 @@ struct SessionLoader {
                         return read(id, overtaken: overtaken + 1)
                     }
                     // The journal lacks records that were shown: they were none, although a node has sent them.
-                    table.asleep(id)?.strandReaders()
+                    table.asleep(id)?.feed.strandReaders()
                 }
                 finish(id, claim) { claim in
                     let found = insert(id, claim, claims)
@@ -64,7 +64,7 @@ struct SessionLoader {
     ) -> Bool {
         guard let present = table.asleep(id),
             // After lost history nothing that this node has of the session counts.
-            !present.isVoid, let following = present.persistence?.following, !following.isOver
+            !present.isVoid, let following = present.feed.archive?.following, !following.isOver
         else { return false }
         // It is another generation: the one that was read later is the newer one.
         guard present.key == saved.key else {
@@ -203,11 +203,15 @@ struct SessionLoader {
                 } catch {
                     // The subscribers reconnect and get the reason then, without another read of
                     // the session for each of them.
-                    session.abandonReaders()
+                    session.feed.abandonReaders()
                     throw error
                 }
             }
-            if session.isFollowed { session.strandReaders() } else { session.abandonReaders() }
+            if session.isFollowed {
+                session.feed.strandReaders()
+            } else {
+                session.feed.abandonReaders()
+            }
         }
         do {
             let session = try make(id, saved)
@@ -217,7 +221,7 @@ struct SessionLoader {
             return session
         } catch {
             // The subscribers reconnect and get the reason then.
-            if let earlier, earlier.isVoid { earlier.abandonReaders() }
+            if let earlier, earlier.isVoid { earlier.feed.abandonReaders() }
             throw error
         }
     }
@@ -237,7 +241,7 @@ struct SessionLoader {
                 try earlier.wake(saved, isCopy: true)
                 return earlier
             }
-            earlier.strandReaders()
+            earlier.feed.strandReaders()
         }
         let session = try make(id, saved, isCopy: true)
         session.beginFollowing(asked: asked)

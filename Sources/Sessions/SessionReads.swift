@@ -122,7 +122,8 @@ final class SessionReads {
             asked.append(group)
             if let session = table.readable(group.id) {
                 questions.append(Question(group, session, isCopy: false))
-            } else if let copy = copies.find(group.id, at: table.uptime, table.losses.count) {
+            } else if let copy = copies.find(group.id, at: table.uptime, table.feeds.journal.losses)
+            {
                 questions.append(Question(group, copy, isCopy: true))
             } else {
                 load(group, in: table)
@@ -224,7 +225,7 @@ final class SessionReads {
         } else if !group.reads.isEmpty {
             let found = SessionLoader(table: table).copy(group.id, result)
             if case .session(let copy) = found {
-                copies.insert(copy, at: table.uptime, table.losses.count)
+                copies.insert(copy, at: table.uptime, table.feeds.journal.losses)
             }
             for read in group.takeReads() { read.act(found, .none) }
         }

@@ -5,10 +5,16 @@ package import Storage
 package final class SessionTable {
     package let journal: any Journal
     /// May change at any time; a session that exceeds new limits is trimmed when it changes.
-    package var limits: SessionLimits
+    package var limits: SessionLimits {
+        didSet { feeds.limits = limits.feeds }
+    }
     let services: LoopServices
     // Why implicitly unwrapped: the owner of the table is its output, and sets it at once.
-    package unowned var output: (any SessionOutput)!
+    package unowned var output: (any SessionOutput)! {
+        didSet { feeds.output = output }
+    }
+    /// The side of the readers.
+    package let feeds: FeedLoop
 
     var sessions = ResidentSessions()
     var absent: AbsentSessions
@@ -17,11 +23,8 @@ package final class SessionTable {
     var losses = HistoryLosses()
     var woken = WokenSessions()
     let eviction = Eviction()
-    let subscribers: SubscriberTally
     /// The large state that was encoded last.
     var shown: ShownState?
-    /// The work on states of the present pass.
-    let pass = PassMeter()
     /// Streams that wait to be opened.
     let openings: OpeningQueue
     let buffers = EncodingBuffers()
@@ -30,21 +33,14 @@ package final class SessionTable {
     let turns: TurnMeter
     let effects = EffectTally()
     let commits: CommitPipeline
-    let deliveries = PendingDeliveries()
     /// Nil if this process owns every session.
     let claims: SessionClaims?
     /// The same.
     let reads: SessionReads?
     /// The same.
     let followed: FollowedSessions?
-    /// Rebuilds of states from the journal.
-    let rebuilds = RebuildQueue()
-    /// Reads of the journal by streams.
-    let background: BackgroundQueue
     /// The subscriptions for streams of several sessions.
     package let relays: StreamRelays
-    /// The readers of its sessions on other loops, and those of other loops' sessions here.
-    package let branches = StreamBranches()
     /// Nil if there are no links to other nodes.
     package var hints: (any SessionHints)?
     /// The same.
@@ -58,7 +54,6 @@ package final class SessionTable {
         self.journal = journal
         self.limits = limits
         self.services = services
-        subscribers = SubscriberTally(services.work)
         absent = AbsentSessions(registrations)
         turns = TurnMeter(journal.takeCrashSlot())
         let hop = services.hop
@@ -66,15 +61,26 @@ package final class SessionTable {
         claims = journal.ownership.map(SessionClaims.init)
         reads = journal.ownership.map(SessionReads.init)
         followed = journal.ownership.map(FollowedSessions.init)
-        background = BackgroundQueue(pass) { _ = hop { $0.background.run() } }
-        openings = OpeningQueue(background, pass)
-        relays = StreamRelays(pass, hop: hop)
+        feeds = FeedLoop(
+            journal, limits.feeds, services.work, uptime: services.uptime
+        ) { job in hop { job($0.feeds) } }
+        openings = OpeningQueue(feeds.background, feeds.pass)
+        relays = StreamRelays(feeds.pass, hop: hop)
+        feeds.upstream = self
         journal.watchHistory { _ in _ = hop { LostHistory(table: $0).forget() } }
     }
+
+    deinit { feeds.upstream = nil }
 
     /// Drops the shown state: it may have changed without a record, or its records were rolled
     /// back.
     package func dropShown() { shown = nil }
+
+    /// The work on states of the present pass.
+    var pass: PassMeter { feeds.pass }
+
+    /// Reads of the journal by streams.
+    var background: BackgroundQueue { feeds.background }
 
     /// Milliseconds since 1970 (UTC).
     var time: Int64 { services.now() }
@@ -93,7 +99,7 @@ package final class SessionTable {
     package var awakeCount: Int { sessions.awakeCount }
 
     /// The number of subscribers of all sessions.
-    package var subscriberCount: Int { subscribers.count }
+    package var subscriberCount: Int { feeds.subscribers.count }
 
     /// Whether one more session fits.
     package var hasRoomForSession: Bool { awakeCount < limits.sessions }
@@ -132,7 +138,7 @@ package final class SessionTable {
     /// what has become of it, and may still be getting its last events.
     func abandonReaders(of id: SessionID) {
         guard let session = asleep(id), !session.isFollowed else { return }
-        session.abandonReaders()
+        session.feed.abandonReaders()
     }
 
     /// Loads a session from the journal. Calls `act` later, on this loop, with the result that
@@ -203,7 +209,7 @@ package final class SessionTable {
         // Subscribers of an earlier generation that has just ended elsewhere: they connect again.
         if claims != nil {
             forgetOver(id)
-            asleep(id)?.abandonReaders()
+            asleep(id)?.feed.abandonReaders()
             absent.removeFault(of: id)
         }
         sessions.insert(session)
@@ -225,7 +231,7 @@ package final class SessionTable {
     /// Removes a session that the journal has.
     func forget(_ session: Session) {
         _ = sessions.remove(session)
-        followed?.remove(session)
+        followed?.remove(session.feed)
     }
 
     /// Removes a followed session that has ended, because its id is used again. Its subscribers get the last
@@ -233,7 +239,7 @@ package final class SessionTable {
     func forgetOver(_ id: SessionID) {
         guard let over = asleep(id), over.isOver else { return }
         forget(over)
-        over.advanceWaiting()
+        over.feed.advanceWaiting()
     }
 
     /// Removes a session that has ended, or that was never created because its first commit failed.
@@ -341,13 +347,13 @@ package final class SessionTable {
     ///
     /// - Returns: whether some are left to the next pass.
     package func deliver() -> Bool {
-        deliveries.endPass(limits.deliveries)
+        feeds.deliveries.endPass(limits.deliveries)
         pass.end()
-        return deliveries.count > 0
+        return feeds.deliveries.count > 0
     }
 
     /// Delivers all events that wait for the next passes, before connections are closed.
-    package func deliverAll() { deliveries.makeAll() }
+    package func deliverAll() { feeds.deliveries.makeAll() }
 
     /// The bytes of the snapshots that are taken before the process ends.
     private static let savedBytes = 16 << 20
@@ -426,11 +432,9 @@ package final class SessionTable {
         followed?.removeAll()
         losses.removeAll()
         woken.removeAll()
-        rebuilds.removeAll()
-        background.removeAll()
+        feeds.removeAll()
         openings.removeAll()
         relays.removeAll()
-        branches.removeAll()
         commits.complete()
     }
 }

@@ -20,7 +20,7 @@ struct StateReader {
 
     private func source(of version: UInt64, _ form: StateForm) -> Source {
         guard version <= newestVersion(form) else { return .nowhere }
-        let isArchived = session.persistence != nil
+        let isArchived = session.feed.archive != nil
         guard version >= history.keptVersion else { return isArchived ? .archive : .nowhere }
         // The oldest state in memory may have been reached before the session woke.
         guard form == .shown, isArchived, history.number(of: version) == nil else { return .memory }
@@ -64,7 +64,7 @@ struct StateReader {
         case .nowhere: return findKept(form, act)
         case .archive: break
         }
-        let archive = ArchivedStates(session: session)
+        let archive = ArchivedStates(feed: session.feed)
         archive.rebuild(version, isPlaced: form == .shown, for: request) { rebuilt in
             switch rebuilt {
             case .failure(.unreadable(let failure)): return act(.unreadable(failure))
@@ -92,8 +92,8 @@ struct StateReader {
     /// Finds the versions that are kept, for a version that does not exist. The journal may have
     /// earlier ones than memory.
     private func findKept(_ form: StateForm, _ act: @escaping (Found) -> Void) {
-        guard session.persistence != nil else { return act(.unknown(kept: keptVersions(form))) }
-        ArchivedStates(session: session).oldestVersion { oldest in
+        guard session.feed.archive != nil else { return act(.unknown(kept: keptVersions(form))) }
+        ArchivedStates(feed: session.feed).oldestVersion { oldest in
             switch oldest {
             case .failure(let failure): act(.unreadable(failure))
             case .success(let oldest):
@@ -107,7 +107,8 @@ struct StateReader {
 
     /// Replies to a request for the present state, or for the state at `version`.
     func read(version: UInt64?, for token: UInt64) {
-        guard let version, session.persistence != nil, source(of: version, .shown) != .memory else {
+        guard let version, session.feed.archive != nil, source(of: version, .shown) != .memory
+        else {
             return answer(version, token)
         }
         session.persistence?.readers.insert(token)
@@ -142,7 +143,7 @@ struct StateReader {
     private func content(of state: ArchivedState, for token: UInt64) -> Reply.Content {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(session.stateEstimate)
-        if let failure = session.append(state.fold, to: &bytes) {
+        if let failure = session.feed.append(state.fold, to: &bytes) {
             return session.content(.unencodable(failure))
         }
         session.table.pass.count(bytes.count)
@@ -150,7 +151,7 @@ struct StateReader {
         content.position = Position(session.generation, state.number)
         do throws(WorkOverload) {
             // The decoded state is released with this call.
-            content.charge = try session.table.adjust(
+            content.charge = try session.table.feeds.adjust(
                 state.charge, to: bytes.count, for: session.table.output.client(of: token))
         } catch {
             return session.content(.overBudget)
@@ -186,10 +187,10 @@ struct StateReader {
     ) throws(WorkOverload) -> Reply.Content {
         let table = session.table
         // Charges the estimated size first: without room the loop spends no time on the state.
-        let charge = try table.charge(session.stateEstimate, for: token)
+        let charge = try table.feeds.charge(session.stateEstimate, for: token)
         var content = session.content(encode())
         guard case .state(let state, _) = content.kind else { return content }
-        content.charge = try table.adjust(
+        content.charge = try table.feeds.adjust(
             charge, to: state.count, for: table.output.client(of: token))
         return content
     }
@@ -202,7 +203,7 @@ struct StateReader {
             if let shared = table.shown?.charge {
                 content.charge = shared
             } else {
-                content.charge = try table.charge(state.bytes.count, for: token)
+                content.charge = try table.feeds.charge(state.bytes.count, for: token)
                 table.shown?.share(content.charge)
             }
             return content
@@ -334,13 +335,13 @@ struct StateReader {
         let table = session.table
         do throws(WorkOverload) {
             let estimate = SessionExport.factor * session.stateEstimate
-            let early = charge == nil ? try table.charge(estimate, for: client) : charge
+            let early = charge == nil ? try table.feeds.charge(estimate, for: client) : charge
             let state: [UInt8]
             switch encode() {
             case .failure(let failure): return .failure(.unencodable(failure.description))
             case .success(let encoded): state = encoded
             }
-            let charge = try table.adjust(
+            let charge = try table.feeds.adjust(
                 early, to: SessionExport.factor * state.count, for: client)
             let snapshot = Snapshot(
                 session: session.id.text, generation: session.generation.text,

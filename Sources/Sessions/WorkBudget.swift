@@ -118,34 +118,3 @@ package struct WorkClient: Hashable, Sendable {
     /// The same client, for its share of bytes that may be dropped.
     fileprivate var ofDroppable: WorkClient { WorkClient(Array("d".utf8) + name) }
 }
-
-extension SessionTable {
-    /// Counts bytes that a request or a stream causes, until the charge is released.
-    ///
-    /// - Returns: nil if they are few.
-    func charge(
-        _ bytes: Int, for client: @autoclosure () -> WorkClient?
-    ) throws(WorkOverload) -> WorkCharge? {
-        guard bytes > WorkBudget.smallestBytes else { return nil }
-        guard let charge = services.work.charge(bytes, for: client()) else { throw WorkOverload() }
-        return charge
-    }
-
-    /// - Parameter token: of a connection of this loop.
-    func charge(_ bytes: Int, for token: UInt64) throws(WorkOverload) -> WorkCharge? {
-        try charge(bytes, for: output.client(of: token))
-    }
-
-    /// Changes the charge of an estimate to the real number of bytes.
-    ///
-    /// - Parameter charge: that of the estimate.
-    func adjust(
-        _ charge: WorkCharge?, to bytes: Int, for client: @autoclosure () -> WorkClient?
-    ) throws(WorkOverload) -> WorkCharge? {
-        guard let charge, bytes > WorkBudget.smallestBytes else {
-            return try self.charge(bytes, for: client())
-        }
-        guard charge.resize(to: bytes) else { throw WorkOverload() }
-        return charge
-    }
-}

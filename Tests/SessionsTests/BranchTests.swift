@@ -50,7 +50,7 @@ struct BranchTests {
             try act(Post.both(number, -number), rig)
             try act(Post.say("\(number)"), rig)
         }
-        #expect(try second(rig).table.branches.count == 4)
+        #expect(try second(rig).table.feeds.branches.count == 4)
         #expect(session.streams.all.map(\.subscribers.count) == [4])
         let bytes = Set(readers.map { rig.output.bytes(of: $0) })
         #expect(bytes.count == 1)
@@ -92,7 +92,7 @@ struct BranchTests {
         #expect(stream.branches.count == 1)
         try rig.post(Post.set(3), to: session)
         rig.table.commit()
-        rig.table.branches.flush(to: rig.output) { sent, _ in messages += sent }
+        rig.table.feeds.branches.flush(to: rig.output) { sent, _ in messages += sent }
         #expect(messages.count == 1)
         guard case .events(_, let run)? = messages.first else {
             Issue.record("no events are sent")
@@ -145,7 +145,7 @@ struct BranchTests {
                 rig.settleAll()
             }
             #expect(session.streams.isEmpty)
-            #expect(try second(rig).table.branches.count == 0)
+            #expect(try second(rig).table.feeds.branches.count == 0)
             #expect(try second(rig).table.subscriberCount == 0)
             let again = rig.subscribe(session)
             try act(Post.set(7), rig)
@@ -167,7 +167,7 @@ struct BranchTests {
 
     @Test func `the limit counts the readers of all loops`() throws {
         let (rig, session, readers) = try crowd(4, subscribers: 4)
-        try #require(try second(rig).table.branches.count == 2)
+        try #require(try second(rig).table.feeds.branches.count == 2)
         let surplus = rig.subscribe(session)
         #expect(rig.line(surplus) == "tooManySubscribers 4 v0 n0")
         let away = try #require(try readers.first { try isAway($0, rig) })

@@ -132,7 +132,7 @@ struct DeliveryTests {
     @Test func `events are delivered before subscribers are disconnected`() throws {
         let (rig, session, readers) = try rig(readers: 5, beside: 0, alone: 0)
         try rig.act(Post.set(1), on: session)
-        session.abandonReaders()
+        session.feed.abandonReaders()
         for reader in readers {
             #expect(rig.lines(reader) == ["a 1 1"])
             #expect(rig.output.finished.contains(reader))

@@ -192,7 +192,7 @@ struct PassTests {
         rig.table.commit()
         rig.journal.endNext()
         for job in rig.inbox.drain() { job(rig.table) }
-        #expect(session.isFramingStates)
+        #expect(session.feed.isFramingStates)
         rig.output.setCapacity(nil, of: blocked)
         rig.runPasses()
         try grow(rig, session, to: Self.size + 10)

@@ -176,7 +176,7 @@ struct ReturningReaderTests {
         #expect(crowd.session.streams.subscriberCount == 3, "those of the other loop")
         crowd.rig.settleAll()
         #expect(crowd.session.streams.isEmpty)
-        #expect(crowd.second.table.branches.count == 0)
+        #expect(crowd.second.table.feeds.branches.count == 0)
         #expect(crowd.rig.table.subscriberCount == 0)
     }
 

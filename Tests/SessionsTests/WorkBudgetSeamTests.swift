@@ -50,7 +50,7 @@ struct WorkBudgetSeamTests {
         rig.table.commit()
         rig.journal.endNext(nil)
         for job in rig.inbox.drain() { job(rig.table) }
-        #expect(session.isFramingStates)
+        #expect(session.feed.isFramingStates)
         try rig.post(Post.set(1), to: session)
         rig.table.commit()
         rig.journal.endNext(.full)

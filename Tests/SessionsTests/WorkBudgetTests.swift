@@ -120,7 +120,7 @@ struct WorkBudgetTests {
         rig.table.commit()
         rig.journal.endNext(nil)
         for job in rig.inbox.drain() { job(rig.table) }
-        #expect(session.isFramingStates)
+        #expect(session.feed.isFramingStates)
     }
 
     @Test

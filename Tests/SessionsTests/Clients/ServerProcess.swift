@@ -172,7 +172,7 @@ final class ServerProcess: SessionOutput {
     ) -> ReaderMove { .refused }
     func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool { false }
     func timeHasPassed() {}
-    func report(_ failure: SessionFailure, of session: Session) {}
+    func report(_ failure: SessionFailure, of feed: Feed) {}
 
     // MARK: Requests
 

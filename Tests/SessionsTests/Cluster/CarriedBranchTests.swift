@@ -28,7 +28,7 @@ struct CarriedBranchTests: FollowedStreams {
             ($0, rigs[0].subscribe(session, $0))
         }
         rigs.settle()
-        try #require(try second(rigs, 0).table.branches.count == all.count / 2)
+        try #require(try second(rigs, 0).table.feeds.branches.count == all.count / 2)
         return all
     }
 
@@ -107,7 +107,7 @@ struct CarriedBranchTests: FollowedStreams {
         rigs.expire(0)
         let next = try rigs.wake("s", at: 1)
         _ = try rigs.post(Post.set(1), to: next, at: 1)
-        #expect(try second(rigs, 1).table.branches.count == 3)
+        #expect(try second(rigs, 1).table.feeds.branches.count == 3)
         for reader in readers { #expect(names(rigs[1], reader) == ["snapshot", "state"]) }
     }
 }

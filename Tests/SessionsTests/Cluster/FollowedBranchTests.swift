@@ -18,7 +18,7 @@ struct FollowedBranchTests: FollowedStreams {
     @Test func `half of the readers are on another loop, and get the same events`() throws {
         let crowd = try spread()
         let there = Self.shared.map { crowd.rigs[0].subscribe(crowd.session, $0) }
-        try #require(crowd.second.table.branches.count == 3)
+        try #require(crowd.second.table.feeds.branches.count == 3)
         let reads = crowd.rigs.nodes[1].counts[.read] ?? 0
         try post(crowd)
         #expect(crowd.second.returns == 0)
@@ -39,7 +39,7 @@ struct FollowedBranchTests: FollowedStreams {
         try post(crowd)
         #expect(crowd.second.moves == 0)
         for _ in 0..<2 { try post(crowd) }
-        #expect(crowd.second.table.branches.count == 3)
+        #expect(crowd.second.table.feeds.branches.count == 3)
         #expect(crowd.second.moves == 3)
         crowd.rigs.look(at: 1)
         try post(crowd)
@@ -47,7 +47,7 @@ struct FollowedBranchTests: FollowedStreams {
         crowd.rigs.expire(0)
         let own = try crowd.rigs.wake("s", at: 1)
         _ = try crowd.rigs.post(Post.set(1), to: own, at: 1)
-        #expect(crowd.second.table.branches.count == 3)
+        #expect(crowd.second.table.feeds.branches.count == 3)
         #expect(crowd.second.returns == 0)
         check(crowd.rigs[1], crowd.readers, against: try crowd.truth)
     }
@@ -56,10 +56,10 @@ struct FollowedBranchTests: FollowedStreams {
         let crowd = try spread([.allStates, .part("/name")])
         for _ in 0..<3 { try post(crowd) }
         try #require(crowd.second.moves == 2)
-        crowd.rigs[1].table.subscribers.stateLimit = 0
+        crowd.rigs[1].table.feeds.subscribers.stateLimit = 0
         for _ in 0..<3 { try post(crowd) }
         #expect(crowd.second.returns == 2)
-        #expect(crowd.second.table.branches.count == 0)
+        #expect(crowd.second.table.feeds.branches.count == 0)
         check(crowd.rigs[1], crowd.readers, against: try crowd.truth)
     }
 
@@ -70,12 +70,12 @@ struct FollowedBranchTests: FollowedStreams {
         _ = try crowd.rigs.post(Post.both(2, 2), to: crowd.session, at: 0)
         deliver(crowd.links, crowd.rigs)
         #expect(crowd.second.returns == 3)
-        #expect(crowd.second.table.branches.count == 0)
+        #expect(crowd.second.table.feeds.branches.count == 0)
         // When enough records have come without a gap.
         try post(crowd)
-        #expect(crowd.second.table.branches.count == 0)
+        #expect(crowd.second.table.feeds.branches.count == 0)
         try post(crowd)
-        #expect(crowd.second.table.branches.count == 3)
+        #expect(crowd.second.table.feeds.branches.count == 3)
         #expect(crowd.second.returns == 3)
         check(crowd.rigs[1], crowd.readers, against: try crowd.truth)
     }
@@ -102,7 +102,7 @@ struct FollowedBranchTests: FollowedStreams {
         let own = try crowd.rigs.wake("s", at: 1)
         for body in Self.bodies { _ = try crowd.rigs.post(body, to: own, at: 1) }
         #expect(crowd.second.returns == 0)
-        #expect(crowd.second.table.branches.count == 3)
+        #expect(crowd.second.table.feeds.branches.count == 3)
         check(crowd.rigs[1], crowd.readers, against: try crowd.truth)
     }
 
@@ -113,7 +113,7 @@ struct FollowedBranchTests: FollowedStreams {
         let readers = Self.shared.flatMap { [$0, $0] }.map { ($0, rigs[0].subscribe(session, $0)) }
         rigs.settle()
         let second = try #require(rigs[0].second)
-        try #require(second.table.branches.count == 3)
+        try #require(second.table.feeds.branches.count == 3)
         rigs.cluster.setOwner(rigs.nodes[1].node, of: "s")
         let next = try rigs.wake("s", at: 1)
         // The owner notices that it is none.

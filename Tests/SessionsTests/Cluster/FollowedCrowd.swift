@@ -31,7 +31,7 @@ extension FollowedStreams {
         }
         deliver(links, rigs)
         let second = try #require(rigs[1].second)
-        try #require(second.table.branches.count == selections.count { !$0.readsStates })
+        try #require(second.table.feeds.branches.count == selections.count { !$0.readsStates })
         return FollowedCrowd(
             rigs: rigs, links: links, session: session, readers: readers, second: second)
     }

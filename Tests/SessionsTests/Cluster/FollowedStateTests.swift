@@ -7,7 +7,7 @@ import Testing
 @Suite("ADR-0052 — a node that follows a session keeps its state", .timeLimit(.minutes(15)))
 struct FollowedStateTests: FollowedStreams {
     private func bytes(_ rigs: ClusterRig, at index: Int = 1) -> Int {
-        rigs[index].table.subscribers.stateBytes
+        rigs[index].table.feeds.subscribers.stateBytes
     }
 
     // Each event was a read of the newest snapshot, and of all records behind it.
@@ -116,7 +116,7 @@ struct FollowedStateTests: FollowedStreams {
     @Test func `states beyond the bound of the loop are not kept, and make room`() throws {
         let (rigs, links, session, readers) = try followStates()
         let limit = 2_500
-        rigs[1].table.subscribers.stateLimit = limit
+        rigs[1].table.feeds.subscribers.stateLimit = limit
         let large = String(repeating: "x", count: 1_000)
         for number in 1...3 { try post(Post.name(large + "\(number)"), session, rigs, links) }
         #expect((limit / 2...limit).contains(bytes(rigs)))

@@ -152,7 +152,7 @@ struct KeptStateTests: FollowedStreams {
     {
         let (rigs, links, session) = try linked(sendingRecords: true)
         let readers = try Self.states.map { ($0, try rigs.stream("s", at: 1, $0)) }
-        let tally = rigs[1].table.subscribers
+        let tally = rigs[1].table.feeds.subscribers
         tally.stateLimit = 0
         deliver(links, rigs)
         try post(Post.name("first"), session, rigs, links)
@@ -179,8 +179,8 @@ struct KeptStateTests: FollowedStreams {
         deliver(links, rigs)
         for _ in 0..<6 { rigs.look(at: 1) }
         #expect(rigs[1].table.counts.followed.sessions == 0)
-        #expect(rigs[1].table.subscribers.count == readers.count)
-        #expect(rigs[1].table.subscribers.stateBytes == 0)
+        #expect(rigs[1].table.feeds.subscribers.count == readers.count)
+        #expect(rigs[1].table.feeds.subscribers.stateBytes == 0)
         for (_, token) in readers { rigs[1].output.setCapacity(nil, of: token) }
         rigs.settle()
         for (_, token) in readers { #expect(names(rigs[1], token).last == "end") }
@@ -188,13 +188,13 @@ struct KeptStateTests: FollowedStreams {
 
     @Test func `it is counted as long as it is, however it grows and leaves`() throws {
         let (rigs, links, session, readers) = try followStates()
-        let tally = rigs[1].table.subscribers
+        let tally = rigs[1].table.feeds.subscribers
         func kept() -> Int {
             let session = rigs[1].table.asleep(session.id)
             return session?.streams.all.reduce(0) { sum, stream in
                 guard let fold = stream.followed?.fold else { return sum }
                 var state: [UInt8] = []
-                session?.append(fold, to: &state)
+                session?.feed.append(fold, to: &state)
                 return sum + state.count
             } ?? 0
         }
@@ -232,7 +232,7 @@ struct KeptStateTests: FollowedStreams {
         rigs[1].table.receive(session.id, record, from: rigs.nodes[0].node)
         rigs.settle()
         #expect(readers.allSatisfy { !rigs[1].output.isStreaming($0.1) })
-        #expect(rigs[1].table.subscribers.stateBytes == 0)
+        #expect(rigs[1].table.feeds.subscribers.stateBytes == 0)
         _ = links
     }
 

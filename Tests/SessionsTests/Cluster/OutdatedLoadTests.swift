@@ -123,7 +123,7 @@ struct OutdatedLoadTests: FollowedStreams {
     @Test func `the subscribers on both loops get a reset`() throws {
         let (rigs, links, session, first) = try deceived(branchesFrom: 0)
         let loop = try #require(rigs[1].second)
-        try #require(loop.table.branches.count == 1)
+        try #require(loop.table.feeds.branches.count == 1)
         // It keeps the stream.
         rigs[1].output.setCapacity(0, of: try rigs.request("s", at: 1))
         settle(rigs, atMost: 20)
@@ -144,7 +144,7 @@ struct OutdatedLoadTests: FollowedStreams {
         isClaimed: Bool
     ) throws {
         let (rigs, links, session, first) = try deceived(branchesFrom: 0)
-        try #require(try #require(rigs[1].second).table.branches.count == 1)
+        try #require(try #require(rigs[1].second).table.feeds.branches.count == 1)
         rigs[1].output.holdBack(":\n", of: first)
         if isClaimed {
             rigs.expire(0)

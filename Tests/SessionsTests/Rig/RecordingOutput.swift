@@ -117,7 +117,7 @@ final class RecordingOutput: SessionOutput {
 
     func timeHasPassed() {}
 
-    func report(_ failure: SessionFailure, of session: Session) {
+    func report(_ failure: SessionFailure, of feed: Feed) {
         failures.append(failure)
     }
 

@@ -76,7 +76,7 @@ final class Rig {
             ? nil : SecondLoop(output, limits, defersDeliveries: defersDeliveries)
         output.second = second
         guard second != nil else { return }
-        table.branches.begin(
+        table.feeds.branches.begin(
             on: 0, of: 2, threshold: max(branchesFrom, 1), tolerance: min(branchesFrom, 1))
     }
 

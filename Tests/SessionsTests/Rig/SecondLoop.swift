@@ -38,7 +38,7 @@ final class SecondLoop {
                 isolation: LoopIsolation(
                     check: { seat.check() }, runAfterStop: { inbox.putLate($0) })))
         table.output = output
-        table.branches.begin(on: 1, of: 2, threshold: .max)
+        table.feeds.branches.begin(on: 1, of: 2, threshold: .max)
     }
 
     /// The process has ended.
@@ -60,7 +60,8 @@ final class SecondLoop {
     /// The sessions send what they have for readers here, and move some of them.
     func collect(from home: SessionTable) {
         guard !isClosed else { return }
-        home.branches.flush(to: output) { messages, _ in toReaders.append(.messages(messages)) }
+        home.feeds.branches.flush(to: output) { messages, _ in toReaders.append(.messages(messages))
+        }
     }
 
     /// Delivers what is on its way.
@@ -85,11 +86,14 @@ final class SecondLoop {
 
     private func receive(_ parcel: Parcel, at table: SessionTable, from loop: Int) {
         switch parcel {
-        case .messages(let messages): table.branches.receive(messages, from: loop, in: table)
+        case .messages(let messages):
+            table.feeds.branches.receive(messages, from: loop, in: table.feeds)
         case .moved(let token, let opening):
-            output.arrived(token, table.branches.adopt(opening, as: token, in: table))
+            output.arrived(token, table.feeds.branches.adopt(opening, as: token, in: table.feeds))
         case .returning(let token, let reader):
-            table.continueStream(reader, as: token) { output.arrived(token, $0) }
+            table.feeds.branches.continueStream(reader, as: token, in: table.feeds) {
+                output.arrived(token, $0)
+            }
         }
     }
 
@@ -99,6 +103,8 @@ final class SecondLoop {
     private func endRound() {
         guard !isClosed else { return }
         repeat {} while table.deliver() && !defersDeliveries
-        table.branches.flush(to: output) { messages, _ in toSessions.append(.messages(messages)) }
+        table.feeds.branches.flush(to: output) { messages, _ in
+            toSessions.append(.messages(messages))
+        }
     }
 }

@@ -56,9 +56,11 @@ enum StreamMigration {
         switch migrating.reader {
         case .branch(let opening):
             stream.proceed(
-                with: loop.sessions.branches.adopt(opening, as: id.token, in: loop.sessions))
+                with: loop.sessions.feeds.branches.adopt(
+                    opening, as: id.token, in: loop.sessions.feeds))
         case .returning(let reader):
-            loop.sessions.continueStream(reader, as: id.token) { subscriber in
+            let feeds = loop.sessions.feeds
+            feeds.branches.continueStream(reader, as: id.token, in: feeds) { subscriber in
                 guard let subscriber else { return stream.finish() }
                 stream.proceed(with: subscriber)
             }

@@ -56,14 +56,14 @@ extension ServerLoop: SessionOutput {
 
     func timeHasPassed() { resources.table.readClocks() }
 
-    func report(_ failure: SessionFailure, of session: Session) {
+    func report(_ failure: SessionFailure, of feed: Feed) {
         let metadata: Logger.Metadata = [
-            "session": "\(session.id.text)", "reactor": "\(session.registration.name)",
+            "session": "\(feed.id.text)", "reactor": "\(feed.reactor)",
         ]
         let logger = resources.settings.logger
         switch failure {
         case .failed(let place, let error):
-            resources.counters.failures.count(session.registration.name)
+            resources.counters.failures.count(feed.reactor)
             logger.warning("\(place) failed: \(error)", metadata: metadata)
         case .unencodable(let what, let error):
             logger.error("\(what) cannot be encoded as JSON: \(error)", metadata: metadata)
@@ -76,7 +76,7 @@ extension ServerLoop: SessionOutput {
             logger.debug("dropped \(what) of an ended effect", metadata: metadata)
         case .unreadable(let what):
             logger.error("stored data cannot be read: \(what)", metadata: metadata)
-        case .slow(let turn, let actionCase): report(turn, actionCase, session)
+        case .slow(let turn, let actionCase): report(turn, actionCase, feed)
         case .commitFailed(let detail):
             logger.error("a commit failed, nothing was applied: \(detail)", metadata: metadata)
         }
@@ -101,10 +101,11 @@ extension ServerLoop {
     /// Sends the events of this round to the branches on other loops, and moves readers there.
     func flushBranches() {
         let (peers, home) = (resources.peers, resources.index)
-        sessions.branches.flush(to: self) { messages, loop in
+        sessions.feeds.branches.flush(to: self) { messages, loop in
             // A loop that has stopped has no readers.
             peers.enqueue(on: loop) { loop in
-                loop.sessions.branches.receive(messages, from: home, in: loop.sessions)
+                loop.sessions.feeds.branches.receive(
+                    messages, from: home, in: loop.sessions.feeds)
             }
         }
     }
@@ -112,10 +113,10 @@ extension ServerLoop {
 
 extension ServerLoop {
     /// Logs a turn that occupied the loop for longer than `--slow-turn`.
-    private func report(_ turn: Turn, _ actionCase: String?, _ session: Session) {
-        resources.counters.slowTurns.count(session.registration.name)
+    private func report(_ turn: Turn, _ actionCase: String?, _ feed: Feed) {
+        resources.counters.slowTurns.count(feed.reactor)
         var metadata: Logger.Metadata = [
-            "session": "\(session.id.text)", "reactor": "\(session.registration.name)",
+            "session": "\(feed.id.text)", "reactor": "\(feed.reactor)",
             "work": "\(turn.work)",
             "duration_ms": .stringConvertible(
                 LogMilliseconds(Duration.nanoseconds(turn.nanoseconds))),

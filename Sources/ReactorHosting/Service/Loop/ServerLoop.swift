@@ -42,7 +42,7 @@ final class ServerLoop: LoopHandler {
             index: index, service: service, peers: peers, table: table, sessions: sessions)
         sessions.output = self
         if hasSessions {
-            sessions.branches.begin(
+            sessions.feeds.branches.begin(
                 on: index, of: peers.count, threshold: service.configuration.spreadFrom)
         }
         service.watch.add(index, loop.passes, sessions.presentWork)

@@ -6,7 +6,7 @@ internal import Storage
 ///
 /// A session stays in memory during a call, unless one of its commits fails.
 struct ArchivedStates {
-    let session: Session
+    let feed: Feed
 
     /// The state; nil if the required entries are no longer kept.
     typealias Outcome = Result<ArchivedState?, Fault>
@@ -26,16 +26,16 @@ struct ArchivedStates {
         _ version: UInt64, isPlaced: Bool = false, for request: RebuildQueue.Request,
         then act: @escaping (Outcome) -> Void
     ) {
-        let table = session.table
-        let bytes = max(session.stateEstimate, session.persistence?.rebuiltBytes ?? 0)
+        let loop = feed.loop
+        let bytes = max(feed.stateEstimate, feed.archive?.rebuiltBytes ?? 0)
         // The session stays in memory while the rebuild waits for others.
-        session.beginArchiveRead()
-        table.rebuilds.add(request, ofBytes: bytes, in: table) { turn in
+        feed.beginArchiveRead()
+        loop.rebuilds.add(request, ofBytes: bytes, in: loop) { turn in
             switch turn {
-            case .unwanted: session.endArchiveRead()
+            case .unwanted: feed.endArchiveRead()
             case .refused:
                 act(.failure(.overBudget))
-                session.endArchiveRead()
+                feed.endArchiveRead()
             case .begun(let charge):
                 let isLarge = charge != nil
                 begin(version, isPlaced: isPlaced, Rebuild(request: request, charge: charge)) {
@@ -44,8 +44,8 @@ struct ArchivedStates {
                     case .unwanted: break
                     case .isLarge: rebuild(version, isPlaced: isPlaced, for: request, then: act)
                     }
-                    table.rebuilds.end(isLarge: isLarge, in: table)
-                    session.endArchiveRead()
+                    loop.rebuilds.end(isLarge: isLarge, in: loop)
+                    feed.endArchiveRead()
                 }
             }
         }
@@ -81,15 +81,15 @@ struct ArchivedStates {
     private func begin(
         _ version: UInt64, isPlaced: Bool, _ rebuild: Rebuild, then act: @escaping Ended
     ) {
-        let key = session.key
+        let key = feed.key
         let isEarlier = isPlaced && version > 0
-        session.askHistory { archive, answer in
+        feed.askHistory { archive, answer in
             archive.snapshot(of: key, at: isEarlier ? version - 1 : version, answer)
         } then: { snapshot in
             guard rebuild.request.isWanted() else { return act(.unwanted) }
             switch snapshot {
             case .failure(let failure): act(.failure(failure))
-            case .success(nil) where isEarlier && session.isAwake:
+            case .success(nil) where isEarlier && feed.isAwake:
                 beginOldest(version, rebuild, then: act)
             case .success(let snapshot): self.rebuild(version, from: snapshot, rebuild, then: act)
             }
@@ -100,26 +100,26 @@ struct ArchivedStates {
         _ version: UInt64, from snapshot: Snapshot?, _ rebuild: Rebuild,
         then act: @escaping Ended
     ) {
-        guard session.isAwake || session.isFollowed else {
+        guard feed.isAwake || feed.isFollowed else {
             return act(.failure(.leftMemory))
         }
         guard let snapshot else { return act(.done(.success(nil))) }
-        session.persistence?.noteRebuilt(snapshot.state.count)
+        feed.archive?.noteRebuilt(snapshot.state.count)
         guard rebuild.charge != nil || snapshot.state.count <= WorkBudget.smallestBytes else {
             return act(.isLarge)
         }
-        let (table, bytes) = (session.table, RebuildQueue.factor * snapshot.state.count)
+        let (loop, bytes) = (feed.loop, RebuildQueue.factor * snapshot.state.count)
         do throws(WorkOverload) {
             if rebuild.charge != nil {
-                rebuild.charge = try table.adjust(
+                rebuild.charge = try loop.adjust(
                     rebuild.charge, to: bytes, for: rebuild.request.client)
             }
         } catch {
             return act(.done(.failure(.overBudget)))
         }
         do throws(RecoveryFault) {
-            let fold = try session.makeFold(from: snapshot)
-            table.pass.count(snapshot.state.count)
+            let fold = try feed.makeFold(from: snapshot)
+            loop.pass.count(snapshot.state.count)
             let state = ArchivedState(
                 fold: fold, bytes: snapshot.state.count,
                 number: version == 0 ? 0 : snapshot.number, charge: rebuild.charge)
@@ -128,13 +128,13 @@ struct ArchivedStates {
                 return advance(state, after: position, to: version, rebuild, then: act)
             }
             // Decoding has used its share of the pass. The snapshot's bytes are released after it.
-            session.beginArchiveRead()
-            table.background.append {
+            feed.beginArchiveRead()
+            loop.background.append {
                 advance(state, after: position, to: version, rebuild, then: act)
-                session.endArchiveRead()
+                feed.endArchiveRead()
             }
         } catch {
-            session.report(.unreadable("\(error.place): \(error.reason)"))
+            feed.report(.unreadable("\(error.place): \(error.reason)"))
             act(.done(.success(nil)))
         }
     }
@@ -163,8 +163,8 @@ struct ArchivedStates {
     ) {
         guard rebuild.request.isWanted() else { return act(.unwanted) }
         guard state.fold.version < version else { return act(.done(.success(state))) }
-        let (key, last) = (session.key, session.history.committed.number)
-        session.askHistory { archive, answer in
+        let (key, last) = (feed.key, feed.history.committed.number)
+        feed.askHistory { archive, answer in
             archive.records(
                 of: key, after: position, through: last, limitBytes: 262_144, answer)
         } then: { records in
@@ -180,7 +180,7 @@ struct ArchivedStates {
                     }
                     advance(state, after: reached, to: version, rebuild, then: act)
                 } catch {
-                    session.report(.unreadable("\(error.place): \(error.reason)"))
+                    feed.report(.unreadable("\(error.place): \(error.reason)"))
                     act(.done(.success(nil)))
                 }
             }
@@ -191,9 +191,9 @@ struct ArchivedStates {
     ///
     /// - Returns: false if there is no room for it.
     private func grow(_ state: inout ArchivedState, _ rebuild: Rebuild) -> Bool {
-        state.bytes = min(state.bytes, session.table.limits.stateBytes)
+        state.bytes = min(state.bytes, feed.loop.limits.stateBytes)
         do throws(WorkOverload) {
-            rebuild.charge = try session.table.adjust(
+            rebuild.charge = try feed.loop.adjust(
                 rebuild.charge, to: RebuildQueue.factor * state.bytes, for: rebuild.request.client)
             state.charge = rebuild.charge
             return true
@@ -207,8 +207,8 @@ struct ArchivedStates {
     func stateVersion(
         behind version: UInt64, then act: @escaping (Result<Int?, JournalFailure>) -> Void
     ) {
-        let key = session.key
-        session.askHistory { archive, answer in
+        let key = feed.key
+        feed.askHistory { archive, answer in
             archive.stateVersion(of: key, at: version, answer)
         } then: { found in
             act(found)
@@ -218,15 +218,15 @@ struct ArchivedStates {
     /// The oldest version that can be shown, from the journal, which is trimmed independently.
     func oldestVersion(then act: @escaping (Result<UInt64, JournalFailure>) -> Void) {
         head { head in
-            let kept = session.history.keptVersion
+            let kept = feed.history.keptVersion
             act(head.map { min($0?.keptVersion ?? kept, kept) })
         }
     }
 
     /// The session's head in the journal; nil if the session has ended.
     private func head(then act: @escaping (Result<SavedHead?, JournalFailure>) -> Void) {
-        let key = session.key
-        session.askArchive { archive, answer in
+        let key = feed.key
+        feed.askArchive { archive, answer in
             archive.head(of: key.session, answer)
         } then: { head in
             act(head.map { $0?.key == key && $0?.isDeleted == false ? $0 : nil })

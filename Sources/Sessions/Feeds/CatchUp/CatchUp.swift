@@ -15,8 +15,8 @@ internal import Storage
 /// thousands reconnect at the same time. They get it through the loop's background queue
 /// (``BackgroundQueue``): a thousand slices at once would delay all other requests.
 final class CatchUp {
-    private let session: Session
-    private let persistence: PersistenceState
+    private let feed: Feed
+    private let archive: FeedArchive
     private let subscriber: Subscriber
     private var framer: EventFramer
     /// The entries up to here are written or in the subscriber's `unsent`. On the action log a part
@@ -64,20 +64,20 @@ final class CatchUp {
     ///   - position: the client's position.
     ///   - isFromStart: the client requests all kept events, and has no event id.
     init(
-        _ subscriber: Subscriber, of session: Session, after position: HistoryPosition,
+        _ subscriber: Subscriber, of feed: Feed, after position: HistoryPosition,
         isFromStart: Bool
     ) {
-        guard let persistence = session.persistence else {
+        guard let archive = feed.archive else {
             preconditionFailure("catching up needs an archive")
         }
-        self.session = session
-        self.persistence = persistence
+        self.feed = feed
+        self.archive = archive
         self.subscriber = subscriber
         framer = EventFramer(subscriber.stream.selection)
         needsID = isFromStart
         isAtStart = isFromStart
         reached = position
-        session.beginArchiveRead()
+        feed.beginArchiveRead()
     }
 
     /// Stops reading. Results that arrive later are ignored.
@@ -85,9 +85,9 @@ final class CatchUp {
         guard !isOver else { return }
         isOver = true
         fold = nil
-        session.endArchiveRead()
+        feed.endArchiveRead()
         // One of them is the next to read.
-        for other in takeOthers() { session.table.background.append { other.readAgain() } }
+        for other in takeOthers() { loop.background.append { other.readAgain() } }
     }
 
     private func takeOthers() -> [CatchUp] {
@@ -106,25 +106,26 @@ final class CatchUp {
         guard !isOver, !isReading else { return }
         // A later pass would frame records that the reader has already read, so it would get them
         // twice.
-        if selection.readsStates, session.isAwake,
+        if selection.readsStates, feed.isAwake,
             reached.number > subscriber.stream.framedThrough.number
         {
-            session.frame(subscriber.stream)
+            feed.frame(subscriber.stream)
             guard !isOver, !isReading else { return }
         }
         if needed >= subscriber.stream.coveredAfter { return join() }
         // A note after the last record has the number of the next record.
-        read(through: session.history.committed.number + (isLog ? 1 : 0))
+        read(through: feed.history.committed.number + (isLog ? 1 : 0))
     }
 
     /// Whether a result of the journal is still for this reader. After the table has stopped its
     /// connection ends: without a machine a state would be shown as no bytes.
     private func mayContinue() -> Bool {
         guard !isOver else { return false }
-        if !session.isAwake, !session.isFollowed || session.hasEnded { abandon() }
+        if !feed.isAwake, !feed.isFollowed || feed.phase == .ended { abandon() }
         return !isOver
     }
 
+    private var loop: FeedLoop { feed.loop }
     private var selection: Selection { framer.selection }
     private var isLog: Bool { selection.log }
 
@@ -140,7 +141,7 @@ final class CatchUp {
     private func join() {
         keepState()
         end()
-        let position = Position(session.generation, reached)
+        let position = Position(feed.generation, reached)
         let offset = subscriber.stream.offset(after: reached)
         var opening: StreamOpening?
         if needsID, offset == subscriber.stream.end {
@@ -152,10 +153,10 @@ final class CatchUp {
 
     /// The journal does not have the next record.
     private func fallBehind() {
-        guard let following = persistence.following else { return loseTrack() }
+        guard let following = archive.following else { return loseTrack() }
         guard !following.isOver else { return readsEnded ? loseTrack() : proceed() }
         // A session that has ended, or has another generation, has no records either.
-        let present = JournalGap(after: reached, question: session.table.followed?.questions ?? 0)
+        let present = JournalGap(after: reached, question: loop.upstream?.questions ?? 0)
         let missed = subscriber.missedReads
         let gap = missed.gap.flatMap { $0.after == reached ? $0 : nil } ?? present
         missed.gap = gap
@@ -174,7 +175,7 @@ final class CatchUp {
         guard !needsID else { return abandon() }
         keepState()
         end()
-        persistence.following?.hasWaiting = true
+        archive.following?.hasWaiting = true
         subscriber.fallBehind(after: reached)
     }
 
@@ -188,30 +189,30 @@ final class CatchUp {
     /// Reads the next slice, or waits for another reader that is reading it.
     private func read(through last: UInt64) {
         isReading = true
-        readsEnded = session.isOver
-        let (session, key) = (session, session.key)
+        readsEnded = feed.isOver
+        let key = feed.key
         let place = CatchUpCache.Key(
             selection: selection, reached: reached, passed: passed, isFromStart: isAtStart,
             isOver: readsEnded)
         // The readers of a followed session are at one position. Elsewhere there are few that read states.
-        let isShared = !selection.readsStates || session.isFollowed
+        let isShared = !selection.readsStates || feed.isFollowed
         if isShared {
-            if let slice = persistence.slices[place] {
-                return session.table.background.append { [self] in receive(slice) }
+            if let slice = archive.slices[place] {
+                return loop.background.append { [self] in receive(slice) }
             }
-            guard persistence.slices.wait(for: place, self) else { return }
+            guard archive.slices.wait(for: place, self) else { return }
         }
         let start = max(needed, passed)
-        let received = persistence.received.entries(
+        let received = archive.received.entries(
             after: start, through: last, limitBytes: Self.sliceBytes)
         if let received {
-            let writer = persistence.received.writer
+            let writer = archive.received.writer
             // As late as an answer of the journal.
-            return session.table.background.append { [self] in
+            return loop.background.append { [self] in
                 share(.success(received), by: writer, at: place, isShared)
             }
         }
-        session.askHistory { archive, answer in
+        feed.askHistory { archive, answer in
             archive.records(
                 of: key, after: start, through: last, limitBytes: Self.sliceBytes, answer)
         } then: { [self] result in
@@ -227,20 +228,20 @@ final class CatchUp {
         at place: CatchUpCache.Key, _ isShared: Bool
     ) {
         guard isShared else {
-            return session.table.background.append { [self] in
+            return loop.background.append { [self] in
                 self.writer = writer
                 if let shown = shown(of: result) { show(shown) }
             }
         }
         guard !selection.readsStates else { return showStates(result, by: writer, at: place) }
         // The first reader that still exists frames the slice for all.
-        for reader in persistence.slices.removeWaiting(for: place) {
-            guard let slice = persistence.slices[place] ?? reader.frame(result) else { continue }
-            session.table.background.append { reader.receive(slice) }
-            guard persistence.slices.insert(slice, at: place) else { continue }
+        for reader in archive.slices.removeWaiting(for: place) {
+            guard let slice = archive.slices[place] ?? reader.frame(result) else { continue }
+            loop.background.append { reader.receive(slice) }
+            guard archive.slices.insert(slice, at: place) else { continue }
             // Removed soon: otherwise a reader that accepts no bytes would keep it for ever.
-            session.table.background.whenEmpty { [persistence] in
-                persistence.slices.removeAll()
+            loop.background.whenEmpty { [archive] in
+                archive.slices.removeAll()
             }
         }
     }
@@ -250,8 +251,8 @@ final class CatchUp {
         _ result: Result<[HistoryEntry], JournalFailure>, by writer: Node?,
         at place: CatchUpCache.Key
     ) {
-        let readers = persistence.slices.removeWaiting(for: place)
-        session.table.background.append {
+        let readers = archive.slices.removeWaiting(for: place)
+        loop.background.append {
             let present = readers.filter { !$0.isOver }
             guard let first = present.first else { return }
             first.others += present.dropFirst()
@@ -288,12 +289,12 @@ final class CatchUp {
             proceed()
             return nil
         }
-        // Invariant: the stream shows an entry whose commit was not yet reported to the session. Shown
+        // Invariant: the stream shows an entry whose commit was not yet reported to the feed. Shown
         // here, it would be shown twice.
-        let end = session.committedPosition(for: selection)
+        let end = feed.committedPosition(for: selection)
         let known = Array(shown.prefix { $0.position <= end })
         // A session that is followed and has no records may have ended.
-        if isAtStart, !known.isEmpty || !session.isFollowed, !begins(with: known.first) {
+        if isAtStart, !known.isEmpty || !feed.isFollowed, !begins(with: known.first) {
             proceed()
             return nil
         }
@@ -310,10 +311,10 @@ final class CatchUp {
     /// further than memory, or is empty: the stream has the oldest entry then.
     private func begins(with first: HistoryEntry?) -> Bool {
         let stream = subscriber.stream
-        let kept = session.keptPosition(for: selection)
+        let kept = feed.keptPosition(for: selection)
         if let first, first.number <= kept.nextNumber { return true }
         // If the history is too large for the stream, only a part of it is shown.
-        guard session.extend(stream, backTo: kept) || first == nil else { return true }
+        guard feed.extend(stream, backTo: kept) || first == nil else { return true }
         isAtStart = false
         reached = stream.coveredAfter
         return false
@@ -327,12 +328,12 @@ final class CatchUp {
         switch result {
         case .success(let value): return value
         case .failure
-        where session.isFollowed && session.table.sessions.contains(session)
-            && subscriber.missedReads.failures.mayContinue(at: session.table.uptime):
+        where feed.isFollowed && (loop.upstream?.contains(feed) ?? false)
+            && subscriber.missedReads.failures.mayContinue(at: loop.uptime()):
             wait()
             return nil
         case .failure(let failure):
-            session.report(.unreadable(failure.detail))
+            feed.report(.unreadable(failure.detail))
             abandon()
             return nil
         }
@@ -370,10 +371,10 @@ final class CatchUp {
     /// Leaves the state to the stream, for the next records.
     private func keepState() {
         let stream = subscriber.stream
-        guard session.isFollowed, let fold,
+        guard feed.isFollowed, let fold,
             stream.followed?.isPoorer(than: fold, by: knownWriter) ?? true
         else { return }
-        stream.keep(fold, by: knownWriter, of: session)
+        stream.keep(fold, by: knownWriter, of: feed)
         self.fold = nil
     }
 
@@ -385,13 +386,13 @@ final class CatchUp {
     ///
     /// - Parameter isFresh: whether the state was rebuilt for the first entry.
     private func check(_ entries: [HistoryEntry], isFresh: Bool = false) {
-        guard session.table.hasOwners, let fold,
+        guard loop.journal.hasOwners, let fold,
             let last = entries.last(where: { $0.kind == .mutation }),
             !isFresh || last.version > fold.version + 1,
             writer == nil || writer != knownWriter
         else { return frameAndSend(entries) }
         isReading = true
-        ArchivedStates(session: session).stateVersion(behind: last.version - 1) { [self] result in
+        ArchivedStates(feed: feed).stateVersion(behind: last.version - 1) { [self] result in
             guard let found = receive(result) else { return }
             guard let found else { return fallBehind() }
             if found == fold.stateVersion { return frameAndSend(entries) }
@@ -404,8 +405,8 @@ final class CatchUp {
         guard let framed = frame(entries) else { return }
         do throws(WorkOverload) {
             // It has grown by the entries.
-            foldCharge = try session.table.adjust(
-                foldCharge, to: foldBytes, for: session.table.output.client(of: subscriber.id))
+            foldCharge = try loop.adjust(
+                foldCharge, to: foldBytes, for: loop.output.client(of: subscriber.id))
         } catch {
             return subscriber.refuse()
         }
@@ -417,7 +418,7 @@ final class CatchUp {
 
     /// Gives the slice to those that wait for this reader, which may itself have waited for another one.
     private func passOn(_ slice: CatchUpCache.Slice) {
-        for other in takeOthers() { session.table.background.append { other.receive(slice) } }
+        for other in takeOthers() { loop.background.append { other.receive(slice) } }
     }
 
     private func send(_ slice: CatchUpCache.Slice) {
@@ -425,7 +426,7 @@ final class CatchUp {
         var charge = slice.charge
         do throws(WorkOverload) {
             if charge == nil {
-                charge = try session.table.charge(slice.framed.count, for: subscriber.id)
+                charge = try loop.charge(slice.framed.count, for: subscriber.id)
             }
         } catch {
             return subscriber.refuse()
@@ -449,7 +450,7 @@ final class CatchUp {
             }
             return framed
         } catch {
-            session.report(.unreadable("\(error.place): \(error.reason)"))
+            feed.report(.unreadable("\(error.place): \(error.reason)"))
             abandon()
             return nil
         }
@@ -461,7 +462,7 @@ final class CatchUp {
         isAtStart = false
         let skipped = !isLog && entry.number == reached.number ? reached.part : 0
         framer.append(
-            entry, state: try changedState(by: entry, &encoded), after: skipped, of: session,
+            entry, state: try changedState(by: entry, &encoded), after: skipped, of: feed,
             to: &out
         ) { _, _ in }
         reached = entry.position
@@ -483,11 +484,11 @@ final class CatchUp {
     private func rebuildState(before entries: [HistoryEntry]) {
         isReading = true
         let request = RebuildQueue.Request(
-            client: session.table.output.client(of: subscriber.id), isWanted: { [self] in !isOver })
+            client: loop.output.client(of: subscriber.id), isWanted: { [self] in !isOver })
         let bytes = entries.reduce(0) { $0 + $1.storedBytes }
         // Many are read again: readers may wait for long, and many of them.
-        let kept = bytes > Self.sliceBytes && !session.table.hasOwners ? nil : entries
-        ArchivedStates(session: session).rebuild(version(before: entries), for: request) {
+        let kept = bytes > Self.sliceBytes && !loop.journal.hasOwners ? nil : entries
+        ArchivedStates(feed: feed).rebuild(version(before: entries), for: request) {
             [self] result in
             let read: Result<ArchivedState?, JournalFailure>
             switch result {
@@ -517,11 +518,11 @@ final class CatchUp {
 
     private func shown(_ fold: any StateFold) -> ShownVersion {
         var state: [UInt8] = []
-        state.reserveCapacity(foldCharge == nil ? 0 : session.stateEstimate)
-        session.append(fold, to: &state)
-        session.table.pass.count(state.count)
+        state.reserveCapacity(foldCharge == nil ? 0 : feed.stateEstimate)
+        feed.append(fold, to: &state)
+        loop.pass.count(state.count)
         foldBytes = state.count
-        return ShownVersion(state, session.table.pass)
+        return ShownVersion(state, loop.pass)
     }
 
     private func startAgain() {

@@ -45,26 +45,15 @@ final class FollowedState {
     ///
     /// - Returns: the state to show; nil if the record makes none.
     func state(
-        behind entry: HistoryEntry, of session: Session
+        behind entry: HistoryEntry, of feed: Feed
     ) throws(RecoveryFault) -> [UInt8]? {
         guard entry.kind == .mutation else { return nil }
         try fold.applyNext(entry)
         var state: [UInt8] = []
-        session.append(fold, to: &state)
+        feed.append(fold, to: &state)
         tally.stateBytes += state.count - bytes
         (bytes, isUsed) = (state.count, true)
         return state
-    }
-}
-
-extension Session {
-    /// Makes room for states of other sessions: drops those that were not used since the last call.
-    func dropUnusedStates() {
-        for stream in streams.all {
-            guard let state = stream.followed else { continue }
-            if !state.isUsed { stream.followed = nil }
-            state.isUsed = false
-        }
     }
 }
 
@@ -72,11 +61,11 @@ extension SharedStream {
     /// Keeps the state behind the records that a reader of a followed session has read in the journal.
     ///
     /// - Parameter writer: as ``FollowedState/writer``.
-    func keep(_ fold: any StateFold, by writer: Node?, of session: Session) {
+    func keep(_ fold: any StateFold, by writer: Node?, of feed: Feed) {
         followed = nil
         var state: [UInt8] = []
-        session.append(fold, to: &state)
+        feed.append(fold, to: &state)
         followed = FollowedState(fold, by: writer, bytes: state.count, tally)
-        showsPart(of: ShownVersion(state, session.table.pass))
+        showsPart(of: ShownVersion(state, feed.loop.pass))
     }
 }

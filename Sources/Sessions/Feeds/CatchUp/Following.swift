@@ -14,7 +14,7 @@ struct Following {
     private(set) var lastQuestion: UInt64 = 0
     /// The number of the load with which this generation was found; 0 before that.
     private(set) var firstLoad: UInt64 = 0
-    /// When a question was sent that the journal has answered, by ``LoopServices/uptime``.
+    /// When a question was sent that the journal has answered, by the loop's own clock.
     var confirmed: Int64
     /// The number of the last question that the journal has answered.
     var answered: UInt64 = 0
@@ -105,12 +105,12 @@ struct Following {
     /// Takes the values of a session that was loaded.
     ///
     /// - Parameters:
-    ///   - registration: nil: its reactor is not hosted here.
+    ///   - mayListen: whether its reactor's sources include a topic; nil: the reactor is not hosted here.
     ///   - load: the number of the load.
-    mutating func loaded(_ saved: SavedSession, of registration: Registration?, by load: UInt64) {
+    mutating func loaded(_ saved: SavedSession, mayListen: Bool?, by load: UInt64) {
         if firstLoad == 0 { firstLoad = load }
         if let ownership = saved.ownership { setOwner(ownership.owner, epoch: ownership.epoch) }
-        hasWork = registration.map { $0.listensToTopics || !saved.running.isEmpty } ?? false
+        hasWork = mayListen.map { $0 || !saved.running.isEmpty } ?? false
         failures.end()
         awaited = nil
     }
@@ -146,6 +146,8 @@ struct Following {
     /// The session's owner is a member. Refusals before its next absence say nothing about that.
     mutating func ownerIsPresent() { refusals = 0 }
 
+    /// The time after which a stream is closed that nothing has confirmed, in milliseconds.
+    static let confirmationLimit: Int64 = 10_000
     /// The time between two claims of one session.
     private static let claimPause: Int64 = 1_000
     /// Claims of a session whose owner is gone that another node is named for, and that no node continues.
@@ -160,10 +162,10 @@ struct ReadFailures {
 
     /// A read has failed.
     ///
-    /// - Parameter now: By ``LoopServices/uptime``.
+    /// - Parameter now: By the loop's own clock.
     /// - Returns: false if all reads have failed for as long as a stream may be without an answer.
     mutating func mayContinue(at now: Int64) -> Bool {
-        let limit = FollowedSessions.confirmationLimit
+        let limit = Following.confirmationLimit
         let first = times.flatMap { now - $0.last < 2 * limit ? $0.first : nil } ?? now
         times = (first, now)
         return now - first < limit

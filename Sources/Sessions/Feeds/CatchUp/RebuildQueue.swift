@@ -55,7 +55,7 @@ final class RebuildQueue {
     ///   - bytes: the estimated size of the state.
     ///   - act: called once, unless the loop has stopped.
     func add(
-        _ request: Request, ofBytes bytes: Int, in table: SessionTable,
+        _ request: Request, ofBytes bytes: Int, in loop: FeedLoop,
         then act: @escaping (Turn) -> Void
     ) {
         let waiting = Waiting(request: request, bytes: bytes, act: act)
@@ -65,7 +65,7 @@ final class RebuildQueue {
         }
         guard hasRoom(for: request.client) else { return act(.refused) }
         large.waiting.append(waiting)
-        beginLarge(in: table)
+        beginLarge(in: loop)
     }
 
     /// Whether one more rebuild of a large state may wait.
@@ -84,21 +84,21 @@ final class RebuildQueue {
 
     /// A rebuild has ended. The next one begins in a later job of the loop: by then nothing holds
     /// the bytes that this one does not keep.
-    func end(isLarge: Bool, in table: SessionTable) {
-        _ = table.services.hop { table in table.rebuilds.beginNext(isLarge: isLarge, in: table) }
+    func end(isLarge: Bool, in loop: FeedLoop) {
+        loop.journal.later { loop in loop.rebuilds.beginNext(isLarge: isLarge, in: loop) }
     }
 
-    private func beginNext(isLarge: Bool, in table: SessionTable) {
+    private func beginNext(isLarge: Bool, in loop: FeedLoop) {
         if isLarge {
             large.running -= 1
-            beginLarge(in: table)
+            beginLarge(in: loop)
         } else {
             small.running -= 1
             beginSmall()
         }
     }
 
-    private func beginLarge(in table: SessionTable) {
+    private func beginLarge(in loop: FeedLoop) {
         while large.running < large.limit, let next = large.waiting.first {
             guard next.request.isWanted() else {
                 large.waiting.removeFirst()
@@ -106,7 +106,7 @@ final class RebuildQueue {
                 continue
             }
             do throws(WorkOverload) {
-                let charge = try table.charge(Self.factor * next.bytes, for: next.request.client)
+                let charge = try loop.charge(Self.factor * next.bytes, for: next.request.client)
                 large.waiting.removeFirst()
                 large.running += 1
                 next.act(.begun(charge))

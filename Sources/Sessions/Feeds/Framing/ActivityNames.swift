@@ -10,28 +10,28 @@ struct ActivityNames {
     private static let limit = 256
 
     /// The index of a name; nil if an event cannot have the name, or if there are too many names.
-    mutating func index(named name: String, in registration: Registration) -> Int? {
-        if let index = registration.activities.firstIndex(of: name) { return index }
-        let announced = registration.activities.count
+    mutating func index(named name: String, in catalog: EventCatalog) -> Int? {
+        if let index = catalog.activities.firstIndex(of: name) { return index }
+        let announced = catalog.activities.count
         if let index = unannounced.firstIndex(where: { $0.name == name }) {
             return announced + index
         }
-        guard Registration.faults(inEvents: registration.pulses + [name]).isEmpty,
+        guard EventName.faults(in: catalog.pulses + [name]).isEmpty,
             unannounced.count < Self.limit
         else { return nil }
         unannounced.append((name, EventFramer.prefix(name)))
         return announced + unannounced.count - 1
     }
 
-    func name(at index: Int, in registration: Registration) -> String {
-        let announced = registration.activities
+    func name(at index: Int, in catalog: EventCatalog) -> String {
+        let announced = catalog.activities
         return index < announced.count
             ? announced[index] : unannounced[index - announced.count].name
     }
 
     /// The constant beginning of the activity's events.
-    func prefix(at index: Int, in registration: Registration) -> [UInt8] {
-        let announced = registration.activityPrefixes
+    func prefix(at index: Int, in catalog: EventCatalog) -> [UInt8] {
+        let announced = catalog.activityPrefixes
         return index < announced.count
             ? announced[index] : unannounced[index - announced.count].prefix
     }

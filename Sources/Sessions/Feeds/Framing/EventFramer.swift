@@ -70,7 +70,7 @@ struct EventFramer {
     ///   - skipped: events up to this part were shown before.
     func append(
         _ record: HistoryPosition, _ events: some RecordEvents, state: ArraySlice<UInt8>?,
-        after skipped: UInt32 = 0, of session: Session, to out: inout [UInt8], ended: Ended
+        after skipped: UInt32 = 0, of feed: Feed, to out: inout [UInt8], ended: Ended
     ) {
         let stateIndex = UInt32(clamping: events.count + 1)
         let last = state == nil ? lastIndex(events) : stateIndex
@@ -82,11 +82,11 @@ struct EventFramer {
                 selection.includes(source)
             else { continue }
             let id = HistoryPosition(record.number, part: index == last ? 0 : index)
-            append(session.prefix(of: source), id, cause, events.data(at: offset), session, &out)
+            append(feed.prefix(of: source), id, cause, events.data(at: offset), feed, &out)
             ended(HistoryPosition(record.number, part: index), out.count)
         }
         guard let state, stateIndex > skipped else { return }
-        append(Self.state, HistoryPosition(record.number), cause, state, session, &out)
+        append(Self.state, HistoryPosition(record.number), cause, state, feed, &out)
         ended(HistoryPosition(record.number, part: stateIndex), out.count)
     }
 
@@ -102,10 +102,10 @@ struct EventFramer {
 
     private func append(
         _ prefix: [UInt8], _ position: HistoryPosition, _ cause: String?,
-        _ data: ArraySlice<UInt8>, _ session: Session, _ out: inout [UInt8]
+        _ data: ArraySlice<UInt8>, _ feed: Feed, _ out: inout [UInt8]
     ) {
         Self.append(
-            prefix, Position(session.generation, position), cause: cause, data,
+            prefix, Position(feed.generation, position), cause: cause, data,
             isChunked: selection.isChunked, to: &out)
     }
 
@@ -116,24 +116,24 @@ struct EventFramer {
     ///   - skipped: events up to this part were shown before.
     func append(
         _ entry: HistoryEntry, state: ArraySlice<UInt8>? = nil, after skipped: UInt32 = 0,
-        of session: Session, to out: inout [UInt8], ended: Ended
+        of feed: Feed, to out: inout [UInt8], ended: Ended
     ) {
         guard selection.log else {
             return append(
-                entry.position, StoredEvents(entry, of: session), state: state, after: skipped,
-                of: session, to: &out, ended: ended)
+                entry.position, StoredEvents(entry, of: feed), state: state, after: skipped,
+                of: feed, to: &out, ended: ended)
         }
         guard let line = ActionLogLine(entry) else { return }
-        append(line, of: session, to: &out, ended: ended)
+        append(line, of: feed, to: &out, ended: ended)
     }
 
     /// Appends an entry of the action log.
     func append(
-        _ line: ActionLogLine, cause: String? = nil, of session: Session, to out: inout [UInt8],
+        _ line: ActionLogLine, cause: String? = nil, of feed: Feed, to out: inout [UInt8],
         ended: Ended
     ) {
         line.appendEvent(
-            session.generation, cause: cause, isChunked: selection.isChunked, to: &out)
+            feed.generation, cause: cause, isChunked: selection.isChunked, to: &out)
         ended(line.head.position, out.count)
     }
 }
@@ -153,17 +153,17 @@ protocol RecordEvents {
 /// The events of a record that was read from the journal.
 struct StoredEvents: RecordEvents {
     private let entry: HistoryEntry
-    private let session: Session
+    private let feed: Feed
 
-    init(_ entry: HistoryEntry, of session: Session) {
+    init(_ entry: HistoryEntry, of feed: Feed) {
         self.entry = entry
-        self.session = session
+        self.feed = feed
     }
 
     var count: Int { entry.events.count }
 
     func source(at offset: Int) -> EventSource? {
-        session.source(of: entry.events[offset].name, in: entry.kind)
+        feed.source(of: entry.events[offset].name, in: entry.kind)
     }
 
     func data(at offset: Int) -> ArraySlice<UInt8> { entry.events[offset].data[...] }

@@ -133,11 +133,11 @@ final class SharedStream {
     ///
     /// - Precondition: `position` is after `framedThrough`.
     func frame(
-        through position: HistoryPosition, of session: Session, scratch: inout [UInt8], limit: Int
+        through position: HistoryPosition, of feed: Feed, scratch: inout [UInt8], limit: Int
     ) {
-        guard !selection.log else { return frameNext(position, session, nil, &scratch) }
+        guard !selection.log else { return frameNext(position, feed, nil, &scratch) }
         for number in (framedThrough.number + 1)...position.number {
-            frameNext(HistoryPosition(number), session, nil, &scratch)
+            frameNext(HistoryPosition(number), feed, nil, &scratch)
             if isFull(limit) { return }
         }
     }
@@ -148,10 +148,10 @@ final class SharedStream {
     /// - Returns: the number of bytes.
     /// - Precondition: if there is a state, the stream does not lack its part of the one before.
     func frameNext(
-        of session: Session, showing state: ShownVersion?, scratch: inout [UInt8]
+        of feed: Feed, showing state: ShownVersion?, scratch: inout [UInt8]
     ) -> Int {
         let position = HistoryPosition(framedThrough.number + 1)
-        frameNext(position, session, state, &scratch)
+        frameNext(position, feed, state, &scratch)
         return scratch.count
     }
 
@@ -190,22 +190,22 @@ final class SharedStream {
     }
 
     private func frameNext(
-        _ position: HistoryPosition, _ session: Session, _ state: ShownVersion?,
+        _ position: HistoryPosition, _ feed: Feed, _ state: ShownVersion?,
         _ scratch: inout [UInt8]
     ) {
         scratch.removeAll(keepingCapacity: true)
         let begin = bytes.end
         if selection.log {
             _ = append(
-                after: framedThrough, through: position, from: session, to: &scratch, limit: .max,
+                after: framedThrough, through: position, from: feed, to: &scratch, limit: .max,
                 with: &framer
             ) { position, end in
                 marks.append(Mark(position: position, end: begin + end))
             }
-        } else if let (head, events) = session.history.record(position.number) {
+        } else if let (head, events) = feed.history.record(position.number) {
             let shown = state.flatMap { framer.change(to: $0) }
             framer.append(
-                head.position, events, state: shown, of: session, to: &scratch
+                head.position, events, state: shown, of: feed, to: &scratch
             ) { position, end in
                 marks.append(Mark(position: position, end: begin + end))
             }
@@ -213,7 +213,7 @@ final class SharedStream {
         bytes.append(scratch)
         framedThrough = position
         if hasUnsent { branches.first?.table.changed(self) }
-        session.table.branches.examine(self, of: session)
+        feed.loop.branches.examine(self, of: feed)
     }
 
     /// Frames records and notes that another node has committed, and that come next; not all of them if they make too
@@ -224,7 +224,7 @@ final class SharedStream {
     /// - Throws: if the state behind a record cannot be made. Nothing is added then.
     /// - Precondition: a stream that shows states has the one before these records, if any is a mutation.
     func frame(
-        _ entries: [HistoryEntry], through end: HistoryPosition, of session: Session,
+        _ entries: [HistoryEntry], through end: HistoryPosition, of feed: Feed,
         scratch: inout [UInt8]
     ) throws(RecoveryFault) -> Int {
         scratch.removeAll(keepingCapacity: true)
@@ -237,11 +237,11 @@ final class SharedStream {
                     end = HistoryPosition(entry.number - 1)
                     break
                 }
-                let state = try followed?.state(behind: entry, of: session)
+                let state = try followed?.state(behind: entry, of: feed)
                 let shown = state.flatMap {
-                    framer.change(to: ShownVersion($0, session.table.pass))
+                    framer.change(to: ShownVersion($0, feed.loop.pass))
                 }
-                framer.append(entry, state: shown, of: session, to: &scratch) { position, end in
+                framer.append(entry, state: shown, of: feed, to: &scratch) { position, end in
                     marks.append(Mark(position: position, end: begin + end))
                 }
             }
@@ -255,24 +255,24 @@ final class SharedStream {
         framedThrough = end
         framedSinceGap = framedSinceGap.map { min($0 + 1, Self.steadyCount) }
         if hasUnsent { branches.first?.table.changed(self) }
-        session.table.branches.examine(self, of: session)
+        feed.loop.branches.examine(self, of: feed)
         return scratch.count
     }
 
     /// Extends the stream to cover the events after `position`, by at most `limit` bytes.
     ///
     /// - Returns: whether the stream covers them now.
-    func extend(backTo position: HistoryPosition, of session: Session, limit: Int) -> Bool {
+    func extend(backTo position: HistoryPosition, of feed: Feed, limit: Int) -> Bool {
         guard position < coveredAfter else { return true }
         var framed: [UInt8] = []
         var earlier: [Mark] = []
         var framer = EventFramer(selection)
         if case .part = selection.states {
-            framer.showsPart(of: session.shown(at: position.number))
+            framer.showsPart(of: feed.shown(at: position.number))
         }
-        defer { session.endReplay() }
+        defer { feed.endReplay() }
         let isWhole = append(
-            after: position, through: coveredAfter, from: session, to: &framed, limit: limit,
+            after: position, through: coveredAfter, from: feed, to: &framed, limit: limit,
             with: &framer
         ) { position, end in
             earlier.append(Mark(position: position, end: end))
@@ -431,18 +431,18 @@ final class SharedStream {
     /// - Returns: false, with some of them appended, if they exceed `limit` bytes; the first entry
     ///   alone may exceed it.
     private func append(
-        after start: HistoryPosition, through end: HistoryPosition, from session: Session,
+        after start: HistoryPosition, through end: HistoryPosition, from feed: Feed,
         to out: inout [UInt8], limit: Int, with framer: inout EventFramer,
         ended: EventFramer.Ended
     ) -> Bool {
         guard
-            case .entries(let entries) = session.history.entries(
+            case .entries(let entries) = feed.history.entries(
                 after: start, through: end, notes: selection.log)
         else { return false }
         var isFirst = true
         var encoded = 0
         for (head, events) in entries {
-            append(head, events, from: session, to: &out, with: &framer, &encoded, ended)
+            append(head, events, from: feed, to: &out, with: &framer, &encoded, ended)
             // Encoding a state takes time even if only a part of it is shown.
             guard isFirst || (out.count <= limit && encoded <= Self.surplusBytes) else {
                 return false
@@ -453,22 +453,22 @@ final class SharedStream {
     }
 
     private func append(
-        _ head: HistoryEntry.Head, _ events: KeptEvents, from session: Session,
+        _ head: HistoryEntry.Head, _ events: KeptEvents, from feed: Feed,
         to out: inout [UInt8], with framer: inout EventFramer, _ encoded: inout Int,
         _ ended: EventFramer.Ended
     ) {
         guard !selection.log else {
-            guard let line = session.line(head, events) else { return }
+            guard let line = feed.line(head, events) else { return }
             return framer.append(
-                line, cause: events.cause, of: session, to: &out, ended: ended)
+                line, cause: events.cause, of: feed, to: &out, ended: ended)
         }
         var state: ArraySlice<UInt8>?
         if selection.readsStates, head.kind == .mutation {
-            let version = session.shown(at: head.position.number, events)
+            let version = feed.shown(at: head.position.number, events)
             encoded += version.bytes.count
             state = framer.change(to: version)
         }
-        framer.append(head.position, events, state: state, of: session, to: &out, ended: ended)
+        framer.append(head.position, events, state: state, of: feed, to: &out, ended: ended)
     }
 
     /// Appends the session's last event.
@@ -529,8 +529,8 @@ final class SharedStream {
     /// The readers that have not come back get a `reset` of this stream.
     ///
     /// - Parameter earlier: that of another generation, whose branches are closed.
-    func takeBranches(of earlier: SharedStream, for session: Session) {
-        for branch in earlier.branches { branch.move(to: self, of: session) }
+    func takeBranches(of earlier: SharedStream, for feed: Feed) {
+        for branch in earlier.branches { branch.move(to: self, of: feed) }
         branches += earlier.branches
         earlier.branches = []
     }

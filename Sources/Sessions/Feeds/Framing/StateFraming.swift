@@ -1,26 +1,26 @@
 internal import JSONCoding
 internal import Storage
 
-/// Frames committed states for the streams of one session.
+/// Frames committed states for the streams of one feed.
 ///
 /// Design: version by version, so that each is encoded once for all streams, and its parts are
 /// found in one pass. A few bytes of actions may make many states, and there may be many streams:
 /// after some megabytes a later pass continues. A stream without a live reader is not framed.
 struct StateFraming {
-    let session: Session
+    let feed: Feed
 
     /// Larger states are encoded when they are framed, not with their records, because history
     /// keeps what is encoded with a record.
     static let aheadBytes = 256 << 10
 
-    private var table: SessionTable { session.table }
-    private var end: HistoryPosition { HistoryPosition(session.history.committed.number) }
+    private var loop: FeedLoop { feed.loop }
+    private var end: HistoryPosition { HistoryPosition(feed.history.committed.number) }
 
     private var streams: [SharedStream] {
-        session.streams.all.filter { $0.selection.readsStates }
+        feed.streams.all.filter { $0.selection.readsStates }
     }
 
-    private var limit: Int { session.streams.limitBytes(table.limits.retention) }
+    private var limit: Int { feed.streams.limitBytes(loop.limits.retention) }
 
     /// Frames as much as the pass has room for, and leaves the rest to a later one.
     ///
@@ -28,29 +28,29 @@ struct StateFraming {
     /// something.
     func frame(isContinued: Bool = false) {
         // One commit may publish a session many times.
-        guard !session.isFramingStates else { return }
+        guard !feed.isFramingStates else { return }
         var lagging = streams.filter { $0.framedThrough < end }
         for stream in lagging where !stream.isRead { stream.skip(to: end) }
         lagging.removeAll { $0.framedThrough == end }
         defer {
-            table.buffers.shrinkScratch()
-            session.endReplay()
+            loop.buffers.shrinkScratch()
+            feed.endReplay()
         }
         guard var number = lagging.map(\.framedThrough.number).min() else { return deliver() }
         var framed = 0
         var mustFrame = isContinued
         while number < end.number {
-            guard mustFrame || !table.pass.isUsedUp else { return continueLater() }
+            guard mustFrame || !loop.pass.isUsedUp else { return continueLater() }
             mustFrame = false
-            let version = Version(session, after: number)
-            if version.showBefore(to: lagging), table.pass.isUsedUp { return continueLater() }
+            let version = Version(feed, after: number)
+            if version.showBefore(to: lagging), loop.pass.isUsedUp { return continueLater() }
             for stream in lagging where stream.framedThrough.number == number {
                 guard stream.isRead else {
                     stream.skip(to: end)
                     continue
                 }
                 // Those of which the event is small share what the version has cost.
-                guard framed <= table.pass.limitBytes else { return continueLater() }
+                guard framed <= loop.pass.limitBytes else { return continueLater() }
                 framed += frame(stream, version)
             }
             number += 1
@@ -60,8 +60,8 @@ struct StateFraming {
 
     private func frame(_ stream: SharedStream, _ version: Version) -> Int {
         let made = stream.frameNext(
-            of: session, showing: version.shown(), scratch: &table.buffers.scratch)
-        table.pass.count(made)
+            of: feed, showing: version.shown(), scratch: &loop.buffers.scratch)
+        loop.pass.count(made)
         settle(stream)
         return made
     }
@@ -69,14 +69,14 @@ struct StateFraming {
     /// Frames everything for a stream that is read from now on, or ends. If that is too much, its
     /// subscribers read the journal.
     func frameAll(of stream: SharedStream) {
-        let begin = table.pass.bytes
+        let begin = loop.pass.bytes
         while stream.framedThrough < end {
             guard stream.isRead else { return stream.skip(to: end) }
-            guard table.pass.bytes - begin <= table.pass.limitBytes else {
+            guard loop.pass.bytes - begin <= loop.pass.limitBytes else {
                 stream.restart(at: end)
                 return stream.forgetPart()
             }
-            let version = Version(session, after: stream.framedThrough.number)
+            let version = Version(feed, after: stream.framedThrough.number)
             _ = version.showBefore(to: [stream])
             _ = frame(stream, version)
         }
@@ -84,7 +84,7 @@ struct StateFraming {
 
     /// Subscribers fall behind if their stream has not framed entries that were trimmed.
     func leaveTrimmed() {
-        for stream in streams where stream.framedThrough.number < session.history.keptAfter {
+        for stream in streams where stream.framedThrough.number < feed.history.keptAfter {
             stream.restart(at: end)
             stream.forgetPart()
         }
@@ -92,35 +92,35 @@ struct StateFraming {
 
     private func deliver() {
         for stream in streams {
-            table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
+            loop.deliver(stream)
         }
     }
 
     /// Keeps the stream within its limits: subscribers get its events, or fall behind.
     private func settle(_ stream: SharedStream) {
-        table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
+        loop.deliver(stream)
         if stream.isFull(limit) { stream.trim(keptAfter: stream.coveredAfter, limit: limit) }
         stream.account()
     }
 
     private func continueLater() {
         deliver()
-        guard !session.isFramingStates else { return }
-        session.isFramingStates = true
-        table.background.append { [session] in
-            session.isFramingStates = false
-            if session.isAwake { session.publish(isContinued: true) }
+        guard !feed.isFramingStates else { return }
+        feed.isFramingStates = true
+        loop.background.append { [feed] in
+            feed.isFramingStates = false
+            if feed.isAwake { feed.source?.publish(isContinued: true) }
         }
     }
 
     /// The record after a position, with the state that it has left.
     private final class Version {
-        private let session: Session
+        private let feed: Feed
         private let number: UInt64
         private var state: ShownVersion?
 
-        init(_ session: Session, after number: UInt64) {
-            self.session = session
+        init(_ feed: Feed, after number: UInt64) {
+            self.feed = feed
             self.number = number + 1
         }
 
@@ -134,10 +134,10 @@ struct StateFraming {
             for stream in streams
             where stream.lacksPart && stream.framedThrough.number + 1 == number && stream.isRead {
                 if before == nil {
-                    guard session.history.record(number)?.head.kind == .mutation else {
+                    guard feed.history.record(number)?.head.kind == .mutation else {
                         return false
                     }
-                    before = session.shown(at: number - 1)
+                    before = feed.shown(at: number - 1)
                 }
                 if let before { stream.showsPart(of: before) }
             }
@@ -146,10 +146,10 @@ struct StateFraming {
 
         func shown() -> ShownVersion? {
             if let state { return state }
-            guard let (head, events) = session.history.record(number), head.kind == .mutation else {
+            guard let (head, events) = feed.history.record(number), head.kind == .mutation else {
                 return nil
             }
-            let made = session.shown(at: number, events)
+            let made = feed.shown(at: number, events)
             state = made
             return made
         }

@@ -116,99 +116,29 @@ struct ReceivedRecords {
     mutating func removeAll() { (entries, bytes) = ([], 0) }
 }
 
-/// The sessions of a loop that keep records which have come, or events of them.
+/// The feeds of a loop that keep records which have come, or events of them.
 ///
 /// Why they are kept at all: most readers get an event within a pass or two. A reader that has not got it until it is
 /// dropped reads the journal.
 struct HeldRecords {
-    private var sessions: [Session] = []
+    private var feeds: [Feed] = []
     private var bytes = 0
 
-    /// The bytes of all sessions of a loop. At this limit all of them are dropped; a message more may exceed it.
+    /// The bytes of all feeds of a loop. At this limit all of them are dropped; a message more may exceed it.
     static let limitBytes = 16 << 20
 
     var isFull: Bool { bytes >= Self.limitBytes }
 
-    mutating func append(_ session: Session, bytes: Int) {
+    mutating func append(_ feed: Feed, bytes: Int) {
         self.bytes += bytes
-        guard let persistence = session.persistence, !persistence.holdsRecords else { return }
-        persistence.holdsRecords = true
-        sessions.append(session)
+        guard let archive = feed.archive, !archive.holdsRecords else { return }
+        archive.holdsRecords = true
+        feeds.append(feed)
     }
 
     /// Called four times a second.
     mutating func removeAll() {
-        for session in sessions { session.dropReceived() }
-        (sessions, bytes) = ([], 0)
-    }
-}
-
-// The side of the owner.
-extension Step {
-    /// Keeps the records for the nodes that follow the session, if there are any.
-    func keepRecords(_ runs: [RecordBatch]) {
-        guard session.table.hints?.wantsRecords(of: session.id) ?? false else { return }
-        records = CommittedRecords(runs)
-    }
-}
-
-// The side of a node that follows.
-extension Session {
-    /// Shows records of the owner that come next behind those that this node knows.
-    ///
-    /// Design: a subscriber that has all earlier events gets them as at the owner: they are framed once for its stream,
-    /// with the states that they make if the one before them is kept (``FollowedState``). The others get them by the
-    /// code that reads the journal.
-    ///
-    /// - Returns: the bytes that the session keeps of them; nil if they are not the next ones, or if nothing is shown
-    ///   of the session now.
-    func show(_ records: CommittedRecords, from owner: Node) -> Int? {
-        guard let persistence, isFollowed, isAsleep, !isVoid, !isOver,
-            let entries = records.entries(
-                of: key, registration.name, behind: history.committed)
-        else { return nil }
-        var bytes = 0
-        if streams.showStates {
-            persistence.received.append(
-                entries, after: records.after, by: owner, bytes: records.text.count)
-            bytes += records.text.count
-        }
-        let end = HistoryEnd(records.end, version: records.version)
-        for stream in streams.all { bytes += frame(entries, by: owner, through: end, for: stream) }
-        // Those that are not framed until there fall behind.
-        advance(to: end)
-        for stream in streams.all {
-            table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
-        }
-        return bytes
-    }
-
-    private func frame(
-        _ entries: [HistoryEntry], by writer: Node, through end: HistoryEnd,
-        for stream: SharedStream
-    ) -> Int {
-        let isLog = stream.selection.log
-        guard stream.framedThrough == history.committedPosition(notes: isLog),
-            !stream.selection.readsStates || !entries.contains(where: { $0.kind == .mutation })
-                || stream.followed?.continues(history.committed.version, by: writer) ?? false
-        else { return 0 }
-        defer { table.buffers.shrinkScratch() }
-        do {
-            return try stream.frame(
-                entries, through: isLog ? end.position : HistoryPosition(end.number), of: self,
-                scratch: &table.buffers.scratch)
-        } catch {
-            // A reader that reads the journal instead reports it.
-            return 0
-        }
-    }
-
-    /// Drops the records that have come, and their events.
-    func dropReceived() {
-        persistence?.holdsRecords = false
-        persistence?.received.removeAll()
-        // This node may own the session by now, or have shown its end.
-        guard isFollowed else { return }
-        for stream in streams.all where stream.ending == nil { stream.dropAll() }
+        for feed in feeds { feed.dropReceived() }
+        (feeds, bytes) = ([], 0)
     }
 }

@@ -122,3 +122,13 @@ package struct Position: Hashable, Sendable {
         return value
     }
 }
+
+extension Generation {
+    /// The generation of a saved session.
+    init(saved key: SessionKey) throws(RecoveryFault) {
+        guard let generation = Generation(key.generation.utf8) else {
+            throw RecoveryFault(place: "the generation", reason: key.generation)
+        }
+        self = generation
+    }
+}

@@ -36,7 +36,7 @@ final class PendingDeliveries {
 
     /// Writes the stream's new bytes to its live subscribers whose connections accept bytes, now or in one of the
     /// next passes. No subscriber waits for the connection of another.
-    func deliver(_ stream: SharedStream, _ limits: DeliveryLimits, to output: any SessionOutput) {
+    func deliver(_ stream: SharedStream, _ limits: DeliveryLimits, to output: any ReaderOutput) {
         let newest = stream.newestChunk
         for subscriber in stream.subscribers where subscriber.isDue(newest) {
             if waiting.isEmpty, delivered < limits.besideAnswers {

@@ -65,9 +65,9 @@ final class StreamBranch {
     let number: UInt64
     /// The loop of the readers.
     let loop: Int
-    /// The stream to which its readers come back, and its session.
+    /// The stream to which its readers come back, and its feed.
     private(set) var stream: SharedStream
-    private(set) weak var session: Session?
+    private(set) weak var feed: Feed?
     unowned let table: StreamBranches
     /// Those that were moved, without those that have come back, and those of which the other loop has reported that
     /// they have left.
@@ -87,10 +87,10 @@ final class StreamBranch {
     }
 
     init(
-        _ number: UInt64, on loop: Int, of stream: SharedStream, _ session: Session,
+        _ number: UInt64, on loop: Int, of stream: SharedStream, _ feed: Feed,
         _ table: StreamBranches
     ) {
-        (self.number, self.loop, self.stream, self.session) = (number, loop, stream, session)
+        (self.number, self.loop, self.stream, self.feed) = (number, loop, stream, feed)
         self.table = table
     }
 
@@ -98,8 +98,8 @@ final class StreamBranch {
     func close(_ closing: Closing) { self.closing = closing }
 
     /// Its readers come back to the stream of another generation.
-    func move(to stream: SharedStream, of session: Session) {
-        (self.stream, self.session) = (stream, session)
+    func move(to stream: SharedStream, of feed: Feed) {
+        (self.stream, self.feed) = (stream, feed)
     }
 }
 

@@ -34,7 +34,7 @@ package final class StreamBranches {
     private var byNumber: [UInt64: StreamBranch] = [:]
     private var last: UInt64 = 0
     private var changed: [SharedStream] = []
-    private var crowded: [(stream: SharedStream, session: Session)] = []
+    private var crowded: [(stream: SharedStream, feed: Feed)] = []
     /// The bytes that were sent to each loop, and whose arrival it has not reported.
     private var unreceived: [Int: Int] = [:]
 
@@ -75,11 +75,11 @@ package final class StreamBranches {
 
     /// A stream has one more subscriber or new events, or its session is decided on here from now on: some of its
     /// readers may be moved.
-    func examine(_ stream: SharedStream, of session: Session) {
-        guard stream.readerCount >= threshold, session.maySpread(stream),
+    func examine(_ stream: SharedStream, of feed: Feed) {
+        guard stream.readerCount >= threshold, feed.maySpread(stream),
             !crowded.contains(where: { $0.stream === stream })
         else { return }
-        crowded.append((stream, session))
+        crowded.append((stream, feed))
     }
 
     /// A stream with branches has new bytes.
@@ -142,7 +142,7 @@ package final class StreamBranches {
     private func remove(_ branch: StreamBranch) {
         byNumber[branch.number] = nil
         branch.stream.remove(branch)
-        if branch.stream.isUnused { branch.session?.removeStream(branch.stream) }
+        if branch.stream.isUnused { branch.feed?.removeStream(branch.stream) }
     }
 
     private var isAtRest: Bool {
@@ -154,7 +154,7 @@ package final class StreamBranches {
     /// Sends everything of this round, and then moves readers.
     ///
     /// - Parameter output: moves them.
-    package func flush(to output: any SessionOutput, _ send: Send) {
+    package func flush(to output: any ReaderOutput, _ send: Send) {
         guard !isAtRest else { return }
         for stream in changed {
             stream.isChanged = false
@@ -172,8 +172,8 @@ package final class StreamBranches {
         guard !crowded.isEmpty else { return }
         let streams = crowded
         crowded = []
-        for (stream, session) in streams where spread(stream, of: session, output) {
-            crowded.append((stream, session))
+        for (stream, feed) in streams where spread(stream, of: feed, output) {
+            crowded.append((stream, feed))
         }
     }
 
@@ -184,16 +184,16 @@ package final class StreamBranches {
     ///
     /// - Returns: whether more of them should be moved.
     private func spread(
-        _ stream: SharedStream, of session: Session, _ output: any SessionOutput
+        _ stream: SharedStream, of feed: Feed, _ output: any ReaderOutput
     ) -> Bool {
-        guard session.maySpread(stream), session.streams.of(stream.selection) === stream else {
+        guard feed.maySpread(stream), feed.streams.of(stream.selection) === stream else {
             return false
         }
         var (attempts, moved) = (min(Self.movesAtOnce, stream.subscribers.count), 0)
         while attempts > 0 {
             guard let target = target(of: stream) else { return false }
             attempts -= 1
-            if move(stream.nextToMove(), of: session, to: target, output) { moved += 1 }
+            if move(stream.nextToMove(), of: feed, to: target, output) { moved += 1 }
         }
         return moved > 0
     }
@@ -211,7 +211,7 @@ package final class StreamBranches {
     }
 
     private func move(
-        _ subscriber: Subscriber, of session: Session, to loop: Int, _ output: any SessionOutput
+        _ subscriber: Subscriber, of feed: Feed, to loop: Int, _ output: any ReaderOutput
     ) -> Bool {
         guard !StreamRelays.isRelay(subscriber.id) else { return false }
         if subscriber.isPending { subscriber.deliverPending() }
@@ -219,7 +219,7 @@ package final class StreamBranches {
         let stream = subscriber.stream
         let branch =
             stream.branches.first { $0.loop == loop && $0.isOpen }
-            ?? begin(stream, of: session, on: loop)
+            ?? begin(stream, of: feed, on: loop)
         defer { if branch.readers == 0 { remove(branch) } }
         let opening = BranchOpening(
             key: BranchKey(loop: home.loop, number: branch.number),
@@ -234,13 +234,27 @@ package final class StreamBranches {
     }
 
     private func begin(
-        _ stream: SharedStream, of session: Session, on loop: Int
+        _ stream: SharedStream, of feed: Feed, on loop: Int
     ) -> StreamBranch {
         last += 1
-        let branch = StreamBranch(last, on: loop, of: stream, session, self)
+        let branch = StreamBranch(last, on: loop, of: stream, feed, self)
         byNumber[last] = branch
         stream.add(branch)
         return branch
+    }
+
+    /// Continues the stream of a reader that has come back from another loop.
+    ///
+    /// - Parameter begin: called once, with the subscriber, which then writes; nil: the connection is to be closed, and
+    ///   the client connects again.
+    package func continueStream(
+        _ reader: ReturningReader, as token: UInt64, in feeds: FeedLoop,
+        _ begin: (Subscriber?) -> Void
+    ) {
+        let subscriber = takeBack(reader, as: token, in: feeds)
+        begin(subscriber)
+        subscriber?.advance()
+        if let subscriber { subscriber.feed?.account(subscriber.stream) }
     }
 
     /// Makes a reader that has come back one of its stream's subscribers. It is counted once at any time.
@@ -249,27 +263,27 @@ package final class StreamBranches {
     /// has come back or left.
     ///
     /// - Returns: nil if its connection is to be closed.
-    fileprivate func takeBack(
-        _ reader: ReturningReader, as token: UInt64, in table: SessionTable
+    private func takeBack(
+        _ reader: ReturningReader, as token: UInt64, in feeds: FeedLoop
     ) -> Subscriber? {
         returned += 1
         guard let branch = byNumber[reader.key.number] else { return nil }
         defer { remove(1, of: branch.number) }
-        let (stream, session) = (branch.stream, branch.session)
-        guard session != nil || stream.ending != nil else { return nil }
+        let (stream, feed) = (branch.stream, branch.feed)
+        guard feed != nil || stream.ending != nil else { return nil }
         let state: Subscriber.State
         switch branch.closing {
         case .abandoned?: return nil
-        case .void?: state = session?.isVoid ?? false ? .stranded : .displaced
+        case .void?: state = feed?.isVoid ?? false ? .stranded : .displaced
         case .trimmed?: state = .behind(after: nil)
         case nil:
-            session?.extend(stream, forReader: reader.position)
+            feed?.extend(stream, forReader: reader.position)
             state = .behind(after: reader.position)
         }
         let subscriber = Subscriber(
-            id: token, session: session, stream: stream, state, output: table.output)
+            id: token, feed: feed, stream: stream, state, output: feeds.output)
         stream.add(subscriber)
-        if let session { examine(stream, of: session) }
+        if let feed { examine(stream, of: feed) }
         return subscriber
     }
 
@@ -279,11 +293,11 @@ package final class StreamBranches {
     ///
     /// - Parameter token: of its connection on this loop.
     package func adopt(
-        _ opening: BranchOpening, as token: UInt64, in table: SessionTable
+        _ opening: BranchOpening, as token: UInt64, in feeds: FeedLoop
     ) -> Subscriber {
-        let branch = joined[opening.key] ?? BranchStream(opening, table.subscribers, self)
+        let branch = joined[opening.key] ?? BranchStream(opening, feeds.subscribers, self)
         joined[opening.key] = branch
-        let subscriber = Subscriber(id: token, branch: branch, output: table.output)
+        let subscriber = Subscriber(id: token, branch: branch, output: feeds.output)
         branch.stream.add(subscriber)
         return subscriber
     }
@@ -301,12 +315,12 @@ package final class StreamBranches {
     }
 
     /// Carries out messages of a loop, in order.
-    package func receive(_ messages: [BranchMessage], from loop: Int, in table: SessionTable) {
+    package func receive(_ messages: [BranchMessage], from loop: Int, in feeds: FeedLoop) {
         for message in messages {
             switch message {
             case .events(let number, let run):
                 received[loop, default: 0] += run.bytes.count
-                if let stream = stream(number, of: loop) { append(run, to: stream, in: table) }
+                if let stream = stream(number, of: loop) { append(run, to: stream, in: feeds) }
             case .end(let number, let framed, let position):
                 stream(number, of: loop)?.end(with: framed, position)
             case .close(let number, through: let position, isAbandoned: false):
@@ -323,29 +337,14 @@ package final class StreamBranches {
         outbox[loop, default: []].append(.received(bytes: bytes))
     }
 
-    private func append(_ run: FramedRun, to stream: SharedStream, in table: SessionTable) {
+    private func append(_ run: FramedRun, to stream: SharedStream, in feeds: FeedLoop) {
         stream.append(run)
-        table.deliveries.deliver(stream, table.limits.deliveries, to: table.output)
-        let limit = min(Self.keptLimit, table.limits.retention.bytes)
+        feeds.deliver(stream)
+        let limit = min(Self.keptLimit, feeds.limits.retention.bytes)
         stream.trim(keptAfter: stream.coveredAfter, limit: limit)
     }
 
     private func stream(_ number: UInt64, of loop: Int) -> SharedStream? {
         joined[BranchKey(loop: loop, number: number)]?.stream
-    }
-}
-
-extension SessionTable {
-    /// Continues the stream of a reader that has come back from another loop.
-    ///
-    /// - Parameter begin: called once, with the subscriber, which then writes; nil: the connection is to be closed, and
-    ///   the client connects again.
-    package func continueStream(
-        _ reader: ReturningReader, as token: UInt64, _ begin: (Subscriber?) -> Void
-    ) {
-        let subscriber = branches.takeBack(reader, as: token, in: self)
-        begin(subscriber)
-        subscriber?.advance()
-        if let subscriber { subscriber.session?.account(subscriber.stream) }
     }
 }

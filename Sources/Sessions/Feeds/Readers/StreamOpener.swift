@@ -1,30 +1,19 @@
 internal import Storage
 internal import Wire
 
-/// Opens streams of a session, and builds their opening bytes.
+/// Opens streams of a feed, and builds their opening bytes.
 struct StreamOpener {
-    let session: Session
+    let feed: Feed
+    private let source: any FeedSource
 
-    private var history: History { session.history }
+    private var history: History { feed.history }
+    private var loop: FeedLoop { feed.loop }
 
-    /// Opens a stream when the steps that are decided so far are committed.
-    func subscribe(_ request: SubscriptionRequest) {
-        guard let newestStep = session.uncommitted.last else { return openNow(request) }
-        let snapshot: ChargedBytes?
-        do throws(WorkOverload) {
-            snapshot =
-                request.selection.hasSnapshot
-                ? try snapshotData(
-                    request.selection, at: history.newest.version, for: request.token)
-                : nil
-        } catch {
-            return refuse(request)
-        }
-        var request = request
-        request.notes = history.newest.notes
-        session.table.commits.attach(
-            .subscription(request, number: history.newest.number, snapshot: snapshot),
-            to: newestStep)
+    /// Nil if there is no state in memory: a stream may have to begin with it.
+    init?(_ feed: Feed) {
+        guard let source = feed.source, source.phase.isAwake else { return nil }
+        self.feed = feed
+        self.source = source
     }
 
     /// Opens a stream at the committed position.
@@ -34,11 +23,19 @@ struct StreamOpener {
         open(request, at: history.committed.number, snapshot: nil)
     }
 
+    /// The snapshot of the newest decided version, for a stream that begins when it is committed; nil if
+    /// the stream has none.
+    func snapshotAhead(for request: SubscriptionRequest) throws(WorkOverload) -> ChargedBytes? {
+        guard request.selection.hasSnapshot else { return nil }
+        return try snapshotData(
+            request.selection, at: history.newest.version, for: request.token)
+    }
+
     /// - Precondition: record `number` is committed, and `snapshot` is of that record. If `snapshot` is
     ///   nil, the record is the newest committed one.
     func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: ChargedBytes?) {
         if let refusal = refusal(of: request.selection) {
-            return session.table.output.reply(session.content(refusal), to: request.token)
+            return source.answer(refusal, to: request.token)
         }
         var opening = StreamOpening(isChunked: request.selection.isChunked)
         let present = present(request, number)
@@ -47,23 +44,23 @@ struct StreamOpener {
         switch request.start {
         case .now: break
         case .snapshot: wantsSnapshot = true
-        case .start: after = Position(session.generation, startPosition(for: request.selection))
+        case .start: after = Position(feed.generation, startPosition(for: request.selection))
         case .after(let text):
-            switch session.resumption(text, request.selection) {
+            switch feed.resumption(text, request.selection) {
             case .success(let position): after = position
             case .failure(let reason)
-            where reason.mayBeOther && session.table.hasOwners && session.isRunning
+            where reason.mayBeOther && loop.journal.hasOwners && source.phase == .deciding
                 && !request.isConfirmed:
-                return confirm(request)
+                return source.confirm(request)
             case .failure(let reason):
                 wantsSnapshot = true
-                session.table.subscribers.countReset(reason)
+                loop.subscribers.countReset(reason)
                 opening.block = resetBlock(reason, request.selection, present)
             }
         }
-        let isArchived = session.persistence != nil
+        let isArchived = feed.archive != nil
         let isKept =
-            !isArchived || after.inHistory >= session.keptPosition(for: request.selection)
+            !isArchived || after.inHistory >= feed.keptPosition(for: request.selection)
         guard isKept, let stream = stream(request.selection, covering: after) else {
             guard isArchived else { return openAnew(request) }
             // Memory has dropped the snapshot's record while the stream waited for its commit, and a
@@ -72,45 +69,18 @@ struct StreamOpener {
             return openReplaying(request, after: after)
         }
         let subscriber = Subscriber(
-            id: request.token, session: session, stream: stream,
+            id: request.token, feed: feed, stream: stream,
             at: stream.offset(after: after.inHistory))
         finish(request, subscriber, opening, wantsSnapshot, at: after, snapshot)
     }
 
-    /// Another node may own the session by now, and have reached the position: the journal knows.
-    private func confirm(_ request: SubscriptionRequest) {
-        let (session, table) = (session, session.table)
-        table.read(session.id, .confirmed) { found, _ in
-            switch found {
-            case .session(let present) where present === session:
-                var request = request
-                request.isConfirmed = true
-                session.subscribe(request)
-            case .unreadable(let failure):
-                table.output.reply(session.content(.unreadable(failure)), to: request.token)
-            default:
-                table.findForStream(session.id) { openElsewhere(request, $0) }
-            }
-        }
-    }
-
-    /// Opens a stream of a session that this node does not own any more.
-    private func openElsewhere(_ request: SubscriptionRequest, _ found: SessionLookup) {
-        guard case .session(let present) = found, present.key == session.key else {
-            // The client connects again.
-            let content = session.content(.failed(.leftMemory))
-            return session.table.output.reply(content, to: request.token)
-        }
-        present.subscribe(request)
-    }
-
-    /// The reply if the session may have no further subscriber of this selection.
-    private func refusal(of selection: Selection) -> Reply.Kind? {
-        let limits = session.table.limits
-        guard session.streams.subscriberCount < limits.subscribers else {
+    /// The answer if the session may have no further subscriber of this selection.
+    private func refusal(of selection: Selection) -> SubscriptionAnswer? {
+        let limits = loop.limits
+        guard feed.streams.subscriberCount < limits.subscribers else {
             return .tooManySubscribers(limit: limits.subscribers)
         }
-        guard session.streams.hasRoom(for: selection, limit: limits.selections) else {
+        guard feed.streams.hasRoom(for: selection, limit: limits.selections) else {
             return .tooManySelections(limit: limits.selections)
         }
         return nil
@@ -121,10 +91,10 @@ struct StreamOpener {
     private func openAnew(_ request: SubscriptionRequest) {
         let (stream, position) = presentStream(request.selection)
         var opening = StreamOpening(isChunked: request.selection.isChunked)
-        session.table.subscribers.countReset(.trimmed)
+        loop.subscribers.countReset(.trimmed)
         opening.block = resetBlock(.trimmed, request.selection, position)
         let subscriber = Subscriber(
-            id: request.token, session: session, stream: stream,
+            id: request.token, feed: feed, stream: stream,
             at: stream.offset(after: position.inHistory))
         finish(request, subscriber, opening, true, at: position, nil)
     }
@@ -133,15 +103,15 @@ struct StreamOpener {
     private func openReplaying(_ request: SubscriptionRequest, after position: Position) {
         let (stream, _) = presentStream(request.selection)
         let subscriber = Subscriber(
-            id: request.token, session: session, stream: stream, at: stream.end)
+            id: request.token, feed: feed, stream: stream, at: stream.end)
         subscriber.catchUp(
-            after: position.inHistory, of: session, isFromStart: request.start.isStart)
+            after: position.inHistory, of: feed, isFromStart: request.start.isStart)
         let opening = StreamOpening(isChunked: request.selection.isChunked)
         finish(request, subscriber, opening, false, at: position, nil)
     }
 
     func presentStream(_ selection: Selection) -> (SharedStream, Position) {
-        let present = Position(session.generation, session.committedPosition(for: selection))
+        let present = Position(feed.generation, feed.committedPosition(for: selection))
         guard let stream = stream(selection, covering: present) else {
             preconditionFailure("a stream always covers the present")
         }
@@ -168,7 +138,7 @@ struct StreamOpener {
                     return data.framed(after: EventFramer.snapshotHead(after))
                 }
             } catch {
-                if stream.isUnused { session.removeStream(stream) }
+                if stream.isUnused { feed.removeStream(stream) }
                 return refuse(request)
             }
         } else if opening.block.isEmpty,
@@ -178,26 +148,25 @@ struct StreamOpener {
             opening.block = EventFramer.idBlock(after)
         }
         stream.add(subscriber)
-        session.table.branches.examine(stream, of: session)
-        session.table.output.reply(
-            session.content(.subscribed(subscriber, opening)), to: request.token)
+        loop.branches.examine(stream, of: feed)
+        source.answer(.subscribed(subscriber, opening), to: request.token)
         subscriber.advance()
-        session.account(stream)
+        feed.account(stream)
     }
 
     private func refuse(_ request: SubscriptionRequest) {
-        session.table.output.reply(session.content(.overBudget), to: request.token)
+        source.answer(.overBudget, to: request.token)
     }
 
     /// The oldest position after which memory or the journal may have everything for this selection.
     private func startPosition(for selection: Selection) -> HistoryPosition {
-        let kept = session.keptPosition(for: selection)
-        return session.persistence.map { min(kept, HistoryPosition($0.keptAfter)) } ?? kept
+        let kept = feed.keptPosition(for: selection)
+        return feed.archive.map { min(kept, HistoryPosition($0.keptAfter)) } ?? kept
     }
 
     /// The present position for a request that was received when `number` was the newest record.
     private func present(_ request: SubscriptionRequest, _ number: UInt64) -> Position {
-        let generation = session.generation
+        let generation = feed.generation
         guard request.selection.log, request.notes > 0 else { return Position(generation, number) }
         return Position(generation, number + 1, part: request.notes)
     }
@@ -206,23 +175,23 @@ struct StreamOpener {
     /// if it would exceed its limit.
     private func stream(_ selection: Selection, covering position: Position) -> SharedStream? {
         let start = selection.start(after: position.inHistory)
-        if let stream = session.streams.of(selection) {
+        if let stream = feed.streams.of(selection) {
             // The new subscriber already has the records that are committed and not framed yet.
-            session.frame(stream)
-            return session.extend(stream, backTo: start) ? stream : nil
+            feed.frame(stream)
+            return feed.extend(stream, backTo: start) ? stream : nil
         }
         let stream = SharedStream(
-            selection, after: session.committedPosition(for: selection),
-            tally: session.table.subscribers)
-        if session.isFollowed {
+            selection, after: feed.committedPosition(for: selection),
+            tally: loop.subscribers)
+        if feed.isFollowed {
             if selection.readsStates {
-                stream.showsPart(of: session.shown(at: history.committed.number))
+                stream.showsPart(of: feed.shown(at: history.committed.number))
             }
         } else {
             stream.forgetPart()
         }
-        guard session.extend(stream, backTo: start) else { return nil }
-        session.streams = session.streams.adding(stream)
+        guard feed.extend(stream, backTo: start) else { return nil }
+        feed.streams = feed.streams.adding(stream)
         return stream
     }
 
@@ -232,7 +201,7 @@ struct StreamOpener {
     ) throws(WorkOverload) -> StreamOpening {
         let stream = subscriber.stream
         var opening = StreamOpening(isChunked: subscriber.isChunked)
-        let position = Position(session.generation, stream.framedThrough)
+        let position = Position(feed.generation, stream.framedThrough)
         stream.tally.countReset(reason)
         opening.block = resetBlock(reason, stream.selection, position)
         guard stream.selection.hasSnapshot else { return opening }
@@ -259,23 +228,22 @@ struct StreamOpener {
     private func snapshotData(
         _ selection: Selection, at version: UInt64, for token: UInt64
     ) throws(WorkOverload) -> ChargedBytes {
-        let table = session.table
-        let charge = try table.charge(
-            selection.readsStates ? session.stateEstimate : 0, for: token)
+        let charge = try loop.charge(
+            selection.readsStates ? source.stateEstimate : 0, for: token)
         var data = snapshotData(selection, at: version)
         LineSeparators.escape(from: 0, in: &data)
         return ChargedBytes(
-            data, try table.adjust(charge, to: data.count, for: table.output.client(of: token)))
+            data, try loop.adjust(charge, to: data.count, for: loop.output.client(of: token)))
     }
 
     private func snapshotData(_ selection: Selection, at version: UInt64) -> [UInt8] {
-        defer { session.endReplay() }
+        defer { feed.endReplay() }
         var pulses: [UInt8] = []
         if selection.wantsPulses {
-            session.machine?.encodePulses(selection.pulses, at: version, in: session, to: &pulses)
+            source.appendPulses(selection.pulses, at: version, to: &pulses)
         }
         guard selection.readsStates else { return pulses }
-        let shown = StateReader(session: session).shown(at: version)
+        let shown = source.shown(at: version)
         var state = shown.bytes
         if let pointer = selection.pointer { state = shown.part(pointer) ?? EventFramer.null[...] }
         // The whole state is shared with others that show it.

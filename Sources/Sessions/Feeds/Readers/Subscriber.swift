@@ -25,8 +25,8 @@ package final class Subscriber {
 
     /// The connection's token in the service.
     package let id: UInt64
-    private(set) weak var session: Session?
-    private unowned let output: any SessionOutput
+    private(set) weak var feed: Feed?
+    private unowned let output: any ReaderOutput
     private(set) var stream: SharedStream
     private(set) var state: State
     /// Whether the connection did not accept all bytes: nothing is written until ``resume()``.
@@ -63,17 +63,17 @@ package final class Subscriber {
     package var isChunked: Bool { stream.selection.isChunked }
 
     /// - Parameter offset: the offset in the stream at which the reader begins.
-    init(id: UInt64, session: Session, stream: SharedStream, at offset: Int) {
+    init(id: UInt64, feed: Feed, stream: SharedStream, at offset: Int) {
         self.id = id
-        self.session = session
-        self.output = session.table.output
+        self.feed = feed
+        self.output = feed.loop.output
         self.stream = stream
         branch = nil
         state = .live(offset)
     }
 
     /// A subscriber that has got everything, on another loop than that of its session.
-    init(id: UInt64, branch: BranchStream, output: any SessionOutput) {
+    init(id: UInt64, branch: BranchStream, output: any ReaderOutput) {
         self.id = id
         self.output = output
         self.branch = branch
@@ -83,13 +83,13 @@ package final class Subscriber {
 
     /// A subscriber that comes back from another loop to that of its session. ``advance()`` continues it.
     ///
-    /// - Parameter session: nil: it has ended.
+    /// - Parameter feed: nil: its session has ended.
     init(
-        id: UInt64, session: Session?, stream: SharedStream, _ state: State,
-        output: any SessionOutput
+        id: UInt64, feed: Feed?, stream: SharedStream, _ state: State,
+        output: any ReaderOutput
     ) {
         self.id = id
-        self.session = session
+        self.feed = feed
         self.output = output
         self.stream = stream
         self.state = state
@@ -118,7 +118,7 @@ package final class Subscriber {
     }
 
     /// Adds the subscriber to the numbers of its loop.
-    func count(in readers: inout SessionCounts.Readers) {
+    func count(in readers: inout ReaderCounts) {
         readers.all += 1
         if isBlocked { readers.stalled += 1 }
         switch state {
@@ -150,8 +150,8 @@ package final class Subscriber {
     /// The connection accepts bytes again: writing resumes, at once or in a later iteration of the
     /// loop.
     package func resume() {
-        guard case .catchingUp = state, let session else { return unblock() }
-        session.table.background.append { [self] in unblock() }
+        guard case .catchingUp = state, let feed else { return unblock() }
+        feed.loop.background.append { [self] in unblock() }
     }
 
     private func unblock() {
@@ -163,7 +163,7 @@ package final class Subscriber {
     /// The connection is closed.
     package func cancel() {
         leave()
-        if stream.isUnused { session?.removeStream(stream) }
+        if stream.isUnused { feed?.removeStream(stream) }
     }
 
     /// The reader continues on another loop, at the same offset.
@@ -191,7 +191,7 @@ package final class Subscriber {
     ///
     /// - Parameter newest: the stream's newest chunk.
     /// - Precondition: it is due (``isDue(_:)``).
-    func deliver(_ newest: ChunkedBytes.Chunk, to output: any SessionOutput) {
+    func deliver(_ newest: ChunkedBytes.Chunk, to output: any ReaderOutput) {
         guard case .live(let offset) = state, offset < newest.end else { return }
         guard offset >= newest.start else { return deliver() }
         let missing = newest.end - offset
@@ -249,9 +249,9 @@ package final class Subscriber {
     /// Starts to read the journal, because only the journal has the reader's next event.
     ///
     /// - Parameter isFromStart: the client requests all kept events, and has no event id.
-    func catchUp(after position: HistoryPosition, of session: Session, isFromStart: Bool = false) {
+    func catchUp(after position: HistoryPosition, of feed: Feed, isFromStart: Bool = false) {
         state = .catchingUp(
-            CatchUp(self, of: session, after: position, isFromStart: isFromStart))
+            CatchUp(self, of: feed, after: position, isFromStart: isFromStart))
     }
 
     /// Continues with the stream, which has all following events.
@@ -318,9 +318,9 @@ package final class Subscriber {
     }
 
     /// Joins a stream of the session's next generation; ``advance()`` then sends a `reset`.
-    func move(to next: SharedStream, of session: Session) {
+    func move(to next: SharedStream, of feed: Feed) {
         stream.remove(self)
-        self.session = session
+        self.feed = feed
         stream = next
         next.add(self)
         state = .displaced
@@ -335,16 +335,16 @@ package final class Subscriber {
             return false
         }
         if let position, rejoin(after: position) { return true }
-        guard let position, let session, session.persistence != nil,
-            stream.ending == nil || session.isFollowed
+        guard let position, let feed, feed.archive != nil,
+            stream.ending == nil || feed.isFollowed
         else { return reset(.trimmed) }
-        guard !session.isAsleep || session.isFollowed else {
-            wake(session)
+        guard !feed.phase.isAsleep || feed.isFollowed else {
+            wake(feed)
             return false
         }
         // The position may have the part of a record's last event. The record has no more events for
         // this stream, so none is skipped.
-        catchUp(after: position, of: session)
+        catchUp(after: position, of: feed)
         return true
     }
 
@@ -370,11 +370,10 @@ package final class Subscriber {
     }
 
     /// Continues when the session, which is asleep, has been loaded.
-    private func wake(_ session: Session) {
-        session.table.wake(session.id) { [self] found in
+    private func wake(_ feed: Feed) {
+        feed.loop.upstream?.wake(feed) { [self] isAwake in
             if case .ended = state { return }
-            guard case .session(let present) = found, present === session else { return abandon() }
-            advance()
+            if isAwake { advance() } else { abandon() }
         }
     }
 
@@ -389,21 +388,17 @@ package final class Subscriber {
             opening.block = EventFramer.resetBlock(reason, ending.position)
             return send(opening)
         }
-        guard let session else { return false }
+        guard let feed else { return false }
         // Without a state in memory there is no snapshot for the reset.
-        guard session.isAwake else {
-            if session.isFollowed {
-                session.table.followed?.loadState(of: session)
-            } else {
-                wake(session)
-            }
+        guard let opener = StreamOpener(feed) else {
+            if feed.isFollowed { feed.loop.upstream?.loadState(of: feed) } else { wake(feed) }
             return false
         }
         // The snapshot has the newest version, and the stream continues after it.
-        session.frame(stream)
+        feed.frame(stream)
         if isLive || hasEnded { return true }
         do throws(WorkOverload) {
-            let opening = try StreamOpener(session: session).reset(self, reason)
+            let opening = try opener.reset(self, reason)
             state = .live(stream.end)
             return send(opening)
         } catch {
@@ -414,7 +409,7 @@ package final class Subscriber {
 
     private func finish() {
         leave()
-        if stream.isUnused { session?.removeStream(stream) }
+        if stream.isUnused { feed?.removeStream(stream) }
         output.finish(self)
     }
 

@@ -32,8 +32,8 @@ final class SubscriberTally {
     func countReset(_ reason: ResetReason) { resets[reason, default: 0] += 1 }
 
     /// The present states of all subscribers.
-    var readers: SessionCounts.Readers {
-        var readers = SessionCounts.Readers()
+    var readers: ReaderCounts {
+        var readers = ReaderCounts()
         for subscriber in all { subscriber.count(in: &readers) }
         return readers
     }

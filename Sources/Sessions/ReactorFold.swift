@@ -1,84 +1,6 @@
-package import JSONCoding
+internal import JSONCoding
 internal import Reactors
-package import Storage
-
-/// A state that is rebuilt from the journal, one record after the other.
-package protocol StateFold: AnyObject {
-    /// The number of mutations so far.
-    var version: UInt64 { get }
-
-    /// The `stateVersion` of the records that it can apply.
-    var stateVersion: Int { get }
-
-    /// Applies a record of the kind `mutation`.
-    func apply(_ record: HistoryEntry) throws(RecoveryFault)
-
-    /// Appends the state as it is shown. If its decoration fails, appends the undecorated state.
-    ///
-    /// - Returns: the first failure of a decoration; nil otherwise.
-    func encodeShown(to out: inout [UInt8]) throws(JSONEncodingFailure) -> String?
-
-    /// Appends the state as `reduce` made it.
-    func encodeRaw(to out: inout [UInt8]) throws(JSONEncodingFailure)
-}
-
-extension StateFold {
-    /// Applies the next mutation.
-    ///
-    /// - Throws: ``RecoveryFault``, also if the mutation is not the next one: a state that lacks an
-    ///   acknowledged mutation must never be shown.
-    func applyNext(_ record: HistoryEntry) throws(RecoveryFault) {
-        guard record.version == version + 1 else {
-            throw RecoveryFault(
-                place: "the mutation of version \(record.version)",
-                reason: "it comes right behind version \(version)")
-        }
-        try apply(record)
-    }
-
-    /// Applies every mutation that a session has saved since its snapshot.
-    ///
-    /// - Throws: ``RecoveryFault``, also if the mutations do not end at the session's version, or if the
-    ///   snapshot is of a record that the session has not reached: the records up to it, once they are
-    ///   written, would never be read again.
-    func applyAll(of saved: SavedSession) throws(RecoveryFault) {
-        if let snapshot = saved.snapshot, snapshot.number > saved.end.number {
-            throw RecoveryFault(
-                place: "the snapshot of version \(snapshot.version)",
-                reason: "it is of record \(snapshot.number), and the history ends at record "
-                    + "\(saved.end.number)")
-        }
-        for record in saved.mutations { try applyNext(record) }
-        guard version == saved.end.version else {
-            throw RecoveryFault(
-                place: "the history",
-                reason: "it ends at version \(version), and the session is at "
-                    + "\(saved.end.version)")
-        }
-    }
-}
-
-/// Why the present code cannot rebuild a session. Its data stay unchanged.
-package struct RecoveryFault: Error, Sendable, Equatable {
-    /// `the snapshot of version 5`, `the mutation of version 7`, `the reactor`.
-    package var place: String
-    package var reason: String
-
-    package init(place: String, reason: String) {
-        self.place = place
-        self.reason = reason
-    }
-
-    static func unencodable(_ version: UInt64, _ failure: JSONEncodingFailure) -> RecoveryFault {
-        RecoveryFault(
-            place: "the migrated state of version \(version)",
-            reason: "it cannot be encoded: \(failure)")
-    }
-
-    package static func notHosted(_ reactor: String) -> RecoveryFault {
-        RecoveryFault(place: "the reactor", reason: "nothing is hosted here as \(reactor)")
-    }
-}
+internal import Storage
 
 /// Rebuilds the state of one reactor.
 ///
@@ -187,14 +109,4 @@ struct SavedBytes: SavedValueDecoder {
 extension HistoryEntry {
     /// Whether a stub made the version, and no mutation. The reactor's own state stayed unchanged.
     var isReplacement: Bool { kind == .mutation && content.isEmpty }
-}
-
-extension Generation {
-    /// The generation of a saved session.
-    init(saved key: SessionKey) throws(RecoveryFault) {
-        guard let generation = Generation(key.generation.utf8) else {
-            throw RecoveryFault(place: "the generation", reason: key.generation)
-        }
-        self = generation
-    }
 }

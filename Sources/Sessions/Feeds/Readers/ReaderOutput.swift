@@ -1,0 +1,28 @@
+/// The connections of a loop's readers: the layer above, on the loop of the feeds.
+///
+/// Invariant: no method calls the feed that it is called from.
+package protocol ReaderOutput: AnyObject {
+    /// Writes to the subscriber's connection, and returns how many bytes it accepted. After fewer than
+    /// given, ``Subscriber/resume()`` is called when there is room.
+    func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int
+
+    /// Closes the connection of a subscriber that has got everything, because the session has ended.
+    func finish(_ subscriber: Subscriber)
+
+    /// Closes the connection of a subscriber, with the problem that there is no room for what it
+    /// needs (``WorkBudget``). The subscriber is cancelled.
+    func refuse(_ subscriber: Subscriber)
+
+    /// The client of a request or a stream, for its share of the ``WorkBudget``; nil: it has none.
+    func client(of token: UInt64) -> WorkClient?
+
+    /// Moves the connection of a subscriber that has got everything to another loop, where
+    /// ``StreamBranches/adopt(_:as:in:)`` continues it.
+    func move(_ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening) -> ReaderMove
+
+    /// Moves the connection of a subscriber, which has left, to the loop of its session, where
+    /// ``StreamBranches/continueStream(_:as:in:_:)`` continues it.
+    ///
+    /// - Returns: false if it cannot be moved; the connection is then finished.
+    func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool
+}

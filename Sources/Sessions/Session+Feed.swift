@@ -1,0 +1,159 @@
+internal import JSONCoding
+internal import Storage
+
+// The states of a session, for its feed; and requests for streams, which wait for what is decided.
+extension Session: FeedSource {
+    var phase: FeedPhase {
+        switch life {
+        case .asleep: .asleep
+        case .starting: .starting
+        case .copy: .copied
+        case .awake: .deciding
+        case .ending: .ending
+        case .ended: .ended
+        }
+    }
+
+    var streams: FeedStreams { feed.streams }
+
+    @usableFromInline
+    var wantsStates: Bool {
+        streams.showStates && ahead.bytes <= SharedStream.surplusBytes
+            && meters.state.size <= StateFraming.aheadBytes
+    }
+
+    // MARK: Opening a stream
+
+    /// Opens a stream. The answer has the subscriber and the opening bytes.
+    package func subscribe(_ request: SubscriptionRequest) {
+        guard isRunning || isFollowed && isReadable else {
+            return answer(content(absence), request.token)
+        }
+        if isRunning { table.eviction.recordUse(of: self) }
+        if request.selection.log { keepNotes() }
+        // The part of a large state has to be looked for.
+        guard request.selection.pointer != nil, stateEstimate > WorkBudget.smallestBytes,
+            table.openings.hasRoom
+        else {
+            return open(request)
+        }
+        table.openings.append(request, of: self)
+    }
+
+    /// Opens a stream when the steps that are decided so far are committed. The session may have ended
+    /// since the request.
+    func open(_ request: SubscriptionRequest) {
+        guard isRunning || isFollowed && isReadable, let opener = StreamOpener(feed) else {
+            return answer(content(absence), request.token)
+        }
+        guard let newestStep = uncommitted.last else { return opener.openNow(request) }
+        do throws(WorkOverload) {
+            let snapshot = try opener.snapshotAhead(for: request)
+            var request = request
+            request.notes = history.newest.notes
+            table.commits.attach(
+                .subscription(request, number: history.newest.number, snapshot: snapshot),
+                to: newestStep)
+        } catch {
+            answer(.overBudget, to: request.token)
+        }
+    }
+
+    func answer(_ answer: SubscriptionAnswer, to token: UInt64) {
+        let kind: Reply.Kind =
+            switch answer {
+            case .subscribed(let subscriber, let opening): .subscribed(subscriber, opening)
+            case .tooManySelections(let limit): .tooManySelections(limit: limit)
+            case .tooManySubscribers(let limit): .tooManySubscribers(limit: limit)
+            case .overBudget: .overBudget
+            }
+        table.output.reply(content(kind), to: token)
+    }
+
+    /// Another node may own the session by now, and have reached the position: the journal knows.
+    func confirm(_ request: SubscriptionRequest) {
+        table.read(id, .confirmed) { [self] found, _ in
+            switch found {
+            case .session(let present) where present === self:
+                var request = request
+                request.isConfirmed = true
+                subscribe(request)
+            case .unreadable(let failure):
+                table.output.reply(content(.unreadable(failure)), to: request.token)
+            default:
+                table.findForStream(id) { [self] in openElsewhere(request, $0) }
+            }
+        }
+    }
+
+    /// Opens a stream of a session that this node does not own any more.
+    private func openElsewhere(_ request: SubscriptionRequest, _ found: SessionLookup) {
+        guard case .session(let present) = found, present.key == key else {
+            // The client connects again.
+            return table.output.reply(content(.failed(.leftMemory)), to: request.token)
+        }
+        present.subscribe(request)
+    }
+
+    // MARK: States
+
+    func shown(at version: UInt64) -> ShownVersion { StateReader(session: self).shown(at: version) }
+
+    func appendPulses(_ chosen: UInt64, at version: UInt64, to out: inout [UInt8]) {
+        machine?.encodePulses(chosen, at: version, in: self, to: &out)
+    }
+
+    func appendMutation(to version: UInt64, _ out: inout [UInt8]) {
+        machine?.encodeMutation(to: version, in: self, out: &out)
+    }
+
+    func endReplay() { machine?.endReplay() }
+
+    /// Those of which streams show parts, or are about to.
+    func pointers() -> [JSONPointer] {
+        streams.all.compactMap(\.selection.pointer) + table.openings.pointers(of: self)
+    }
+
+    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
+        guard let machine else { return try registration.makeFold(snapshot) }
+        return try machine.makeFold(from: snapshot)
+    }
+
+    func forget(before version: UInt64, atOnce: Bool) -> Bool {
+        machine?.forget(before: version, atOnce: atOnce) ?? false
+    }
+
+    /// Shows what is committed to the readers.
+    func publish(isContinued: Bool = false) {
+        ahead.forget()
+        feed.publish(isContinued: isContinued)
+    }
+}
+
+/// The states that were encoded with their records since the last events were published. Beyond a
+/// limit they are encoded when they are framed.
+struct StatesAhead {
+    private(set) var bytes = 0
+    /// Of these bytes, if they are many.
+    private var charge: WorkCharge?
+
+    /// Counts a state. Without room, states are encoded when they are framed.
+    mutating func count(_ count: Int, in work: WorkBudget) {
+        bytes += count
+        guard bytes > WorkBudget.smallestBytes else { return }
+        if let charge {
+            if charge.resize(to: bytes) { return }
+        } else {
+            charge = work.charge(bytes, for: nil, mayBeDropped: true)
+            if charge != nil { return }
+        }
+        bytes = .max / 2
+    }
+
+    /// They are framed, or belong to no record.
+    mutating func forget() {
+        guard bytes > 0 else { return }
+        bytes = 0
+        charge = nil
+    }
+}
