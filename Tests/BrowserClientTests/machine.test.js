@@ -196,6 +196,32 @@ test("O5: a batch whose body is too slow for the server is halved, and those aft
   assert.deepEqual(ends(client), [1, 2, 3, 4, 5].map((ticket) => `${ticket} applied`));
 });
 
+test("O5: what follows a body that was too slow for the server is no larger", () => {
+  const client = live();
+  const text = "7".repeat(10_000);
+  const sizes = () => posts(client).map((one) => Math.floor(one.body.length / 10_000));
+  client.send(1);
+  for (let number = 0; number < 4; number++) client.send(text);
+  client.answer(last(posts(client)), 200, receipt(1));
+  for (let number = 0; number < 12; number++) client.send(text);
+  client.receive("requestFailed", last(posts(client)).id, "reset");
+  client.wait(30_000);
+  client.answer(last(posts(client)), 408, problem("body_too_slow"));
+  client.wait(30_000);
+  client.answer(last(posts(client)), 200, receipt(5));
+  client.answer(last(posts(client)), 200, receipt(9));
+  assert.deepEqual(sizes(), [0, 4, 4, 4, 4, 8]);
+});
+
+test("O5: a body that was too slow for the server was not read", () => {
+  const client = live();
+  client.send(1);
+  client.answer(last(posts(client)), 408, problem("body_too_slow"));
+  client.wait(30_000);
+  client.answer(last(posts(client)), 403, problem("forbidden"));
+  assert.deepEqual(ends(client), ["1 refused forbidden"]);
+});
+
 test("O7: beyond its bounds the outbox accepts nothing, and drops nothing", () => {
   const client = new Client({ limits: { actionsInOutbox: 2 } });
   client.send(1);
