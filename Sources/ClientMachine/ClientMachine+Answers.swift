@@ -11,7 +11,24 @@ extension ClientMachine {
                 return refuseSent(session, problem, at: now)
             }
             settleSent(session, at: now, position: position) { _ in .refused(problem) }
+        // No question is unfit, so this says nothing of the request.
+        case .unfit where links[session]?.question != nil,
+            .unread where links[session]?.question != nil:
+            settleSent(session, at: now) { _ in .inDoubt }
         case .unfit(let problem): narrow(problem, session, at: now)
+        case .unread(let problem):
+            // An earlier attempt may have been carried out, when the server still read such a body: only
+            // the service's answer for the key shows that.
+            guard links[session]?.isUnclear == true else {
+                return narrow(problem, session, at: now)
+            }
+            links[session]?.question = problem
+            post(session, at: now)
+        case .unknownKey(let problem):
+            guard let refusal = links[session]?.question else {
+                return retry(purpose, why: problem.detail, at: now)
+            }
+            narrow(refusal, session, at: now)
         case .keyReused: settleSent(session, at: now) { _ in .inDoubt }
         case .unknownSession(let problem):
             guard reactor(of: session) != nil else {

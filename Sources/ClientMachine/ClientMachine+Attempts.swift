@@ -44,11 +44,15 @@ extension ClientMachine {
         let request: ClientRequest?
         switch purpose {
         case .post(let session):
-            let done = links[session]?.doneKey
-            request = outbox[session].sent.map { .post($0, of: session, done: done) }
+            let link = links[session]
+            request = outbox[session].sent.map {
+                link?.question == nil
+                    ? .post($0, of: session, done: link?.doneKey) : .question($0, of: session)
+            }
         case .create(let session):
             request = reactor(of: session).map { .create(session, of: $0) }
-        case .readBack(let session), .lookUp(let session): request = .read(session)
+        case .readBack(let session): request = .read(session)
+        case .lookUp(let session, let ofLog): request = .lookUp(session, ofLog: ofLog)
         case .revive: request = nil
         case .stream(let stream):
             request = openRequest(stream)
@@ -108,7 +112,9 @@ extension ClientMachine {
         case .post(let session): posted(PostAnswer(response), session, at: now)
         case .create(let session): created(response, session, at: now)
         case .readBack(let session): readBack(response, session, at: now)
-        case .lookUp(let session): lookedUp(response, session, at: now)
+        case .lookUp(let session, _):
+            attempts.forget(purpose)
+            lookedUp(response, session, at: now)
         // The head of a stream is an input of its own, and `revive` has no request.
         case .stream, .revive: retry(purpose, why: "a stream was answered as a request", at: now)
         }
@@ -203,7 +209,7 @@ extension ClientMachine {
     private mutating func touch(_ purpose: Purpose) {
         switch purpose {
         case .post(let session), .create(let session), .readBack(let session),
-            .lookUp(let session), .revive(let session):
+            .lookUp(let session, _), .revive(let session):
             touched.insert(session)
         case .stream(let stream): touched.formUnion(streams[stream]?.sessions ?? [])
         }

@@ -181,7 +181,9 @@ extension ClientMachine {
         // A 204 has no body that would show who sent it.
         case 204:
             retry(.stream(stream.id), why: response.reasonToWait, at: now)
-            for session in stream.live { begin(.lookUp(session), at: now) }
+            for session in stream.live {
+                begin(.lookUp(session, ofLog: stream.isOfLog), at: now)
+            }
         case 307, 308:
             if let target = response.value("location").flatMap(server.target),
                 streams[stream.id]?.redirect(to: target) == true
@@ -207,11 +209,10 @@ extension ClientMachine {
         }
     }
 
-    /// Receives the session's description, which was read because a stream was answered with 204.
+    /// Receives what the service says of a session, one stream of which was answered with 204.
     mutating func lookedUp(
         _ response: ClientResponse, _ session: SessionName, at now: ClientInstant
     ) {
-        attempts.forget(.lookUp(session))
         let reason: EndReason
         switch (response.status, response.refusal(of: .read)?.code) {
         case (404, "unknown_session"?): reason = .unknown

@@ -234,7 +234,8 @@ package struct ClientMachine: Sendable {
     private mutating func forget(_ session: SessionName) {
         links[session] = nil
         for purpose in [
-            Purpose.post(session), .create(session), .readBack(session), .lookUp(session),
+            Purpose.post(session), .create(session), .readBack(session),
+            .lookUp(session, ofLog: false),
         ] {
             if let id = attempts.remove(purpose) { outputs.append(.cancelRequest(id)) }
         }

@@ -55,6 +55,16 @@ extension ClientRequest {
             body: sent.body)
     }
 
+    /// Asks for the answer to a request whose body the server does not read: an empty batch under its key.
+    static func question(_ sent: SentRequest, of session: SessionName) -> ClientRequest {
+        ClientRequest(
+            "POST", "/v1/sessions/\(session.text)/actions\(sent.options.query)",
+            fields: [
+                Field("Content-Type", "application/json"),
+                Field("Idempotency-Key", sent.key.text),
+            ], body: Array("[]".utf8))
+    }
+
     /// - Parameter reactor: any text: a name that the server does not know is its refusal.
     static func create(_ session: SessionName, of reactor: String) -> ClientRequest {
         var body = Array("{\"reactor\":".utf8)
@@ -67,6 +77,14 @@ extension ClientRequest {
 
     static func read(_ session: SessionName) -> ClientRequest {
         ClientRequest("GET", "/v1/sessions/\(session)")
+    }
+
+    /// Asks for a stream without accepting one: the service answers with a problem, which shows who sent it.
+    /// A client that may have the stream may ask so.
+    static func lookUp(_ session: SessionName, ofLog: Bool) -> ClientRequest {
+        ClientRequest(
+            "GET", "/v1/sessions/\(session)/\(ofLog ? "log" : "pulses")",
+            fields: [Field("Accept", "application/problem+json")])
     }
 
     static func stream(_ target: String) -> ClientRequest {

@@ -5,6 +5,10 @@ enum PostAnswer: Equatable {
     case refused(ProblemDetails, StreamPosition?)
     /// Something in the body is unfit: a batch is narrowed down (O5).
     case unfit(ProblemDetails)
+    /// The body is too large to be read: the service has not looked for the key.
+    case unread(ProblemDetails)
+    /// A question found no answer: nothing is applied under the key.
+    case unknownKey(ProblemDetails)
     /// The key was used with another body: two programs share an outbox.
     case keyReused(ProblemDetails)
     case unknownSession(ProblemDetails)
@@ -43,7 +47,9 @@ enum PostAnswer: Equatable {
         case 410: self = .ended(problem)
         case 412: self = .refused(problem, response.position)
         case 422 where problem.code == "key_reused": self = .keyReused(problem)
-        case 400, 413, 422: self = .unfit(problem)
+        case 422 where problem.code == "empty_batch": self = .unknownKey(problem)
+        case 413: self = .unread(problem)
+        case 400, 422: self = .unfit(problem)
         default: self = .refused(problem, nil)
         }
     }

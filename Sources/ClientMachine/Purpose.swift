@@ -6,8 +6,8 @@ enum Purpose: Hashable, Sendable {
     case create(SessionName)
     /// To read the state that the stream has not confirmed.
     case readBack(SessionName)
-    /// Reads the session, to find out whether it has ended as the 204 of a stream says.
-    case lookUp(SessionName)
+    /// Asks whether the session has ended, as the 204 of a stream says: of its log, or of its events.
+    case lookUp(SessionName, ofLog: Bool)
     /// Tries a refused session again. It sends no request of its own.
     case revive(SessionName)
     case stream(StreamID)

@@ -28,7 +28,7 @@ enum ServiceRefusals {
         "malformed_json", "body_too_large", "body_too_slow", "not_an_action", "batch_too_large",
         "action_failed", "not_encodable", "state_too_large", "too_much_output", "forbidden",
         "no_parent", "position_changed", "unknown_session", "session_ended", "request_running",
-        "key_reused",
+        "key_reused", "empty_batch",
     ]
     private static let ofStream: Set = [
         "forbidden", "unknown_pulse", "unknown_session", "too_many_sessions", "unknown_path",

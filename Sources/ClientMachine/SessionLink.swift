@@ -50,6 +50,9 @@ struct SessionLink: Sendable {
     var isSaved = true
     /// Whether an attempt of the sent request may have been carried out without an answer.
     var isUnclear = false
+    /// The refusal of the sent request, which the server gave without looking for its key: until the server
+    /// has said that it does not know the key, attempts only ask for its answer.
+    var question: ProblemDetails?
     /// An earlier run of the program sent the request, so only its date shows its age.
     var isOfEarlierLife = false
     /// The attempts of the sent request for which its time was too short.
@@ -119,6 +122,7 @@ struct SessionLink: Sendable {
     /// A request is about to be saved and sent.
     mutating func begin(_ sent: SentRequest, at now: Duration) {
         (isSaved, isUnclear, isOfEarlierLife, timeouts) = (false, false, false, 0)
+        question = nil
         overlay.add(sent, at: now)
     }
 

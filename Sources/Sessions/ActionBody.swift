@@ -25,6 +25,13 @@ package struct ActionBody: Sendable {
 
     package var bytes: [UInt8] { json.bytes }
 
+    /// Whether it is an empty array. Under a key it asks for the answer to that key: a client that cannot
+    /// send its body again learns in this way whether it was applied.
+    var asksForAnswer: Bool {
+        bytes.lazy.filter { ![0x20, 0x0a, 0x0d, 0x09].contains($0) }.prefix(3)
+            .elementsEqual("[]".utf8)
+    }
+
     /// The bytes of memory that the examined body takes besides ``bytes``.
     package var scanBytes: Int { json.scanBytes }
 }

@@ -3,6 +3,9 @@ package struct ActionPost {
     package var body: ActionBody
     /// `If-Match`.
     package var condition: PositionCondition?
+    /// Checks whether the client may send these actions. Called after the key was looked for: the
+    /// refusal of a repeated request must not depend on what has changed since the first one.
+    package var check: (() throws(ActionRefusal) -> Void)?
     /// `?wait=settled`.
     package var waits = false
     /// The authenticated client; nil if the server authenticates nobody.

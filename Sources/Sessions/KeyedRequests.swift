@@ -11,7 +11,9 @@ struct KeyedRequests {
     /// - Returns: whether the session has to receive the request now. If not, the request has been
     ///   answered, or is handled when the journal has been asked for its key.
     func admits(_ post: ActionPost, _ key: String) throws(ActionRefusal) -> Bool {
-        let digest = post.body.digest ?? Digest.of(post.body.bytes)
+        let own = post.body.digest ?? Digest.of(post.body.bytes)
+        // A question is of any body.
+        let digest = post.body.asksForAnswer ? keys.digest(of: key) ?? own : own
         switch keys.entry(key) {
         case .running(let known):
             let kind: Reply.Kind = known == digest ? .keyRunning : .keyReused
@@ -57,6 +59,7 @@ struct KeyedRequests {
             case .success(let stored?):
                 keys.forget(post.token)
                 keys.remember(stored)
+                let digest = post.body.asksForAnswer ? stored.bodyDigest : digest
                 answerAgain(stored, digest, post.token)
             case .success(nil): receiveLate(post, waiter)
             }

@@ -139,6 +139,8 @@ package struct Receipt: Sendable {
 @usableFromInline
 package enum ActionRefusal: Error, Sendable {
     case json(JSONRefusal)
+    /// The client may not send one of the actions.
+    case forbidden
     case empty
     case tooMany(limit: Int)
     case overloaded

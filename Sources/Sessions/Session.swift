@@ -268,6 +268,7 @@ package final class Session {
         guard case .awake(let machine) = life else {
             return answer(content(absence), post.token)
         }
+        try post.check?()
         beginTurn()
         arrival.traceparent = post.traceparent
         arrival.subject = post.subject

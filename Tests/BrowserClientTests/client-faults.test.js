@@ -360,6 +360,26 @@ test("a live log ends with the client, and when its session is left", async () =
   }
 });
 
+test("a live log ends if the service says after a 204 that the session has ended", async () => {
+  const answers = [[503, "draining"], [406, "not_acceptable"], [410, "session_ended"]];
+  const fake = new Fake(() => {
+    const [status, code] = answers.shift();
+    return [status, { code, detail: "d" }];
+  });
+  fake.refuse = () => new Response(null, { status: 204 });
+  const client = new ReactorClient("http://127.0.0.1", { fetch: fake.fetch });
+  const log = client.session("room", { follow: { states: false, pulses: false, activities: false } }).log({
+    live: true,
+  });
+  await assert.rejects(log.next(), { code: "session_ended" });
+  const asked = fake.requests.filter(({ headers }) => headers.Accept === "application/problem+json");
+  assert.deepEqual(
+    asked.map(({ method, target }) => [method, target]),
+    Array(3).fill(["GET", "/v1/sessions/room/log"]),
+  );
+  await client.close();
+});
+
 test("a log has another token when one is refused, once", async () => {
   const asked = [];
   const token = ({ refused }) => {

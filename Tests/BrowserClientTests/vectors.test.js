@@ -85,8 +85,10 @@ for (const { name, steps } of read("overlays").transcripts) {
 
 test("C5, C6: what one answer means", () => {
   const list = (client, wanted) => client.outputs.filter(([kind]) => wanted.includes(kind));
-  for (const { step, status, type, body, outcome } of read("answers").cases) {
+  const { cases, lookUp } = read("answers");
+  for (const { step, status, type, body, outcome } of cases) {
     if (step.startsWith("delete")) continue;
+    const isRepeated = ["repeated", "question"].includes(step);
     const client = new Client();
     client.follow(step === "create" ? { makes: "counter" } : {});
     const found = response(status, body, { "content-type": type });
@@ -97,25 +99,49 @@ test("C5, C6: what one answer means", () => {
     if (step === "create") client.send(1);
     if (step === "stream") refuse(found);
     if (step === "lookup") refuse(response(204, "", { "content-type": "" }));
-    if (step === "post") client.send(1);
+    if (step === "post" || isRepeated) client.send(1);
+    const lastRequest = () => list(client, ["request"]).pop();
+    if (isRepeated) {
+      client.receive("requestFailed", lastRequest()[1], "cut");
+      client.wait(30_000);
+    }
+    const [, , second] = lastRequest() ?? [];
+    if (step === "question") {
+      client.receive("answered", lastRequest()[1], response(413, '{"code":"body_too_large","detail":"d"}'));
+    }
     const count = client.outputs.length;
-    if (step !== "stream") client.receive("answered", list(client, ["request"]).pop()[1], found);
+    if (step !== "stream") client.receive("answered", lastRequest()[1], found);
     const told = client.outputs.filter(([kind, , one]) => kind === "deliver" && ["status", "ended"].includes(one[0]));
     const link = told.filter(([, , one]) => one[0] === "status").pop()?.[2][1].link.kind;
     const what = client.outputs.slice(count).filter(([, , one]) => one?.[0] === "outcome").pop()?.[2][2].kind;
+    const next = list({ outputs: client.outputs.slice(count) }, ["request"]).map(([, , one]) => one);
     client.wait(30_000);
     client.wait(50);
-    const isRepeated = list({ outputs: client.outputs.slice(count) }, ["request", "openStream"]).length > 0;
-    const isRead = list(client, ["request"]).some(([, , one]) => one.method === "GET");
+    const isAttempted = list({ outputs: client.outputs.slice(count) }, ["request", "openStream"]).length > 0;
+    const reads = list(client, ["request"]).map(([, , one]) => one).filter((one) => one.method === "GET");
     const name = `${step} ${status} ${type} ${body.slice(0, 80)}`;
     if (outcome === "waits" || outcome === "lookup") {
       assert.deepEqual([told.some(([, , one]) => one[0] === "ended"), client.failed], [false, []], name);
-      assert.ok(isRepeated, name);
-      if (step === "stream") assert.equal(isRead, outcome === "lookup", name);
+      assert.ok(isAttempted, name);
+      if (step === "question") assert.equal(lastRequest()[2].body, "[]", name);
+      const asked = reads.map(({ method, target, fields }) => ({ method, target, accept: fields.Accept }));
+      if (step === "stream") assert.deepEqual(asked.slice(0, 1), outcome === "lookup" ? [lookUp] : [], name);
+    } else if (outcome === "asks") {
+      const { "Idempotency-Key": key } = second.fields;
+      assert.deepEqual([what, next.length], [undefined, 1], name);
+      assert.deepEqual(
+        [next[0].body, next[0].target, next[0].fields["Idempotency-Key"]],
+        ["[]", second.target, key],
+        name,
+      );
     } else if (outcome === "ended") assert.equal(link, "ended", name);
     else if (outcome === "failed") assert.equal(link, "failed", name);
     else if (outcome === "made") assert.ok(list(client, ["request"]).some(([, , one]) => one.method === "POST"), name);
     else assert.equal(what, outcome === "doubt" ? "inDoubt" : outcome, name);
+    if (outcome === "refused" && step === "question") {
+      const [, , [, , { problem }]] = client.outputs.filter(([, , one]) => one?.[0] === "outcome").pop();
+      assert.equal(problem.code, "body_too_large", name);
+    }
     if (outcome === "refused" && step === "create") assert.equal(link, "failed", name);
   }
 });

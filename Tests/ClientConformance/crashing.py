@@ -81,6 +81,45 @@ def server_killed(bench):
     load.finish(server)
 
 
+@case("limit-lowered", "a batch in doubt that a smaller limit refuses has each action once", weight=3)
+def limit_lowered(bench):
+    for side, folder in (("answer", "applied"), ("request", "lost")):
+        server, proxy, client = bench.setting("--body-limit", "20000", journal="file", outbox=folder)
+        session = f"room-{folder}"
+        client.follow(session)
+        killed = threading.Event()
+
+        def kill():
+            server.process.kill()
+            killed.set()
+
+        proxy.refuse()
+        tickets = [f"{folder} {number}" for number in range(40)]
+        for ticket in tickets:
+            client.submit(session, alert(ticket), ticket)
+        client.wait_for(tickets, "queued")
+        # The first request has one action, the next one has the others.
+        proxy.rule(f"/v1/sessions/{session}/actions", "answer", 100_000)
+        rule = proxy.rule(f"/v1/sessions/{session}/actions", side, 0 if side == "answer" else 700, then=kill)
+        proxy.accept()
+        client.wake()
+        expect(killed.wait(LIMIT_SECONDS), lambda: f"the batch did not come{client.last_words()}")
+        server.process.wait()
+        server.kill()
+        server.options[server.options.index("--body-limit") + 1] = "600"
+        server.start()
+        proxy.upstream = server.port
+        client.wake()
+        client.wait_for(tickets)
+        expect_equal(server.alerts(session), tickets, f"the actions, whose batch was {folder}")
+        asked = [post for post in proxy.attempts(rule.path) if post.body == b"[]"]
+        expect(asked and {post.key for post in asked} == {rule.key}, f"the questions are {asked}")
+        client.close()
+        server.close()
+        for file in bench.folder.glob("journal.sqlite*"):
+            file.unlink()
+
+
 @case("server-drains", "a server that is stopped and started again under load loses nothing", weight=6)
 def server_drains(bench):
     server, proxy, client = bench.setting("--retry", "100ms", journal="file")

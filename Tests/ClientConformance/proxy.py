@@ -171,13 +171,16 @@ class Proxy(Watched):
             return sum(pipe.is_stream for pipe in self.pipes)
 
     def check(self):
-        """What holds for every client, whatever the case is: a key goes with the same bytes only."""
+        """What holds for every client, whatever the case is: a key goes with the same bytes only, or asks for
+        its answer with an empty batch."""
         with self.changing:
             posts = list(self.posts)
         bodies = {}
         for post in posts:
             expect(post.key, f"a POST to {post.path} has no Idempotency-Key")
             expect(len(post.key) >= 16, f"the key {post.key} of {post.path} can be guessed")
+            if post.body == b"[]":
+                continue
             first = bodies.setdefault((post.path, post.key), post.body)
             expect(first == post.body,
                    f"{post.path} had under one key {first[:200]} and then {post.body[:200]}")

@@ -16,17 +16,22 @@ private struct AnswerVectors: Decodable {
                 status, fields: [.init("Content-Type", type)], body: Array(body.utf8))
         }
     }
+    struct LookUp: Decodable { let method, target, accept: String }
+    let lookUp: LookUp
     let cases: [Case]
 }
 
 /// The vectors of `Tests/ClientVectors`, which the JavaScript client's tests read, too.
 private func answers(to step: String) throws -> [AnswerVectors.Case] {
-    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    let file = folder.appendingPathComponent("../ClientVectors/answers.json")
-    let vectors = try JSONDecoder().decode(AnswerVectors.self, from: Data(contentsOf: file))
-    let cases = vectors.cases.filter { $0.step == step }
+    let cases = try vectors().cases.filter { $0.step == step }
     try #require(cases.count > 5)
     return cases
+}
+
+private func vectors() throws -> AnswerVectors {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    let file = folder.appendingPathComponent("../ClientVectors/answers.json")
+    return try JSONDecoder().decode(AnswerVectors.self, from: Data(contentsOf: file))
 }
 
 @Suite("C5, C6: only the service refuses and ends", .timeLimit(.minutes(15)))
@@ -76,7 +81,55 @@ struct ForeignAnswerTests {
         }
     }
 
+    @Test func `an answer to the second POST of an action, whose first has none`() throws {
+        for one in try answers(to: "repeated") {
+            var client = try Client()
+            let post = try client.repeated()
+            let outputs = client.receive(.answered(post.id, one.response))
+            switch one.outcome {
+            case "asks":
+                let question = try #require(outputs.requests.first?.request)
+                #expect(outputs.ends.isEmpty && outputs.requests.count == 1, "\(one)")
+                #expect(question.text == "[]" && question.key == post.request.key, "\(one)")
+                #expect(question.target == post.request.target, "\(one)")
+            default: expect(outputs, &client, one, again: post.request)
+            }
+        }
+    }
+
+    @Test func `an answer to the question that follows 413`() throws {
+        for one in try answers(to: "question") {
+            var client = try Client()
+            let post = try client.repeated()
+            let asked = try client.problem(post.id, 413, "body_too_large")
+            let question = try #require(asked.requests.first)
+            let outputs = client.receive(.answered(question.id, one.response))
+            if one.outcome == "refused" {
+                #expect(outputs.ends == ["1:refused body_too_large"], "\(one)")
+            } else {
+                expect(outputs, &client, one, again: question.request)
+            }
+        }
+    }
+
+    private func expect(
+        _ outputs: [Output], _ client: inout Client, _ one: AnswerVectors.Case,
+        again request: ClientRequest
+    ) {
+        switch one.outcome {
+        case "applied": #expect(outputs.ends == ["1:applied 1"], "\(one)")
+        case "refused": #expect(outputs.ends == ["1:refused \(one.code)"], "\(one)")
+        case "doubt": #expect(outputs.ends == ["1:inDoubt"], "\(one)")
+        default:
+            #expect(outputs.ends.isEmpty && outputs.requests.isEmpty, "\(one)")
+            #expect(client.wait(.seconds(31)).requests.map(\.request) == [request], "\(one)")
+        }
+    }
+
     @Test func `an answer in place of a stream`() throws {
+        let found = try vectors().lookUp
+        let lookUp = ClientRequest(
+            found.method, found.target, fields: [.init("Accept", found.accept)])
         for one in try answers(to: "stream") {
             var client = try Client()
             _ = client.receive(.follow(room, joins))
@@ -87,8 +140,8 @@ struct ForeignAnswerTests {
             case "ended": #expect(outputs.statuses == [.ended(.unknown)], "\(one)")
             default:
                 expectWaiting(outputs, client, one)
-                let isLookedUp = outputs.requests.map(\.request.target) == ["/v1/sessions/room"]
-                #expect(isLookedUp == (one.outcome == "lookup"), "\(one)")
+                let asked = outputs.requests.map(\.request)
+                #expect(asked == (one.outcome == "lookup" ? [lookUp] : []), "\(one)")
                 let again = client.wait(.seconds(31)).streams.map(\.request)
                 #expect(again == [stream.request], "\(one)")
             }
@@ -238,6 +291,13 @@ struct ForeignAnswerTests {
 }
 
 extension Client {
+    /// The second attempt of an action; the first one has no answer.
+    fileprivate mutating func repeated() throws -> (id: AttemptID, request: ClientRequest) {
+        let post = try #require(send("1").requests.first)
+        _ = receive(.requestFailed(post.id, "cut"))
+        return try #require(wait(.seconds(1)).requests.first)
+    }
+
     /// The whole response to the request of a stream.
     fileprivate mutating func answer(_ id: AttemptID, in response: ClientResponse) -> [Output] {
         let head = ClientResponse(response.status, fields: response.fields)

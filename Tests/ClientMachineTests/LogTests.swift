@@ -202,6 +202,8 @@ struct LogTests {
         _ = log.client.head(log.stream, 204)
         let asked = log.client.receive(.streamEnded(log.stream, failure: nil))
         #expect(asked.entries.isEmpty)
+        // A token may grant the log alone.
+        #expect(asked.requests.map(\.request.target) == ["/v1/sessions/room/log"])
         let outputs = try log.client.problem(asked.requests.first?.id, 410, "session_ended")
         #expect(outputs.entries == ["ended deleted"])
         #expect(log.client.wait(.seconds(1_000)).streams.isEmpty)

@@ -300,6 +300,52 @@ struct OutgoingTests {
         )
     }
 
+    @Test func `O5: a batch that may have been applied is not divided before its key is known`()
+        throws
+    {
+        var client = try Client()
+        let first = try #require(client.send("0").requests.first)
+        for number in 1...4 { _ = client.send("\(number)") }
+        let batch = try #require(try client.answer(first.id, 200, receipt(1)).requests.first)
+        // Its answer is lost, and the server starts again with a smaller limit of bodies.
+        _ = client.receive(.requestFailed(batch.id, "reset"))
+        let again = try #require(client.wait(.seconds(1)).requests.first)
+        let asked = try client.problem(again.id, 413, "body_too_large")
+        let question = try #require(asked.requests.first)
+        #expect(question.request.text == "[]")
+        #expect(question.request.key == batch.request.key)
+        // A lost question is asked again.
+        _ = client.receive(.requestFailed(question.id, "reset"))
+        let second = try #require(client.wait(.seconds(1)).requests.first)
+        #expect(second.request == question.request)
+        // A program that is started then knows of no question: it sends the batch, and asks again.
+        var next = try Client(saved: client.saved)
+        let third = try #require(next.receive(.wake).requests.first)
+        #expect(third.request.body == batch.request.body)
+        #expect(
+            try next.problem(third.id, 413, "body_too_large").requests.first?.request.text == "[]")
+        // Nothing is applied under the key.
+        let halves = try client.problem(second.id, 422, "empty_batch")
+        let half = try #require(halves.requests.first)
+        #expect(half.request.text == "[1,2]")
+        #expect(half.request.key != batch.request.key)
+        // The next request is no question, and a first attempt that is refused is divided at once.
+        #expect(
+            try client.problem(half.id, 413, "body_too_large").requests.first?.request.text == "1")
+    }
+
+    @Test func `O5: a question has no condition`() throws {
+        var client = try Client()
+        let post = try #require(client.send("1", options: .init(expects: at(3))).requests.first)
+        #expect(post.request.value("If-Match") != nil)
+        _ = client.receive(.requestFailed(post.id, "reset"))
+        let again = try #require(client.wait(.seconds(1)).requests.first)
+        let asked = try client.problem(again.id, 413, "body_too_large")
+        #expect(asked.requests.first?.request.value("If-Match") == nil)
+        #expect(
+            try client.answer(asked.requests.first?.id, 200, receipt(4)).ends == ["1:applied 4"])
+    }
+
     @Test func `O5: a send that is taken back while a batch is narrowed`() throws {
         var client = try Client()
         let first = try #require(client.send("0").requests.first)

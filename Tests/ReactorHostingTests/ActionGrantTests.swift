@@ -1,5 +1,6 @@
 import JSONCoding
 import Reactors
+import Sessions
 import Testing
 
 @testable import ReactorHosting
@@ -31,12 +32,12 @@ struct ActionGrantTests {
         let plain = try Hosted("plain") { Plain() }.registration.get()
         var grants = Grants.all
         grants.actions = ["allowed"]
-        do throws(Problem) {
+        do throws(ActionRefusal) {
             try plain.check(JSONBody(Array(body.utf8)), batchLimit: 100, against: grants)
             #expect(isGranted, "\(body)")
         } catch {
             #expect(!isGranted, "\(body)")
-            #expect(error.status == 403)
+            #expect(Problem(error).status == 403)
         }
     }
 }

@@ -21,7 +21,7 @@ struct GrantsTests {
     private static let clients: Set = ["createTicket", "setCookie"]
     /// The routes that show every pulse of a session.
     private static let states: Set = [
-        "readSession", "streamStates", "streamActivities", "streamEvents", "readRuntime",
+        "readSession", "streamStates", "streamActivities", "readRuntime",
     ]
     /// The routes that show or make sessions that their path does not name.
     private static let wide: Set = ["createSession", "listSessions"]
@@ -97,6 +97,11 @@ struct GrantsTests {
         grants.pulses = ["message"]
         #expect(
             grants.permits(route, session: "s") == !Self.states.contains(route.operationID))
+    }
+
+    @Test func `events are granted by the kinds that the query names`() throws {
+        let events = try #require(Route.table.first { $0.operationID == "streamEvents" })
+        #expect(events.access == .verb(.read, shows: .chosenKinds))
     }
 
     @Test func `names are granted one by one, or all`() {

@@ -123,6 +123,52 @@ struct IdempotencyTests {
         #expect(later.line(other) == "received v2 n2")
     }
 
+    @Test(arguments: [false, true])
+    func `an empty batch asks for the reply, whatever the body was`(isKept: Bool) throws {
+        let rig = Rig(slow: true, answers: isKept)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        let first = try rig.post(Post.set(1), to: session, key: "k")
+        let early = try rig.post("[]", to: session, key: "k")
+        #expect(rig.line(early).hasPrefix("keyRunning"))
+        rig.settleAll()
+        #expect(rig.line(first) == "received v1 n1")
+        for body in ["[]", " [\n] "] {
+            let asked = try rig.post(body, to: session, key: "k")
+            rig.settleAll()
+            #expect(rig.line(asked).hasPrefix("replayed"), "\(body)")
+        }
+        let other = try rig.post("[[]]", to: session, key: "k")
+        #expect(rig.line(other).hasPrefix("keyReused"))
+        // It reserves nothing under a key that is not known.
+        #expect { try rig.post("[]", to: session, key: "free") } throws: {
+            if case ActionRefusal.empty = $0 { true } else { false }
+        }
+        let next = try rig.post(Post.set(2), to: session, key: "free")
+        rig.settleAll()
+        #expect(rig.line(next) == "received v2 n2")
+    }
+
+    @Test func `an empty batch asks the journal for a reply of an earlier process`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .ledger())
+        try rig.post(Post.set(1), to: session, key: "k", by: "ada")
+        rig.endRound()
+        rig.table.stop()
+        let later = Rig(journal: rig.journal, registrations: [try .ledger()])
+        guard case .session(let woken) = try later.wake("s") else { throw Rig.NoSession(id: "s") }
+        let asked = try later.post("[]", to: woken, key: "k", by: "ada")
+        // A key belongs to its client.
+        let other = try later.post("[]", to: woken, key: "k", by: "bob")
+        let unknown = try later.post("[]", to: woken, key: "free")
+        later.drainInbox()
+        later.endRound()
+        #expect(later.line(asked).hasPrefix("replayed"))
+        #expect(later.line(other).hasPrefix("refused"))
+        #expect(later.line(unknown).hasPrefix("refused"))
+        #expect(woken.version == 1)
+    }
+
     @Test func `a stored reply is rolled back with the commit it was decided upon`() throws {
         let rig = Rig(slow: true, answers: true, registrations: [try .ledger()])
         try rig.create("s", .ledger())

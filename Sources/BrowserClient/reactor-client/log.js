@@ -109,6 +109,12 @@ async function* stream(driver, target, fields, connection) {
   signal.addEventListener("abort", () => clearTimeout(timer)); // The loop may never ask for more.
   try {
     const response = await open(driver, target, fields, signal);
+    if (response.status === 204) {
+      // It has no body that would show who sent it. Without a stream the service says in a problem what it means.
+      const [path = ""] = target.split("?");
+      const lookUp = { method: "GET", target: path, fields: { Accept: "application/problem+json" } };
+      throw new Refused(await call(driver, lookUp, signal));
+    }
     if (response.status !== 200) throw new Refused(await driver.read(response));
     const decoder = new EventStreamDecoder(limits.eventBytes);
     const reader = response.body?.getReader();

@@ -47,11 +47,11 @@ export class Post extends SessionAttempt {
     if (!sent) return undefined;
     const { key, body, entries } = sent;
     const { ifMatch, settled } = entries[0] ?? {};
-    const { doneKey } = this.posting;
+    const { doneKey, question } = this.posting;
     /** @type {Record<string, string>} */
     const fields = { ...isJSON, "Idempotency-Key": key };
     if (doneKey) fields["Idempotency-Key-Done"] = doneKey;
-    if (ifMatch !== undefined) fields["If-Match"] = `"${ifMatch}"`;
+    if (ifMatch !== undefined && !question) fields["If-Match"] = `"${ifMatch}"`;
     let target = `${this.link.path}/actions`;
     // The server's least rate is 4 KiB a second, if it is not set otherwise.
     this.until += body.length;
@@ -60,7 +60,7 @@ export class Post extends SessionAttempt {
       // The server reads at most five digits of milliseconds.
       target += `?wait=settled&timeout=${settled > 99_999 ? `${Math.floor(settled / 1_000)}s` : `${settled}ms`}`;
     }
-    return { method: "POST", target, fields, body };
+    return { method: "POST", target, fields, body: question ? "[]" : body };
   }
 
   /** A state is held that may have the actions, which the answer says: a wait ends. */
@@ -101,7 +101,14 @@ export class Post extends SessionAttempt {
       posting.refuseAll(problem);
     } // Two programs share an outbox.
     else if (code === "key_reused") posting.settleSent();
-    else if (code === "body_too_slow" ? posting.shrinks() : unfit.test(code) && response.status < 500) {
+    else if (posting.question && code === "empty_batch") posting.narrow(posting.question);
+    // No question is unfit, so this says nothing of the request.
+    else if (posting.question && unfit.test(code)) posting.settleSent();
+    else if (posting.isUnclear && code === "body_too_large") {
+      // An earlier attempt may have been carried out, when the server still read such a body.
+      posting.question = problem;
+      this.begin();
+    } else if (code === "body_too_slow" ? posting.shrinks() : unfit.test(code) && response.status < 500) {
       posting.narrow(problem);
     } else if (code === "position_changed" || code === "no_parent") {
       // The server looks for the key before it refuses with these.

@@ -18,6 +18,12 @@ export class Posting {
   isSaved = true;
   /** Whether an attempt of the sent request may have been carried out without an answer. */
   isUnclear = false;
+  /**
+   * The refusal of the sent request without a look for its key: attempts ask for the key's answer until the server
+   * does not know it.
+   * @type {Problem | undefined}
+   */
+  question;
   /** Whether an earlier run of the program sent the request. */
   isRestored = false;
   /**
@@ -162,6 +168,7 @@ export class Posting {
     // O2: drawn at the first attempt, and durable with the exact bytes before they leave.
     const key = sender.drawKey();
     this.isSaved = this.isUnclear = this.isRestored = false;
+    this.question = undefined;
     const body = bodyOf(queued.slice(0, count));
     const change = { type: /** @type {const} */ ("sent"), session, key, body, count, date: machine.date };
     sender.writer.record(change, { post: key, session });

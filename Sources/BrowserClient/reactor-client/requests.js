@@ -88,7 +88,7 @@ export class Recovery extends SessionAttempt {
  * Also if the stream has resumed and no state is known.
  */
 export class Reading extends SessionAttempt {
-  /** A stream was answered with 204: only the session's own answer can end it. */
+  /** A stream was answered with 204: the session has ended if the service says so in a problem. */
   isDoubted = false;
 
   /** Begins or ends it, after something has changed. */
@@ -111,18 +111,24 @@ export class Reading extends SessionAttempt {
 
   /** @returns {Request} @override */
   request() {
-    return { method: "GET", target: this.link.path, fields: {} };
+    const { isDoubted, link: { path: target } } = this;
+    // A token may grant pulses alone. A client that accepts no stream gets a problem, which shows who sent it.
+    const fields = isDoubted ? { Accept: "application/problem+json" } : {};
+    return { method: "GET", target: isDoubted ? `${target}/pulses` : target, fields };
   }
 
   /** @param {Response} response @param {Problem} problem @override */
   settle(response, problem) {
     const { link, machine, isDoubted } = this;
+    const { code } = problem;
     const found = response.status === 200 ? json(response.body) : undefined;
     const at = position(found?.position);
-    if (isDoubted && problem.code === "session_ended") return link.over("deleted");
-    if (isDoubted && problem.code === "unknown_session") return link.over("unknown");
-    if (!at || !("state" in found)) return this.retryAfter(response, problem);
-    this.isDoubted = false;
+    if (isDoubted) {
+      if (code === "session_ended") return link.over("deleted");
+      if (code === "unknown_session") return link.over("unknown");
+      this.isDoubted = code !== "not_acceptable";
+    }
+    if (isDoubted || !at || !("state" in found)) return this.retryAfter(response, problem);
     if (link.demand.states && link.reader.read(at)) {
       link.change.advancesBase = true;
       // R10: it may contain a request that is not answered.

@@ -106,7 +106,8 @@ extension Grants {
         switch shows {
         case .anySession: guard permitsEverySession else { return false }
         case .newSession: guard permitsEverySession || ownSessions else { return false }
-        case .part, .state: break
+        // The gate looks at the query.
+        case .part, .state, .chosenKinds: break
         }
         guard route.concernsSession else { return true }
         guard let session else { return false }

@@ -177,15 +177,30 @@ struct AccessTests {
                     client, "POST", "/v1/sessions/a/actions", action, as: Self.all)
             }
             #expect(try await stream.next(2).map(\.data) == ["1", "3"])
+            // The clients of this project read by `/events`, or by `/v1/events`.
+            let events = try await client.open("/v1/sessions/a/events?only=pulses", token)
+            let present = try await events.next()
+            #expect(present.name == "snapshot")
+            #expect(present.data.contains(#""a":3"#) && !present.data.contains(#""b":"#))
             for path in ["a/pulses?pulse=a&pulse=b", "absent/pulses?pulse=b", "a/pulses?pulse=no"] {
                 #expect(
                     try await client.get("/v1/sessions/\(path)", token).status == 403, "\(path)")
             }
             let absent = try await client.get("/v1/sessions/absent/pulses?pulse=a", token)
             #expect(absent.status == 404)
-            for path in ["a", "a/states", "a/events?only=pulses", "a/activities"] {
+            for path in [
+                "a", "a/states", "a/activities", "a/events", "a/events?only=states",
+                "a/events?only=pulses,activities", "a/events?only=pulses&pulse=b",
+                "absent/events",
+            ] {
                 #expect(
                     try await client.get("/v1/sessions/\(path)", token).status == 403, "\(path)")
+            }
+            // Whether a session has ended is shown by a problem to a client that accepts no stream.
+            let asks = token + [("Accept", "application/problem+json")]
+            for (path, status) in [("a/pulses", 406), ("absent/pulses", 404), ("a", 403)] {
+                #expect(
+                    try await client.get("/v1/sessions/\(path)", asks).status == status, "\(path)")
             }
             let fork = #"{"reactor":"pulses","from":{"session":"a"}}"#
             #expect(
@@ -196,6 +211,10 @@ struct AccessTests {
                     .status == 403)
             #expect(
                 try await send(client, "POST", "/v1/sessions", fork, as: Self.all).status == 201)
+            _ = try await send(client, "DELETE", "/v1/sessions/a", as: Self.all)
+            #expect(try await client.get("/v1/sessions/a/pulses", token).status == 204)
+            try expectProblem(
+                try await client.get("/v1/sessions/a/pulses", asks), 410, "session_ended")
         }
     }
 
@@ -226,6 +245,34 @@ struct AccessTests {
             let state = try await send(client, "GET", "/v1/sessions/a", as: Self.all).json
             #expect(state["version"] == 3)
             #expect(state["state"]?["b"] == .some(.null))
+        }
+    }
+
+    /// The refusal of a repeated request must mean that the first one was not applied.
+    @Test func `a key is looked for before the cases of actions are judged`() async throws {
+        try await withTokens { server in
+            let client = server.client()
+            _ = try await send(
+                client, "PUT", "/v1/sessions/a", #"{"reactor":"pulses"}"#, as: Self.all)
+            func post(_ actions: String, granted: String) async throws -> Response {
+                var request = Request.json("POST", "/v1/sessions/a/actions", actions)
+                request.fields += [
+                    ("Authorization", "Bearer ada;-;-;-;-;\(granted);600"),
+                    ("Idempotency-Key", "k"),
+                ]
+                return try await client.send(request)
+            }
+            let body = #"{"type":"setB","number":1}"#
+            let applied = try await post(body, granted: "setB")
+            #expect(applied.status == 200)
+            // The same client has another token meanwhile.
+            let again = try await post(body, granted: "setA")
+            #expect(again["Idempotency-Replayed"] == "true")
+            #expect(again.text == applied.text)
+            // An empty batch asks for the answer, whatever the body was.
+            let asked = try await post("[]", granted: "setA")
+            #expect(asked["Idempotency-Replayed"] == "true")
+            #expect(asked.text == applied.text)
         }
     }
 

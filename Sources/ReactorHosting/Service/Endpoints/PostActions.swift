@@ -15,13 +15,15 @@ enum PostActions: SessionEndpoint {
             return LargeBodies.examine(request, on: connection)
         }
         let body = request.examined ?? ActionBody(request.body)
-        if let grants = request.access?.grants, grants.actions != nil {
-            try session.registration.check(
-                body.json, batchLimit: connection.loop.sessions.limits.batch, against: grants)
-        }
         var waits = false
         if request.head.query != nil { waits = try readWait(request, session.id, connection) }
         var post = ActionPost(body: body, token: connection.id.token)
+        if let grants = request.access?.grants, grants.actions != nil {
+            let (reactor, limit) = (session.registration, connection.loop.sessions.limits.batch)
+            post.check = { () throws(ActionRefusal) in
+                try reactor.check(body.json, batchLimit: limit, against: grants)
+            }
+        }
         post.waits = waits
         post.condition = try condition(request)
         let span = connection.span

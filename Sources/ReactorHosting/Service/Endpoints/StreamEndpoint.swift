@@ -26,7 +26,9 @@ extension StreamEndpoint {
         let session: Session
         switch target.found {
         case .session(let present): session = present
-        // 204 stops EventSource (contract §3.2).
+        // 204 stops EventSource (contract §3.2). It has no body, so anything in between may have sent it:
+        // a client that accepts no stream learns the same from a problem.
+        case .ended where !request.accepts(.eventStream): throw .endedSession(target.id.text)
         case .ended: return .noContent()
         // Any status except 200 would stop it too, but this problem may be temporary.
         case .quarantined(let fault): return .endedStream(.quarantined(target.id.text, fault))

@@ -103,6 +103,10 @@ final class AccessGate {
                 throw .forbidden
             }
         }
+        if access.grants.pulses != nil, case .verb(_, shows: .chosenKinds) = route.access {
+            let kinds = try EventKinds(request.queryItems())
+            guard !kinds.states, !kinds.activities else { throw .forbidden }
+        }
         request.access = access
     }
 

@@ -24,6 +24,8 @@ extension Problem {
         switch refusal {
         case .json(let refusal):
             self.init(refusal)
+        case .forbidden:
+            self = .forbidden
         case .tooMany(let limit):
             self.init(
                 422, "batch_too_large", "the body is an array of more than \(limit) actions")

@@ -6,9 +6,9 @@ extension Registration {
     /// - Throws: 403 if one of the actions has a case that is not granted, and for an action of
     ///   which the case cannot be known; 400 if the body is not JSON; 413 for a batch with more
     ///   actions than the limit.
-    func check(_ body: JSONBody, batchLimit: Int, against grants: Grants) throws(Problem) {
+    func check(_ body: JSONBody, batchLimit: Int, against grants: Grants) throws(ActionRefusal) {
         guard !JSON.isArray(body, longerThan: batchLimit) else {
-            throw Problem(.tooMany(limit: batchLimit), by: self)
+            throw .tooMany(limit: batchLimit)
         }
         let names =
             hasTaggedActions
@@ -22,12 +22,12 @@ extension Registration {
 
     private func names<Action: NamedAction>(
         of type: Action.Type, in body: JSONBody
-    ) throws(Problem) -> [[String]] {
+    ) throws(ActionRefusal) -> [[String]] {
         do {
             guard JSON.isArray(body) else { return [try JSON.decode(type, from: body).names] }
             return try JSON.decode([Action].self, from: body).map(\.names)
         } catch {
-            throw Problem(error)
+            throw .json(error)
         }
     }
 }

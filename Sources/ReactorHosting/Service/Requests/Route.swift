@@ -30,6 +30,8 @@ package final class Route: Sendable {
         case part
         /// A state, which contains every pulse, or activities: requires a grant of all pulses.
         case state
+        /// The kinds of events in `?only=`: a state and activities require a grant of all pulses.
+        case chosenKinds
         /// Sessions that the path does not name: requires a grant of all sessions.
         case anySession
         /// A session whose id the server chooses: requires a grant of all sessions, or of own ones.
@@ -59,7 +61,7 @@ package final class Route: Sendable {
             "GET", "/v1/sessions/{id}/activities", "streamActivities", .verb(.read, shows: .state),
             StreamActivities.self, stream),
         Route(
-            "GET", "/v1/sessions/{id}/events", "streamEvents", .verb(.read, shows: .state),
+            "GET", "/v1/sessions/{id}/events", "streamEvents", .verb(.read, shows: .chosenKinds),
             StreamEvents.self, stream + ["only", "pulse", "select"]),
         Route(
             "GET", "/v1/events", "streamSessions", .verb(.read), StreamSessions.self,
