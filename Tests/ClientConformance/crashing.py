@@ -100,7 +100,7 @@ def limit_lowered(bench):
         client.wait_for(tickets, "queued")
         # The first request has one action, the next one has the others.
         proxy.rule(f"/v1/sessions/{session}/actions", "answer", 100_000)
-        rule = proxy.rule(f"/v1/sessions/{session}/actions", side, 0 if side == "answer" else 700, then=kill)
+        rule = proxy.rule(f"/v1/sessions/{session}/actions", side, 1 if side == "answer" else 700, then=kill)
         proxy.accept()
         client.wake()
         expect(killed.wait(LIMIT_SECONDS), lambda: f"the batch did not come{client.last_words()}")
