@@ -31,9 +31,6 @@ let package = Package(
         .library(name: "ReactorMetrics", targets: ["ReactorMetrics"]),
         .library(name: "ReactorTracing", targets: ["ReactorTracing"]),
         .executable(name: "reactor-server", targets: ["reactor-server"]),
-        .executable(name: "reactor-bench", targets: ["reactor-bench"]),
-        // For `reactor-bench cluster --clocks`.
-        .library(name: "WrongClock", type: .dynamic, targets: ["WrongClock"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -159,24 +156,6 @@ let package = Package(
                 + inlined.map { .target(name: $0) },
             swiftSettings: strict
         ),
-        .executableTarget(
-            name: "reactor-bench",
-            dependencies: [
-                "CEpoll", "Reactors",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict
-        ),
-        .target(name: "WrongClock"),
-        // Apart from reactor-bench, which needs no libcurl.
-        .executableTarget(
-            name: "client-bench",
-            dependencies: [
-                "ReactorClient", "JSONCoding", "Reactors", "CClientCurl",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict
-        ),
 
         .target(
             name: "TestStreams", dependencies: ["Reactors"], path: "Tests/TestStreams",
@@ -272,10 +251,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CClientCurl", "Cluster", "reactor-server", "fixture-server",
-                "reactor-bench", "PostgresRig", "ReactorClient", "ReactorHosting",
-                "ReactorPostgres", "ReactorReplay", "Reactors", "SampleReactors", "Sockets",
-                "Storage", "TestProcesses", "Wire",
+                "CClientCurl", "Cluster", "reactor-server", "fixture-server", "PostgresRig",
+                "ReactorClient", "ReactorHosting", "ReactorPostgres", "ReactorReplay", "Reactors",
+                "SampleReactors", "Sockets", "Storage", "TestProcesses", "Wire",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -310,14 +288,43 @@ let package = Package(
             ] + inlined.map { .target(name: $0) },
             swiftSettings: strict),
         .testTarget(
-            name: "ReactorBenchTests", dependencies: ["reactor-bench", "ReactorHosting"],
-            swiftSettings: strict),
-        .testTarget(
             name: "OwnReactorTests",
             dependencies: ["ReactorHosting"] + inlined.map { .target(name: $0) },
             swiftSettings: strict),
     ]
 )
+
+// What loads, tortures and measures a server. `.ci/run` sets the variable. Why a variable: a package
+// that depends on this one compiles all of its targets with its tests. With it there are more
+// targets, and the others are built as without it.
+if Context.environment["REACTOR_LOAD"] != nil {
+    package.products += [
+        .executable(name: "reactor-bench", targets: ["reactor-bench"]),
+        // For `reactor-bench cluster --clocks`.
+        .library(name: "WrongClock", type: .dynamic, targets: ["WrongClock"]),
+    ]
+    package.targets += [
+        .executableTarget(
+            name: "reactor-bench",
+            dependencies: [
+                "CEpoll", "Reactors",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Load/ReactorBench", swiftSettings: strict),
+        .testTarget(
+            name: "ReactorBenchTests", dependencies: ["reactor-bench", "ReactorHosting"],
+            path: "Tests/Load/ReactorBenchTests", swiftSettings: strict),
+        .target(name: "WrongClock", path: "Tests/Load/WrongClock"),
+        // Apart from reactor-bench, which needs no libcurl.
+        .executableTarget(
+            name: "client-bench",
+            dependencies: [
+                "ReactorClient", "JSONCoding", "Reactors", "CClientCurl",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Load/ClientBench", swiftSettings: strict),
+    ]
+}
 
 /// The fuzz targets, each with what it calls. One is added by a line here, a file in
 /// `Tests/Fuzzing/<name>` and seeds in `Tests/Fuzzing/Corpora/<name>`.

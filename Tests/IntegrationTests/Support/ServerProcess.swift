@@ -9,8 +9,6 @@ final class ServerProcess: Sendable {
     enum Program: String, Sendable {
         case server = "reactor-server"
         case fixtures = "fixture-server"
-        /// Not a server: it starts servers.
-        case bench = "reactor-bench"
 
         /// The products are in the folder of the test bundle.
         var path: String {
