@@ -22,10 +22,7 @@ extension JWTAuthenticator {
         by configuration: Configuration
     ) async throws -> (any Authenticator)? {
         guard configuration.authentication == .jwt else {
-            let paths = [
-                configuration.tokenSecretPath, configuration.tokenKeyPath,
-                configuration.tokenKeySetPath,
-            ]
+            let paths = [configuration.tokenSecretPath, configuration.tokenKeyPath]
             // A server that serves everyone, against the intention of its operator.
             guard paths.allSatisfy({ $0 == nil }) else {
                 throw TokenKeyFailure("a key of tokens is set without --auth jwt")
@@ -35,7 +32,7 @@ extension JWTAuthenticator {
         let keys = try await keys(configuration)
         guard !keys.isEmpty else {
             throw TokenKeyFailure(
-                "--auth jwt needs a key: --jwt-secret-file, --jwt-key-file or --jwt-jwks-file")
+                "--auth jwt needs a key: --jwt-secret-file or --jwt-key-file")
         }
         return try JWTAuthenticator(
             keys: keys,
@@ -57,19 +54,24 @@ extension JWTAuthenticator {
             lines.reportCarriageReturns(in: path, configuration)
         }
         if let path = configuration.tokenKeyPath {
-            let text = String(decoding: try read(path, "--jwt-key-file"), as: UTF8.self)
-            keys.append(
-                try await named(path) { () async throws(TokenKeyFailure) in
-                    try await .pem(text)
-                })
-        }
-        if let path = configuration.tokenKeySetPath {
-            let json = try read(path, "--jwt-jwks-file")
+            let bytes = try read(path, "--jwt-key-file")
             keys += try await named(path) { () async throws(TokenKeyFailure) in
-                try await TokenKey.set(json: json)
+                try await publicKeys(bytes)
             }
         }
         return keys
+    }
+
+    /// The keys of a JWKS file, or the key of a PEM file. Both have public keys only: a file that is
+    /// read as the other kind has none.
+    private static func publicKeys(
+        _ bytes: [UInt8]
+    ) async throws(TokenKeyFailure) -> [TokenKey] {
+        // RFC 7517 §5: a set is a JSON object.
+        if bytes.first(where: { !" \t\r\n".utf8.contains($0) }) == UInt8(ascii: "{") {
+            return try await TokenKey.set(json: bytes)
+        }
+        return [try await .pem(String(decoding: bytes, as: UTF8.self))]
     }
 
     private static func secrets(

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import http.client
 import json
+import os
 import pathlib
 import re
 import signal
@@ -33,7 +34,9 @@ class Server:
         with open(self.folder / "server.log", "ab") as log:
             self.process = start(
                 [self.program, "--port", "0", *self.options], stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=log, text=True)
+                stdout=subprocess.PIPE, stderr=log, text=True,
+                # A debug build then accepts other values for its constants (`--keep-records 20`).
+                env=os.environ | {"REACTOR_CONSTANTS": "adjustable"})
         late = threading.Timer(LIMIT_SECONDS, self.process.kill)
         late.start()
         try:

@@ -23,7 +23,7 @@ private struct Thermostat: Reactor {
 }
 
 private enum Later {
-    /// The same reactor after a deployment; its types are in README, word for word.
+    /// The same reactor after a deployment; its types are in the guide, word for word.
     struct Thermostat: Reactor {
         enum Action: TaggedCodable { case turn(degrees: Int), ring }
 
@@ -52,7 +52,7 @@ private enum Later {
     }
 }
 
-@Suite("README — sessions outlive deployments", .timeLimit(.minutes(15)))
+@Suite("Writing a reactor — sessions outlive deployments", .timeLimit(.minutes(15)))
 struct MigrationTests {
     @Test func `the document's code is in this file, word for word`() throws {
         func lines(_ text: some StringProtocol) -> [String] {
@@ -61,9 +61,11 @@ struct MigrationTests {
         }
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { root.deleteLastPathComponent() }
-        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let page = try String(
+            contentsOf: root.appending(
+                path: "Sources/Reactors/Reactors.docc/WritingAReactor.md"), encoding: .utf8)
         let here = lines(try String(contentsOfFile: #filePath, encoding: .utf8))
-        let blocks = readme.split(separator: "```swift\n").dropFirst()
+        let blocks = page.split(separator: "```swift\n").dropFirst()
             .compactMap { $0.split(separator: "```").first }
             .filter { $0.contains("stateVersion") }
         #expect(blocks.count == 1)

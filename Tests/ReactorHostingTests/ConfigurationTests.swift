@@ -31,66 +31,54 @@ struct ConfigurationTests {
         defer { try? FileManager.default.removeItem(atPath: settings) }
         let texts = [
             "config": settings,
-            "host": "h", "port": "81", "unix": "/u", "ops-listen": "[::1]:9", "loops": "3",
+            "host": "h", "port": "81", "ops-listen": "[::1]:9", "loops": "3",
             "link": "[::]:10", "link-address": "a.example:11", "cluster-secret-file": "/c",
-            "poller": "dispatch",
-            "journal": "memory", "head-limit": "2048", "body-limit": "77", "batch-limit": "5",
-            "body-budget": "65537", "answer-budget": "65538", "state-limit": "2000",
-            "connection-limit": "6", "session-limit": "7", "keep-records": "8",
-            "subscriber-limit": "23", "body-rate": "24", "proxy-protocol": "on",
-            "keep-bytes": "9", "session-idle": "17s", "slow-turn": "20s", "stuck-limit": "21s",
-            "history-records": "18", "history-bytes": "70000", "history-age": "19s",
+            "journal": "memory", "body-limit": "77", "body-budget": "65537", "state-limit": "2000",
+            "connection-limit": "6", "session-limit": "7", "keep-bytes": "9",
+            "session-idle": "17s", "history-bytes": "70000", "history-age": "19s",
             "heartbeat": "10s",
             "connection-age": "11s",
-            "stall-timeout": "12s", "idle-timeout": "13s", "request-timeout": "14s",
+            "stall-timeout": "12s", "idle-timeout": "13s",
             "retry": "15s", "wake-on-demand": "on", "drain-delay": "26s", "grace": "16s",
             "allow-origin": "https://o", "admin": "on",
             "log-level": "error", "log-format": "json", "access-log": "on",
-            "auth": "jwt", "jwt-secret-file": "/s", "jwt-key-file": "/k", "jwt-jwks-file": "/w",
-            "jwt-issuer": "i", "jwt-audience": "x, y", "jwt-leeway": "20", "jwt-claim": "c",
+            "auth": "jwt", "jwt-secret-file": "/s", "jwt-key-file": "/k",
+            "jwt-issuer": "i", "jwt-audience": "x, y", "jwt-claim": "c",
             "address-connection-limit": "20", "request-rate": "21",
-            "request-burst": "22", "trusted-proxies": "10.0.0.0/8, ::1,unix",
+            "trusted-proxies": "10.0.0.0/8, ::1,unix",
             "client-address-field": "forwarded", "allow-public": "on", "allow-host": "a.example, B",
-            "subject-session-limit": "23", "stream-sessions": "25",
-            "spread-from": "27",
-            "console": "on", "console-read-only": "on",
+            "subject-session-limit": "23", "console": "read-only",
         ]
         #expect(Set(Setting.table.map(\.name)) == Set(texts.keys), "the test knows them all")
         var expected = Configuration()
         expected.configPath = settings
-        (expected.host, expected.port, expected.unixPath) = ("h", 81, "/u")
+        (expected.host, expected.port) = ("h", 81)
         expected.operationsAddress = .tcp(host: "::1", port: 9)
         expected.link = LinkAddress(host: "::", port: 10)
         expected.linkAddress = LinkAddress(host: "a.example", port: 11)
         expected.clusterSecretPath = "/c"
-        (expected.loops, expected.poller) = (3, .dispatch)
-        (expected.headLimitBytes, expected.bodyLimitBytes) = (2_048, 77)
-        (expected.batchLimit, expected.connectionLimit, expected.sessionLimit) = (5, 6, 7)
-        (expected.keptRecords, expected.keptBytes, expected.stateLimitBytes) = (8, 9, 2_000)
+        (expected.loops, expected.bodyLimitBytes) = (3, 77)
+        (expected.connectionLimit, expected.sessionLimit) = (6, 7)
+        (expected.keptBytes, expected.stateLimitBytes) = (9, 2_000)
         (expected.heartbeat, expected.connectionAge) = (.seconds(10), .seconds(11))
         (expected.stallTimeout, expected.idleTimeout) = (.seconds(12), .seconds(13))
-        (expected.requestTimeout, expected.retry) = (.seconds(14), .seconds(15))
+        expected.retry = .seconds(15)
         (expected.wakesOnDemand, expected.drainDelay) = (true, .seconds(26))
         (expected.grace, expected.allowedOrigins) = (.seconds(16), ["https://o"])
         (expected.allowsPublic, expected.allowedHosts) = (true, ["a.example", "b"])
         (expected.authentication, expected.tokenSecretPath) = (.jwt, "/s")
-        (expected.tokenKeyPath, expected.tokenKeySetPath) = ("/k", "/w")
+        expected.tokenKeyPath = "/k"
         (expected.tokenIssuer, expected.tokenAudiences) = ("i", ["x", "y"])
-        (expected.tokenLeewaySeconds, expected.tokenGrantsClaim) = (20, "c")
-        (expected.bodyBudgetBytes, expected.subscriberLimit) = (65_537, 23)
-        expected.answerBudgetBytes = 65_538
-        (expected.bodyRate, expected.proxyProtocol) = (24, true)
+        (expected.tokenGrantsClaim, expected.bodyBudgetBytes) = ("c", 65_537)
         (expected.addressConnectionLimit, expected.requestRate) = (20, 21)
-        (expected.requestBurst, expected.clientAddressField) = (22, .forwarded)
+        expected.clientAddressField = .forwarded
         expected.trustedProxies = ["10.0.0.0/8", "::1", "unix"]
-        (expected.subjectSessionLimit, expected.streamSessions) = (23, 25)
-        (expected.spreadFrom, expected.sessionIdle) = (27, .seconds(17))
-        (expected.slowTurn, expected.stuckLimit) = (.seconds(20), .seconds(21))
+        (expected.subjectSessionLimit, expected.sessionIdle) = (23, .seconds(17))
         expected.journal = .memory
-        (expected.historyRecords, expected.historyAge) = (18, .seconds(19))
+        expected.historyAge = .seconds(19)
         expected.historyBytes = 70_000
         expected.administration = .on
-        (expected.console, expected.consoleIsReadOnly) = (.on, true)
+        expected.console = .readOnly
         (expected.logLevel, expected.logFormat, expected.accessLog) = (.error, .json, .on)
         #expect(try Configuration(typed: texts, environment: [:]) == expected)
         let variables = Dictionary(
@@ -117,23 +105,23 @@ struct ConfigurationTests {
 
     @Test(arguments: [
         ("port", "-1"), ("port", "65536"), ("port", "0x50"), ("port", ""), ("port", "8 0"),
-        ("loops", "0"), ("loops", "257"), ("poller", "select"),
-        ("head-limit", "1023"), ("body-limit", "1"), ("batch-limit", "0"),
+        ("loops", "0"), ("loops", "257"), ("body-limit", "1"),
         ("state-limit", "1023"),
-        ("connection-limit", "0"), ("session-limit", "0"), ("keep-records", "0"),
+        ("connection-limit", "0"), ("session-limit", "0"),
         ("history-bytes", "65535"), ("keep-bytes", "-1"), ("keep-bytes", "9223372036854775808"),
         ("heartbeat", "0s"),
         ("heartbeat", "15"), ("heartbeat", "-1s"), ("grace", "1.5s"), ("log-level", "loud"),
-        ("journal", "Memory"), ("journal", "postgres"), ("journal", "mysql://h/d"), ("unix", ""),
+        ("journal", "Memory"), ("journal", "postgres"), ("journal", "mysql://h/d"),
+        ("host", "unix:"),
         ("allow-origin", "a\u{7f}"),
-        ("auth", "JWT"), ("jwt-leeway", "301"), ("jwt-leeway", "-1"), ("jwt-audience", "a,,b"),
+        ("auth", "JWT"), ("jwt-audience", "a,,b"),
         ("jwt-claim", ""), ("allow-public", "yes"), ("allow-public", ""),
         ("allow-host", "a:80"), ("allow-host", "a,,b"), ("allow-host", "https://a"),
         ("trusted-proxies", "10.0.0.1/8"), ("trusted-proxies", "proxy"), ("request-rate", "-1"),
         ("ops-listen", "9090"), ("ops-listen", ":9090"), ("ops-listen", "::1:9090"),
         ("ops-listen", "[::1]"), ("ops-listen", "a:65536"), ("ops-listen", "a:+1"),
         ("ops-listen", "a:"), ("ops-listen", "[a]:1"), ("ops-listen", "[]:1"),
-        ("console", "yes"), ("console", ""), ("console-read-only", "1"),
+        ("console", "yes"), ("console", ""), ("console", "readonly"),
         ("ops-listen", "http://a:1"), ("ops-listen", "unix:"), ("ops-listen", ""),
         ("link", "7080"), ("link", ":7080"), ("link", "::1:7080"), ("link", "unix:/l"),
         ("link", ""),
@@ -180,6 +168,7 @@ struct ConfigurationTests {
             #expect(help.contains(shown), "\(setting.name)")
             #expect(help.contains(setting.environmentName))
             #expect(help.contains("default: \(setting.defaultText)"))
+            #expect(setting.change?.hasPrefix("when ") == true, "\(setting.name)")
         }
         #expect(help.contains("healthcheck"))
     }
@@ -203,15 +192,98 @@ struct ConfigurationTests {
         #expect(places.count == names.count + SettingGroups.all.count)
     }
 
+    @Test func `operators have at most 45 settings to know`() {
+        #expect(Setting.table.count <= 45)
+    }
+
+    @Test func `a removed setting is refused, wherever it is given, with what replaced it`() throws
+    {
+        for removed in RemovedSetting.table {
+            let words = ["--\(removed.name)"] + (removed.isFlag ? [] : ["5"])
+            let typed = try ServerArguments.parse(words).typed
+            let name = removed.setting.environmentName
+            let failure = #expect(throws: ConfigurationFailure.self) {
+                try Configuration(typed: typed, environment: [name: "5"])
+            }
+            #expect(
+                failure?.sentences == [
+                    "--\(removed.name) is no longer a setting: \(removed.replacement)",
+                    "\(name) is no longer a setting: \(removed.replacement)",
+                ])
+            let file = SettingsFile(path: "f", bytes: Array("\(removed.name) = 5\n".utf8))
+            #expect(
+                file.sentences == [
+                    "f:1: \(removed.name) is no longer a setting: \(removed.replacement)"
+                ])
+            #expect(!Setting.table.contains { $0.name == removed.name })
+            #expect(try Configuration(typed: [:], environment: [name: ""]) == Configuration())
+            #expect(Configuration.unknownVariables(in: [name: "5"]) == [])
+        }
+    }
+
+    @Test func `what replaced a setting is a setting, or a constant with the value that is named`()
+        throws
+    {
+        let constants = SettingConstants.table
+        for removed in RemovedSetting.table {
+            let named = removed.replacement.split(separator: " ").filter { $0.hasPrefix("--") }
+            for option in named {
+                let name = option.dropFirst(2).filter { $0 != "," }
+                #expect(Setting.table.contains { $0.name == name }, "\(removed.replacement)")
+            }
+            let constant = constants.first { $0.name == removed.name }
+            #expect(removed.replacement.hasPrefix("it is always ") == (constant != nil))
+            guard let constant, let value = Int(constant.defaultText), value < 1_000_000
+            else { continue }
+            #expect(removed.replacement.hasPrefix("it is always \(value) "))
+        }
+        #expect(Set(constants.map(\.name)).isSubset(of: RemovedSetting.table.map(\.name)))
+    }
+
+    @Test func `the page of settings says what replaced each removed one`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let page = try String(
+            contentsOf: root.appending(
+                path: "Sources/ReactorHosting/ReactorHosting.docc/Settings.md"),
+            encoding: .utf8)
+        let rows = page.split(separator: "## Removed settings")[1].split(separator: "\n").filter {
+            $0.hasPrefix("| `--")
+        }
+        let expected = RemovedSetting.table.map { "| `--\($0.name)` | \($0.replacement) |" }
+        #expect(rows.map(String.init) == expected)
+    }
+
+    @Test func `tests of limits change constants, and nobody else does`() throws {
+        let read = {
+            try Configuration.read(
+                typed: ["spread-from": "3"], environment: ["REACTOR_SLOW_TURN": "7ms"])
+        }
+        try SettingConstants.$areAdjustable.withValue(true) {
+            let adjusted = try read().configuration
+            #expect(adjusted.spreadFrom == 3)
+            #expect(adjusted.slowTurn == .milliseconds(7))
+            #expect(
+                try ServerArguments.parse(["--spread-from", "3"]).typed == ["spread-from": "3"])
+            #expect(SettingsFile(path: "f", bytes: Array("spread-from = 3".utf8)).sentences == [])
+            #expect(throws: ConfigurationFailure.self) {
+                try Configuration(typed: ["spread-from": "0"], environment: [:])
+            }
+            #expect(throws: ConfigurationFailure.self) {
+                try Configuration(typed: ["unix": "/u"], environment: [:])
+            }
+        }
+        #expect(throws: ConfigurationFailure.self) { try read() }
+    }
+
     @Test func `the health check asks the address where the server listens`() throws {
         let any = try Configuration(typed: ["host": "0.0.0.0", "port": "9"], environment: [:])
         #expect("\(any.probeAddress)".contains("127.0.0.1"))
         let six = try Configuration(typed: ["host": "::", "port": "9"], environment: [:])
         #expect("\(six.probeAddress)".contains("::1"))
-        let unix = try Configuration(typed: ["unix": "/tmp/u"], environment: [:])
+        let unix = try Configuration(typed: ["host": "unix:/tmp/u"], environment: [:])
         #expect("\(unix.probeAddress)".contains("/tmp/u"))
         let operations = try Configuration(
-            typed: ["unix": "/tmp/u", "ops-listen": "[::]:9"], environment: [:])
+            typed: ["host": "unix:/tmp/u", "ops-listen": "[::]:9"], environment: [:])
         #expect("\(operations.probeAddress)" == "[::1]:9")
     }
 
@@ -230,8 +302,8 @@ struct ConfigurationTests {
         for (typed, isRefused) in [
             (["ops-listen": "127.0.0.1:8080"], true), (["ops-listen": "127.0.0.1:8081"], false),
             (["ops-listen": "127.0.0.1:0", "port": "0"], false),
-            (["ops-listen": "unix:/u", "unix": "/u"], true),
-            (["ops-listen": "127.0.0.1:8080", "unix": "/u"], false),
+            (["ops-listen": "unix:/u", "host": "unix:/u"], true),
+            (["ops-listen": "127.0.0.1:8080", "host": "unix:/u"], false),
         ] {
             let read = try Configuration(typed: typed, environment: [:])
             #expect((read.operationsRefusal != nil) == isRefused, "\(typed)")

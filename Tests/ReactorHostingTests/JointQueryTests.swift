@@ -68,7 +68,7 @@ struct JointQueryTests {
             #expect(try read(query(limit) + others, limit: limit).sessions.count == limit)
             try expectRefusal(query(limit + 1), "too_many_sessions", "\(limit)", limit: limit)
             try expectRefusal(
-                query(limit + 1) + others, "too_many_sessions", "--stream-sessions", limit: limit)
+                query(limit + 1) + others, "too_many_sessions", "which is the limit", limit: limit)
         }
         // One too many is the fault that is reported, not that the last one is there twice.
         try expectRefusal(

@@ -57,7 +57,7 @@ struct SettingsFileTests {
             #expect(shown["retry"] == ["6s", "REACTOR_RETRY"])
             #expect(shown["grace"] == ["5s", "\(path):3"])
             #expect(shown["host"] == ["127.0.0.1", "default"])
-            #expect(shown["unix"] == [nil, "default"])
+            #expect(shown["link"] == [nil, "default"])
             #expect(shown.count == Setting.table.count)
         }
     }

@@ -27,14 +27,14 @@ extension Configuration {
         pinned: [String: SettingValue] = [:]
     ) throws(ConfigurationFailure) -> (configuration: Configuration, values: [SettingValue]) {
         var sources = SettingSources(options: typed, environment: environment, pinned: pinned)
-        var sentences: [String] = []
+        var sentences = RemovedSetting.refusals(options: typed, environment: environment)
         if let path = SettingReader(sources).read().configPath {
             do {
                 let file = try SettingsFile.read(path)
-                sentences = file.sentences
+                sentences += file.sentences
                 sources.file = file
             } catch {
-                sentences = error.sentences
+                sentences += error.sentences
             }
         }
         let reader = SettingReader(sources)
@@ -57,14 +57,17 @@ extension Configuration {
 
     /// The sentence for a server that nobody may send the header to.
     static let proxyProtocolRefusal = """
-        --proxy-protocol is on, and no proxy may use it: name the proxies with --trusted-proxies
+        --client-address-field is proxy-protocol, and no proxy may send it: name the proxies with \
+        --trusted-proxies
         """
 
     /// A warning for each `REACTOR_…` variable that is not a setting, or that has the address of a
     /// service as its value. It is not an error: some platforms set such variables in every
     /// container.
     package static func unknownVariables(in environment: [String: String]) -> [String] {
-        let known = Set(Setting.table.map(\.environmentName))
+        var known = Set(
+            (Setting.table + RemovedSetting.table.map(\.setting)).map(\.environmentName))
+        if SettingConstants.areAdjustable { known.insert(SettingConstants.variable) }
         return environment.keys.filter { $0.hasPrefix("REACTOR_") }.sorted().compactMap { name in
             if let text = environment[name], SettingSources.isServiceLink(text) {
                 return """

@@ -4,54 +4,56 @@ internal import Sockets
 
 private typealias Group = SettingGroups
 
-/// All settings of a server; see the table in README.md.
+/// All settings of a server; see the page Settings.
 ///
 /// Each value has the default that its comment states. A value from options or environment that is
 /// out of range is refused (``ConfigurationFailure``); a value that is set in code is clamped where
 /// the comment says so.
 public struct Configuration: Sendable, Equatable {
     // Each property is the only declaration of its setting: the option's name, default, permitted
-    // values and help. The option, the environment variable, `--help` and README's table are
+    // values and help. The option, the environment variable, `--help` and the page Settings are
     // derived from it (ADR-0021). `SettingGroups` has the order in which they are shown.
 
     /// A file of settings, which options and environment variables override. Default none. It is
     /// read by ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:)`` only.
     public var configPath: String? = Setting.optionalText(
-        Group.First.config, "file", "file of settings, which variables and options override")
+        Group.First.config, "file", "file of settings, which variables and options override",
+        change: "when the settings are too many for a command line, or change while it runs")
 
-    /// The address or host name to listen on. Default `127.0.0.1`; `::` is every address of both IP
-    /// versions.
-    public var host: String = Setting.text(
-        Group.First.host, "address", default: "127.0.0.1", "address to listen on")
+    /// The address or host name to listen on, or `unix:` and the path of a Unix socket. Default
+    /// `127.0.0.1`; `::` is every address of both IP versions.
+    public var host: String = Setting.host(
+        Group.First.host, default: "127.0.0.1", "address to listen on, or unix:PATH",
+        change: "when other machines, or a proxy at a Unix socket, reach the server")
 
     /// The TCP port; 0 lets the system choose, and the start line shows the number. Default 8080.
     public var port: UInt16 = Setting.number(
-        Group.First.port, default: 8_080, 0...65_535, "TCP port; 0 lets the system choose")
-
-    /// The path of a Unix socket to listen on instead of TCP. Default none.
-    public var unixPath: String? = Setting.optionalText(
-        Group.Addresses.unix, "path", "listen on a Unix socket instead")
+        Group.First.port, default: 8_080, 0...65_535, "TCP port; 0 lets the system choose",
+        change: "when another program has this port")
 
     /// An address of its own for `/livez`, `/readyz`, `/metrics` and administration, which the
     /// clients' address does not serve then. It is served beside the event loops: it responds when
     /// all of them are blocked. The same rule as for ``host`` decides whether other machines may
     /// reach it. It has at most 64 connections; further ones are reset. Default none.
     public var operationsAddress: OperationsAddress? = Setting.operationsAddress(
-        Group.Addresses.opsListen, "own address of probes, metrics and administration")
+        Group.Addresses.opsListen, "own address of probes, metrics and administration",
+        change: "when clients must not reach probes, metrics and administration")
 
     /// An address of its own for the links of other nodes, which makes this server a node of a cluster:
     /// several servers with one journal in PostgreSQL, any of which takes any request (ADR-0050). Other
     /// machines may reach it, and clients may need tokens, only if there is a ``clusterSecretPath``.
     /// Default none: no other server uses the journal.
     public var link: LinkAddress? = Setting.linkAddress(
-        Group.Cluster.link, "own address for other nodes of a cluster")
+        Group.Cluster.link, "own address for other nodes of a cluster",
+        change: "when several servers share one database")
 
     /// The address at which other nodes reach ``link``. Default that of ``link``, which has to be
     /// one address then: neither `0.0.0.0` nor `::`. A server that is started again at the same address
     /// stays the home of the same sessions.
     public var linkAddress: LinkAddress? = Setting.linkAddress(
         Group.Cluster.linkAddress,
-        "address at which other nodes reach that of --link, if it differs")
+        "address at which other nodes reach that of --link, if it differs",
+        change: "when other nodes reach this one by another address: a container, a NAT")
 
     /// The path of a file with the secret that all nodes of a cluster have, at least 32 bytes. The
     /// file may have up to four secrets, one on each line: a node presents the first and accepts
@@ -60,57 +62,63 @@ public struct Configuration: Sendable, Equatable {
     /// its own.
     public var clusterSecretPath: String? = Setting.optionalText(
         Group.Cluster.clusterSecretFile, "path",
-        "file with secrets of a cluster, one on each line, 32 bytes or more")
+        "file with secrets of a cluster, one on each line, 32 bytes or more",
+        change: "when nodes are on several machines, or clients have tokens")
 
     /// The clients that may use the server. Default ``AuthenticationChoice/none``: every client that
     /// can reach it, so a server that other machines can reach requires ``allowsPublic``. For
     /// ``AuthenticationChoice/jwt`` the program needs the product `ReactorTokens`.
     public var authentication: AuthenticationChoice = Setting.choice(
-        Group.First.auth, default: .none, "how clients prove who they are")
+        Group.First.auth, default: .none, "how clients prove who they are",
+        change: "when not every client that reaches the server may do everything")
 
     /// With `jwt`: the path of a file with secrets of HS256, one on each line, each at least 32
     /// bytes; all are valid. Default none.
     public var tokenSecretPath: String? = Setting.optionalText(
         Group.Tokens.jwtSecretFile, "path",
         "file with secrets of HS256, one on each line, 32 bytes or more",
+        change: "when the issuer of the tokens signs with a shared secret",
         reloads: true)
 
-    /// With `jwt`: the path of a PEM file with a public key for RS256, ES256 or EdDSA. Default none.
+    /// With `jwt`: the path of a file with public keys for RS256, ES256 or EdDSA: a PEM file with one,
+    /// or a JWKS file with up to 64. Default none.
     public var tokenKeyPath: String? = Setting.optionalText(
-        Group.Tokens.jwtKeyFile, "path", "PEM file with a public key: RSA, P-256 or Ed25519",
+        Group.Tokens.jwtKeyFile, "path", "PEM or JWKS file with public keys: RSA, P-256 or Ed25519",
+        change: "when the issuer of the tokens signs with a private key",
         reloads: true)
-
-    /// With `jwt`: the path of a JWKS file, 64 keys at most. Default none.
-    public var tokenKeySetPath: String? = Setting.optionalText(
-        Group.Tokens.jwtJwksFile, "path", "JWKS file with public keys", reloads: true)
 
     /// With `jwt`: the required `iss` of tokens. Default none: any.
     public var tokenIssuer: String? = Setting.optionalText(
-        Group.Tokens.jwtIssuer, "text", "required iss of tokens", reloads: true)
+        Group.Tokens.jwtIssuer, "text", "required iss of tokens",
+        change: "when a key signs the tokens of several issuers", reloads: true)
 
     /// With `jwt`: the names of this server in `aud`, of which a token must contain one. Default
     /// none: a token with `aud` is refused. At most 64.
     public var tokenAudiences: [String] = Setting.list(
         Group.Tokens.jwtAudience, "names", expected: "names",
         "names of this server in aud of tokens",
+        change: "when the tokens have an audience",
         reloads: true
     ) { $0.isEmpty ? nil : String($0) }
 
-    /// With `jwt`: the permitted difference between the issuer's clock and this one, 0 to 300
-    /// seconds. Default 30.
-    public var tokenLeewaySeconds: Int64 = Setting.number(
-        Group.Tokens.jwtLeeway, default: 30, 0...300,
+    /// Constant: with `jwt`, the permitted difference between the issuer's clock and this one, 30
+    /// seconds. Clocks that are set by NTP differ by less than one; RFC 7519 §4.1.4 permits "no more
+    /// than a few minutes", and each second is one for which an expired token is valid.
+    package var tokenLeewaySeconds: Int64 = Setting.number(
+        Group.Constants.jwtLeeway, default: 30, 0...300,
         "seconds by which the issuer's clock may differ",
-        placeholder: "seconds", reloads: true)
+        placeholder: "seconds")
 
     /// With `jwt`: the claim that contains the grants. Default `reactor`.
     public var tokenGrantsClaim: String = Setting.text(
-        Group.Tokens.jwtClaim, "name", default: "reactor", "claim with the grants", reloads: true)
+        Group.Tokens.jwtClaim, "name", default: "reactor", "claim with the grants",
+        change: "when the issuer wants another name, such as a URL", reloads: true)
 
     /// Whether a server without authentication may listen on an address that other machines can
     /// reach. Default false: such an address is refused at start.
     public var allowsPublic: Bool = Setting.flag(
-        Group.Addresses.allowPublic, "let other machines reach a server without authentication")
+        Group.Addresses.allowPublic, "let other machines reach a server without authentication",
+        change: "when the network itself keeps out everybody else")
 
     /// The host names, apart from `localhost`, by which clients may address a server without
     /// authentication; `*` for every name. A request with another name in `Host` is refused with
@@ -118,7 +126,9 @@ public struct Configuration: Sendable, Equatable {
     /// reaching the server through a name of its own that points here (DNS rebinding).
     public var allowedHosts: [String] = Setting.list(
         Group.Addresses.allowHost, "names", expected: "host names without port, or *",
-        "host names of this server, apart from localhost", reloads: true, HostName.parse)
+        "host names of this server, apart from localhost",
+        change: "when clients without tokens use a name of the server", reloads: true,
+        HostName.parse)
 
     /// The number of event loops, at least 1. Default: half the number of processors. The other
     /// half is for the kernel's work on the connections, effects and the journal; an additional
@@ -126,26 +136,29 @@ public struct Configuration: Sendable, Equatable {
     public var loops: Int = Setting.number(
         Group.Operation.loops, default: max(1, ProcessorCount.available / 2), 1...256,
         "event loops",
+        change: "when the container may use fewer processors than the machine has",
         shownDefault: "half the processors")
 
-    /// The event poller of the loops. Default the platform's best.
-    public var poller: PollerChoice = Setting.choice(
-        Group.Operation.poller, default: .platform, "event poller of the loops")
+    /// Constant: the event poller of the loops, the platform's best. The other one exists for
+    /// platforms without epoll; tests run both on Linux.
+    package var poller: PollerChoice = Setting.choice(
+        Group.Constants.poller, default: .platform, "event poller of the loops")
 
     /// Where records are stored. Default the file `reactor.sqlite` in the working directory.
     public var journal: JournalChoice = Setting.journal(
-        Group.First.journal, default: .file(path: "reactor.sqlite"), "where records are stored")
+        Group.First.journal, default: .file(path: "reactor.sqlite"), "where records are stored",
+        change: "when the file belongs elsewhere, or several servers share a database")
 
-    /// The maximum size of a request's head in bytes; a larger one is refused with 431. Default 16
-    /// 384.
-    public var headLimitBytes: Int = Setting.bytes(
-        Group.Requests.headLimit, default: 16_384, 1_024...1_048_576, "bytes of a request head",
-        reloads: true)
+    /// Constant: the maximum size of a request's head, 16 KiB; a larger one is refused with 431. It
+    /// holds a token and cookies, and is twice what nginx and Apache permit a line.
+    package var headLimitBytes: Int = Setting.bytes(
+        Group.Constants.headLimit, default: 16_384, 1_024...1_048_576, "bytes of a request head")
 
     /// The maximum size of a request's body in bytes; a larger one is refused with 413. Default 1
     /// 048 576.
     public var bodyLimitBytes: Int = Setting.bytes(
         Group.Requests.bodyLimit, default: 1_048_576, 2...1_073_741_824, "bytes of a request body",
+        change: "when one action or one batch is larger",
         reloads: true)
 
     /// The maximum memory in bytes for incomplete bodies, of all connections together. A further
@@ -155,30 +168,33 @@ public struct Configuration: Sendable, Equatable {
     /// a quarter, or twice ``bodyLimitBytes``.
     public var bodyBudgetBytes: Int = Setting.bytes(
         Group.Requests.bodyBudget, default: 268_435_456, 65_536...Int.max / 4,
-        "bytes of all request bodies that are arriving", reloads: true)
+        "bytes of all request bodies that are arriving",
+        change: "when memory is scarce, or many large bodies arrive at a time", reloads: true)
 
-    /// The maximum memory in bytes for what exists only because somebody asked for it: responses
+    /// Constant: the maximum memory in bytes for what exists only because somebody asked for it: responses
     /// and snapshots of more than 64 KiB until the connection has accepted them, states that are
     /// rebuilt from the journal, forks until they are committed, and states that streams keep.
-    /// Beyond it a request is refused with 503, and a stream ends with `event: problem`. Default 48
-    /// MiB. Always at least three times ``stateLimitBytes``, and 4 MiB. One client, as
+    /// Beyond it a request is refused with 503, and a stream ends with `event: problem`. 48
+    /// MiB, or three times ``stateLimitBytes`` if that is more: what an operator chooses is the size of
+    /// states, and this follows. One client, as
     /// ``addressConnectionLimit`` counts it, or one subject gets at most a quarter, or twice
     /// ``stateLimitBytes``.
-    public var answerBudgetBytes: Int = Setting.bytes(
-        Group.Requests.answerBudget, default: 50_331_648, 65_536...Int.max / 4,
-        "bytes of large responses, and of states made for clients", reloads: true)
+    package var answerBudgetBytes: Int = Setting.bytes(
+        Group.Constants.answerBudget, default: 50_331_648, 65_536...Int.max / 4,
+        "bytes of large responses, and of states made for clients")
 
-    /// The maximum number of actions in one batch; a larger batch is refused with 422. Default
-    /// 1000.
-    public var batchLimit: Int = Setting.number(
-        Group.Requests.batchLimit, default: 1_000, 1...1_000_000, "actions in one batch",
-        reloads: true)
+    /// Constant: the maximum number of actions in one batch, 1000; a larger batch is refused with 422.
+    /// A batch of small actions occupies a loop for a few milliseconds, and ``bodyLimitBytes`` bounds
+    /// one of large actions. Several batches carry more.
+    package var batchLimit: Int = Setting.number(
+        Group.Constants.batchLimit, default: 1_000, 1...1_000_000, "actions in one batch")
 
     /// The maximum size of a state's JSON in bytes. Beyond it an action is refused with 422, and a
     /// mutation of an effect is dropped and recorded as a failure. Default 16 MiB: encoding this
     /// much for one reader occupies a loop for about 50 ms.
     public var stateLimitBytes: Int = Setting.bytes(
         Group.Sessions.stateLimit, default: 16_777_216, 1_024...Int.max, "bytes of a state as JSON",
+        change: "when a state is larger, or memory is scarce",
         reloads: true)
 
     /// The maximum number of open connections; further ones are refused, old ones never evicted.
@@ -188,6 +204,7 @@ public struct Configuration: Sendable, Equatable {
     /// or below a limit that was set.
     public var connectionLimit: Int = Setting.number(
         Group.Requests.connectionLimit, default: 65_536, 1...10_000_000, "open connections",
+        change: "when more clients connect, or memory is scarce",
         reloads: true)
 
     /// The maximum number of open connections of one client: an IPv4 address, or an IPv6 network of
@@ -196,20 +213,23 @@ public struct Configuration: Sendable, Equatable {
     /// this machine and of ``trustedProxies`` have no such limit.
     public var addressConnectionLimit: Int = Setting.number(
         Group.Requests.addressConnectionLimit, default: 4_096, 1...10_000_000,
-        "open connections of one address", reloads: true)
+        "open connections of one address",
+        change: "when many clients share one address", reloads: true)
 
     /// The number of requests per second that one client may send on average; beyond it and
-    /// ``requestBurst`` a request is refused with 429. Default 0: no limit. The server does not need
+    /// a burst of 100 requests, or of one second if that is more, a request is refused with 429. Default 0: no limit. The server does not need
     /// it, and the right number depends on the application. Probes do not count.
     public var requestRate: Int = Setting.number(
         Group.Requests.requestRate, default: 0, 0...1_000_000,
-        "requests per second of one address; 0 for no limit", reloads: true)
+        "requests per second of one address; 0 for no limit",
+        change: "when a client must not take the share of others", reloads: true)
 
-    /// The number of requests that a client may send at once, after a pause, if ``requestRate`` is
-    /// set. Default 100, which is more than a page sends when it loads.
-    public var requestBurst: Int = Setting.number(
-        Group.Requests.requestBurst, default: 100, 1...1_000_000,
-        "requests of one address at once, above its rate", reloads: true)
+    /// Constant: the number of requests that a client may send at once, after a pause, if
+    /// ``requestRate`` is set. 100 is more than a page sends when it loads; a client with a higher rate
+    /// has the requests of one second.
+    package var requestBurst: Int = Setting.number(
+        Group.Constants.requestBurst, default: 100, 1...1_000_000,
+        "requests of one address at once, above its rate")
 
     /// The addresses of proxies in front of the server, each such as `10.0.0.7` or `10.0.0.0/8`, or
     /// `unix` for those that connect to a Unix socket. The client of their requests is the one that
@@ -217,74 +237,71 @@ public struct Configuration: Sendable, Equatable {
     public var trustedProxies: [String] = Setting.list(
         Group.Addresses.trustedProxies, "ranges",
         expected: "IP addresses, ranges such as 10.0.0.0/8, or unix",
-        "proxies whose word about the client's address counts"
+        "proxies whose word about the client's address counts",
+        change: "when a proxy is between the clients and the server"
     ) { $0 == "unix" ? "unix" : AddressRange(String($0))?.description }
 
-    /// Whether ``trustedProxies`` begin each connection with a header of the PROXY protocol, version 1
-    /// or 2, for proxies that do not change requests. It names the client; a connection without it is
-    /// reset. Default off.
-    public var proxyProtocol: Bool = Setting.flag(
-        Group.Addresses.proxyProtocol, "trusted proxies begin connections with the PROXY protocol")
-
-    /// The field in which ``trustedProxies`` name the client's address. The other field is ignored:
-    /// a proxy that sets one of them forwards the other as the client sent it.
+    /// How ``trustedProxies`` name the client's address. Another field is ignored: a proxy that sets
+    /// one of them forwards the other as the client sent it.
     public var clientAddressField: ClientAddressField = Setting.choice(
         Group.Addresses.clientAddressField, default: .xForwardedFor,
-        "field in which trusted proxies name the client")
+        "how trusted proxies name the client",
+        change: "when the proxy does not set X-Forwarded-For")
 
     /// The maximum number of sessions in memory, divided among the loops. Creating more is refused
     /// with 503. A session that is loaded from the journal replaces the least recently used session
     /// that is not in use; if there is none, the request is refused with 503. Default 1 000 000.
     public var sessionLimit: Int = Setting.number(
         Group.Sessions.sessionLimit, default: 1_000_000, 1...1_000_000_000, "sessions in memory",
+        change: "when memory is scarce, or more sessions are in use at a time",
         reloads: true)
 
-    /// The maximum number of event streams of one session. A further one is refused with
-    /// `event: problem`, and its client retries after about 10 s. Default 32 768, half of all
+    /// Constant: the maximum number of event streams of one session. A further one is refused with
+    /// `event: problem`, and its client retries after about 10 s. 32 768 is half of all
     /// connections: a commit is written to each of them, which occupies the session's loop for about
     /// 50 ms at the limit.
-    public var subscriberLimit: Int = Setting.number(
-        Group.Sessions.subscriberLimit, default: 32_768, 1...10_000_000,
-        "event streams of one session",
-        reloads: true)
+    package var subscriberLimit: Int = Setting.number(
+        Group.Constants.subscriberLimit, default: 32_768, 1...10_000_000,
+        "event streams of one session")
 
-    /// The event streams of one session with one selection from which on other loops serve some. Default
-    /// 256: an event for fewer occupies a loop for a millisecond or two. Above ``subscriberLimit``: never.
-    public var spreadFrom: Int = Setting.number(
-        Group.Sessions.spreadFrom, default: 256, 1...10_000_000,
+    /// Constant: the event streams of one session with one selection from which on other loops serve
+    /// some. 256: an event for fewer occupies a loop for a millisecond or two. Above ``subscriberLimit``: never.
+    package var spreadFrom: Int = Setting.number(
+        Group.Constants.spreadFrom, default: 256, 1...10_000_000,
         "streams of one session that loops share")
 
-    /// The maximum number of sessions of one event stream (`GET /v1/events`). A request with more is
-    /// refused with 400. Default 100, which is the maximum: each event carries the positions of all of
-    /// them, which are 1.4 KB then.
-    public var streamSessions: Int = Setting.number(
-        Group.Sessions.streamSessions, default: 100, 1...100, "sessions of one event stream",
-        reloads: true)
+    /// Constant: the maximum number of sessions of one event stream (`GET /v1/events`). A request with
+    /// more is refused with 400. 100: each event carries the positions of all of them, 1.4 KB then.
+    package var streamSessions: Int = Setting.number(
+        Group.Constants.streamSessions, default: 100, 1...100, "sessions of one event stream")
 
     /// The maximum number of sessions that one client may own, if the server authenticates its
     /// clients; a further one is refused with 403. Default 0: no limit, because one token may be
     /// that of an application which creates the sessions of all its users.
     public var subjectSessionLimit: Int = Setting.number(
         Group.Tokens.subjectSessionLimit, default: 0, 0...1_000_000_000,
-        "sessions that one client may own; 0 for no limit")
+        "sessions that one client may own; 0 for no limit",
+        change: "when each user has a token of their own")
 
-    /// The number of records kept in memory per session to resume from. Default 1000, at least 1.
-    public var keptRecords: Int = Setting.number(
-        Group.History.keepRecords, default: 1_000, 1...100_000_000,
-        "records kept per session to resume from",
-        reloads: true)
+    /// Constant: the number of records kept in memory per session to resume from, 1000. Their memory is
+    /// what matters, and ``keptBytes`` bounds that; a reader further back reads the journal.
+    package var keptRecords: Int = Setting.number(
+        Group.Constants.keepRecords, default: 1_000, 1...100_000_000,
+        "records kept per session to resume from")
 
     /// The bytes of history kept in memory per session: its events and mutations or, for a Cycler,
     /// its states, each measured as JSON. The newest entry is always kept. Default 1 MiB.
     public var keptBytes: Int = Setting.bytes(
         Group.History.keepBytes, default: 1_048_576, 0...Int.max,
         "bytes of history kept per session",
+        change: "when memory is scarce, or readers often resume from further back",
         reloads: true)
 
-    /// The number of records kept per session in the journal's file; beyond it the oldest are
-    /// removed, up to a snapshot. Default 100 000, at least 1.
-    public var historyRecords: Int = Setting.number(
-        Group.History.historyRecords, default: 100_000, 1...1_000_000_000,
+    /// Constant: the number of records kept per session in the journal's file, 100 000; beyond it the
+    /// oldest are removed, up to a snapshot. Disk space and age are what matters, and ``historyBytes``
+    /// and ``historyAge`` bound those; this bounds the rows of a session with tiny records.
+    package var historyRecords: Int = Setting.number(
+        Group.Constants.historyRecords, default: 100_000, 1...1_000_000_000,
         "records kept per session in the journal's file")
 
     /// The approximate bytes of records and snapshots kept per session in the journal's file.
@@ -293,25 +310,29 @@ public struct Configuration: Sendable, Equatable {
     /// KiB.
     public var historyBytes: Int = Setting.bytes(
         Group.History.historyBytes, default: 268_435_456, 65_536...Int.max / 4,
-        "bytes kept per session in the journal's file")
+        "bytes kept per session in the journal's file",
+        change: "when disk space is scarce, or sessions need a longer history")
 
     /// The time for which records are kept in the journal's file; older ones are removed, up to a
     /// snapshot. Default 7 days.
     public var historyAge: Duration = Setting.time(
         Group.History.historyAge, default: .seconds(604_800),
-        "how long the journal's file keeps records")
+        "how long the journal's file keeps records",
+        change: "when readers or auditors need more than a week, or may have less")
 
-    /// The time of one call of a reactor's code on an event loop from which it is logged and
-    /// counted; meanwhile, all sessions and connections of the loop wait. Default 100 ms. It is
+    /// Constant: the time of one call of a reactor's code on an event loop from which it is logged and
+    /// counted, 100 ms; meanwhile, all sessions and connections of the loop wait, and people notice a
+    /// tenth of a second. It is
     /// measured to a tick of the kernel's coarse clock, 1 to 10 ms.
-    public var slowTurn: Duration = Setting.time(
-        Group.Operation.slowTurn, default: .milliseconds(100),
+    package var slowTurn: Duration = Setting.time(
+        Group.Constants.slowTurn, default: .milliseconds(100),
         "time of a reactor's call that is logged as slow")
 
-    /// The time of one pass of an event loop from which the loop is stuck: `/readyz` responds with
-    /// 503, and the log names the reactor, the session and the action. Default 10 s.
-    public var stuckLimit: Duration = Setting.time(
-        Group.Operation.stuckLimit, default: .seconds(10),
+    /// Constant: the time of one pass of an event loop from which the loop is stuck, 10 s: `/readyz`
+    /// responds with 503, and the log names the reactor, the session and the action. Ten times what a
+    /// healthy loop needs for its longest work, and less than what clients wait for a response.
+    package var stuckLimit: Duration = Setting.time(
+        Group.Constants.stuckLimit, default: .seconds(10),
         "time of a loop's pass from which it is stuck")
 
     /// The time after which an unused session is evicted from memory, if the journal keeps records;
@@ -319,6 +340,7 @@ public struct Configuration: Sendable, Equatable {
     public var sessionIdle: Duration = Setting.time(
         Group.Sessions.sessionIdle, default: .seconds(300),
         "unused time before a session leaves memory",
+        change: "when memory is scarce, or loading a session is slow",
         reloads: true)
 
     /// The silence on a stream after which a heartbeat is sent at the latest; each stream has a time of its
@@ -326,41 +348,42 @@ public struct Configuration: Sendable, Equatable {
     public var heartbeat: Duration = Setting.time(
         Group.Sessions.heartbeat, default: .seconds(15),
         "longest silence of a stream: a heartbeat ends it",
+        change: "when a proxy closes connections that are silent for less time",
         reloads: true)
 
     /// The lifetime of a stream, ± 20 %; it is then closed cleanly, to be resumed. Default 10 min.
     public var connectionAge: Duration = Setting.time(
         Group.Sessions.connectionAge, default: .seconds(600), "life of a stream, ±20 %",
+        change: "when a proxy ends streams earlier, or new nodes should get readers sooner",
         reloads: true)
 
-    /// The time after which a reader that accepts no byte is disconnected. Default 30 s.
+    /// The maximum time for a request to arrive, from its first byte, and the time after which a reader
+    /// that accepts no byte is disconnected. Then 408 or a reset. Default 30 s. A body that keeps 4096
+    /// bytes per second may take longer.
     public var stallTimeout: Duration = Setting.time(
-        Group.Requests.stallTimeout, default: .seconds(30), "how long a reader may accept no byte",
+        Group.Requests.stallTimeout, default: .seconds(30),
+        "how long a request may take to arrive, or a reader accept no byte",
+        change: "when clients are on slow networks, or attackers hold many connections",
         reloads: true)
 
     /// The maximum time between two requests of a connection. Default 75 s.
     public var idleTimeout: Duration = Setting.time(
         Group.Requests.idleTimeout, default: .seconds(75), "how long a connection may be idle",
+        change: "when a proxy in front keeps its connections longer than this",
         reloads: true)
 
-    /// The maximum time for a request to arrive, from its first byte; then 408. Default 30 s. A body
-    /// that keeps ``bodyRate`` may take longer.
-    public var requestTimeout: Duration = Setting.time(
-        Group.Requests.requestTimeout, default: .seconds(30),
-        "how long a request may take to arrive",
-        reloads: true)
-
-    /// The bytes per second at which a body may take longer than ``requestTimeout``: at the end of
-    /// that time, and of each further one, the bytes of its body that arrived in it are counted, and
-    /// a slower one is refused with 408. 0: no request may take longer. Default 4096, the rate of the
-    /// slowest mobile networks (GPRS), at which a body of 1 MiB takes 4 min.
-    public var bodyRate: Int = Setting.bytes(
-        Group.Requests.bodyRate, default: 4_096, 0...1_073_741_824,
-        "bytes per second at which a body may exceed the request timeout", reloads: true)
+    /// Constant: the bytes per second at which a body may take longer than ``stallTimeout``: at the end
+    /// of that time, and of each further one, the bytes of its body that arrived in it are counted, and
+    /// a slower one is refused with 408. 0: no request may take longer. 4096 is the rate of the slowest
+    /// mobile networks (GPRS), at which a body of 1 MiB takes 4 min.
+    package var bodyRate: Int = Setting.bytes(
+        Group.Constants.bodyRate, default: 4_096, 0...1_073_741_824,
+        "bytes per second at which a body may exceed the request timeout")
 
     /// The reconnection time sent to EventSource, ± 25 %. Default 2 s.
     public var retry: Duration = Setting.time(
         Group.Sessions.retry, default: .seconds(2), "reconnection time sent to EventSource, ±25 %",
+        change: "when too many readers return at once after a restart",
         reloads: true
     )
 
@@ -368,13 +391,15 @@ public struct Configuration: Sendable, Equatable {
     /// session is used. Default no: such sessions are woken when the server starts, or a node has ended.
     public var wakesOnDemand: Bool = Setting.flag(
         Group.Sessions.wakeOnDemand,
-        "effects of an ended process continue when their session is used")
+        "effects of an ended process continue when their session is used",
+        change: "when waking the sessions that have effects delays a start")
 
     /// How long a node of a cluster accepts requests after SIGTERM, while `/readyz` fails and it passes
     /// its sessions to other nodes. Default 2 s; without other nodes there is no delay.
     public var drainDelay: Duration = Setting.time(
         Group.Cluster.drainDelay, default: .seconds(2),
         "how long a node accepts requests after SIGTERM",
+        change: "when the load balancer asks /readyz less often than this",
         reloads: true)
 
     /// The maximum time after SIGTERM, and after ``drainDelay``, for requests in flight and streams to end, and
@@ -382,6 +407,7 @@ public struct Configuration: Sendable, Equatable {
     public var grace: Duration = Setting.time(
         Group.Operation.grace, default: .seconds(10),
         "how long SIGTERM waits for requests in progress",
+        change: "when requests or effects need longer to end than this",
         reloads: true)
 
     /// The origins of web pages that may use the server in a browser (CORS): each such as
@@ -389,38 +415,39 @@ public struct Configuration: Sendable, Equatable {
     public var allowedOrigins: [String] = Setting.list(
         Group.Addresses.allowOrigin, "origins",
         expected: "origins such as https://app.example, or *",
-        "browser origins that may call: * or some origins", reloads: true, WebOrigin.parse)
+        "browser origins that may call: * or some origins",
+        change: "when pages of other origins call the server", reloads: true, WebOrigin.parse)
 
     /// Whether topics can be published to and sessions stubbed over HTTP, by any client that can
     /// reach the server. Default off.
     public var administration: AdministrationChoice = Setting.choice(
         Group.Operation.admin, default: .off,
-        "whether any client may publish to topics and stub sessions")
+        "whether any client may publish to topics and stub sessions",
+        change: "when operators publish to topics or stub sessions without tokens")
 
     /// Who gets the console, a page that shows sessions, at `/console`. Default
     /// ``ConsoleChoice/loopback``. The console has no rights of its own: it makes the requests of any
     /// client, with the token that its user types.
     public var console: ConsoleChoice = Setting.choice(
-        Group.Operation.console, default: .loopback, "who gets the page /console")
-
-    /// Whether the console only shows, and offers nothing that changes a session. It binds no other
-    /// client; grants do. Default false.
-    public var consoleIsReadOnly: Bool = Setting.flag(
-        Group.Operation.consoleReadOnly, "the console offers nothing that changes a session")
+        Group.Operation.console, default: .loopback, "who gets the page /console",
+        change: "when others than this machine may use the console, or nobody")
 
     /// The least severe line that is logged: `trace` to `critical`. Default `info`.
     public var logLevel: LogLevel = Setting.choice(
-        Group.Operation.logLevel, default: .info, "least severe line that is logged", reloads: true)
+        Group.Operation.logLevel, default: .info, "least severe line that is logged",
+        change: "when you look for a fault, or the log is too long", reloads: true)
 
     /// The form of the log's lines. Default logfmt. It applies to the whole process, so only
     /// ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:)`` uses it: a program that calls
     /// ``ReactorServer/run(started:)`` chooses the handler of its logs itself.
     public var logFormat: LogFormat = Setting.choice(
-        Group.Operation.logFormat, default: .logfmt, "form of the log's lines")
+        Group.Operation.logFormat, default: .logfmt, "form of the log's lines",
+        change: "when a program reads the log as JSON")
 
     /// Whether each response has a line in the log, at its end and at any ``logLevel``. Default off.
     public var accessLog: AccessLogChoice = Setting.choice(
         Group.Operation.accessLog, default: .off, "whether each response has a line in the log",
+        change: "when you need a line for each response",
         reloads: true)
 
     /// The defaults.
@@ -467,12 +494,16 @@ extension JournalChoice: CustomStringConvertible {
     }
 }
 
-/// The field in which a proxy names its client.
+/// How a proxy names its client.
 public enum ClientAddressField: String, Sendable, CaseIterable {
     /// `X-Forwarded-For`, which most proxies set.
     case xForwardedFor = "x-forwarded-for"
     /// `Forwarded` (RFC 7239).
     case forwarded
+    /// A header of the PROXY protocol, version 1 or 2, at the start of each connection, from a proxy
+    /// that does not change requests. A trusted proxy's connection without it is reset. If the header
+    /// names a trusted proxy, `X-Forwarded-For` names the client.
+    case proxyProtocol = "proxy-protocol"
 }
 
 /// The proof of identity that clients give.
@@ -499,6 +530,9 @@ public enum ConsoleChoice: String, Sendable, CaseIterable {
     case loopback
     /// Everybody who can reach the server.
     case on
+    /// Everybody who can reach the server; it offers nothing that changes a session. That binds no
+    /// other client; grants do.
+    case readOnly = "read-only"
     /// Nobody: the paths do not exist.
     case off
 }

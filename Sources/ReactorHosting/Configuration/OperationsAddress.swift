@@ -35,6 +35,17 @@ extension OperationsAddress {
 }
 
 extension Configuration {
+    /// Begins a ``host`` that is a Unix socket.
+    static let unixPrefix = "unix:"
+
+    /// The path of the Unix socket that ``host`` names; nil for TCP.
+    var unixPath: String? {
+        host.hasPrefix(Self.unixPrefix) ? String(host.dropFirst(Self.unixPrefix.count)) : nil
+    }
+
+    /// Whether ``trustedProxies`` begin each connection with a header of the PROXY protocol.
+    var proxyProtocol: Bool { clientAddressField == .proxyProtocol }
+
     /// The address for clients.
     var publicAddress: ListenAddress {
         unixPath.map { .unix(path: $0) } ?? .tcp(host: host, port: port)

@@ -19,15 +19,40 @@ struct ServerArguments: ParsableArguments {
     private var history: GroupArguments<SettingGroups.History>
     @OptionGroup(title: SettingGroups.Operation.title)
     private var operation: GroupArguments<SettingGroups.Operation>
+    @OptionGroup(title: SettingGroups.Constants.title)
+    private var constants: GroupArguments<SettingGroups.Constants>
+    // Accepted here, and refused with a sentence of their own.
+    @OptionGroup(visibility: .private)
+    private var removed: GroupArguments<RemovedOptions>
 
     /// The texts from the command line, by option name. ``Setting`` interprets them.
     var typed: [String: String] {
         let parts = [
             first.typed, addresses.typed, tokens.typed, cluster.typed, requests.typed,
-            sessions.typed, history.typed, operation.typed,
+            sessions.typed, history.typed, operation.typed, constants.typed, removed.typed,
         ]
         return parts.reduce(into: [:]) { all, part in all.merge(part) { one, _ in one } }
     }
+}
+
+/// The settings whose options are one section.
+protocol OptionSource {
+    static var settings: [Setting] { get }
+}
+
+extension SettingGroup {
+    static var settings: [Setting] {
+        names.compactMap { name in Setting.table.first { $0.name == name } }
+    }
+}
+
+extension SettingGroups.Constants {
+    /// None in a program whose constants are constant.
+    static var settings: [Setting] { SettingConstants.areAdjustable ? SettingConstants.table : [] }
+}
+
+private enum RemovedOptions: OptionSource {
+    static var settings: [Setting] { RemovedSetting.refused.map(\.setting) }
 }
 
 /// The options of one section.
@@ -35,14 +60,14 @@ struct ServerArguments: ParsableArguments {
 /// Why by hand: ArgumentParser finds a type's options by reflection and decodes each by its name.
 /// The generated conformance would need a property for each option, a second declaration of each
 /// setting. (Verified with ArgumentParser 1.8; a test parses every option.)
-private struct GroupArguments<Group: SettingGroup>: ParsableArguments, CustomReflectable {
+private struct GroupArguments<Group: OptionSource>: ParsableArguments, CustomReflectable {
     private(set) var typed: [String: String] = [:]
 
     init() {}
 
     init(from decoder: any Decoder) throws {
         let options = try decoder.container(keyedBy: OptionName.self)
-        for setting in Self.settings {
+        for setting in Group.settings {
             let key = OptionName(stringValue: setting.name)
             if setting.isFlag {
                 let flag = try options.decode(Flag<Bool>.self, forKey: key)
@@ -57,11 +82,7 @@ private struct GroupArguments<Group: SettingGroup>: ParsableArguments, CustomRef
     var customMirror: Mirror {
         Mirror(
             self,
-            children: Self.settings.map { ($0.name, $0.isFlag ? Self.flag($0) : Self.option($0)) })
-    }
-
-    private static var settings: [Setting] {
-        Group.names.compactMap { name in Setting.table.first { $0.name == name } }
+            children: Group.settings.map { ($0.name, $0.isFlag ? Self.flag($0) : Self.option($0)) })
     }
 
     private static func option(_ setting: Setting) -> Any {
@@ -73,8 +94,9 @@ private struct GroupArguments<Group: SettingGroup>: ParsableArguments, CustomRef
     }
 
     private static func help(_ setting: Setting) -> ArgumentHelp {
-        ArgumentHelp(
-            "\(setting.help) (\(setting.environmentName); default: \(setting.defaultText))",
+        let change = setting.change.map { "; change it \($0)" } ?? ""
+        return ArgumentHelp(
+            "\(setting.help)\(change) (\(setting.environmentName); default: \(setting.defaultText))",
             valueName: setting.isFlag ? nil : setting.placeholder)
     }
 

@@ -8,7 +8,7 @@
 // given text. So one initialisation of the properties, the `Configuration.init()` that the compiler
 // writes, is the table, the parser and the defaults.
 
-/// A setting as shown in `--help` and README.md.
+/// A setting as shown in `--help` and on the page of settings.
 package struct Setting: Sendable {
     /// The option's name without its dashes.
     package let name: String
@@ -17,12 +17,16 @@ package struct Setting: Sendable {
     /// The default as a user would type it.
     package let defaultText: String
     package let help: String
+    /// When an operator changes it: `when …`. Nil for a constant.
+    package let change: String?
     /// Whether the option has no value: `--name` is `on`. The variable's value is `on` or `off`.
     package var isFlag = false
     /// Its value is shown nowhere: not by `config show`, and not in a sentence that refuses it.
     package var isSecret = false
     /// A running server adopts a changed value when it reloads its settings (ADR-0030).
     package var isReloaded = false
+    /// No setting, but a constant that tests change (``SettingConstants``).
+    var isConstant = false
 
     /// The variable's name: `REACTOR_` and the option's name in upper case, with underscores.
     package var environmentName: String {
@@ -30,9 +34,12 @@ package struct Setting: Sendable {
     }
 
     /// Every setting, in the order of the properties of ``Configuration``.
-    package static let table: [Setting] = {
+    package static let table: [Setting] = declared.filter { !$0.isConstant }
+
+    /// The settings and the constants.
+    static let declared: [Setting] = {
         let reader = SettingReader(SettingSources())
-        _ = reader.read()
+        SettingConstants.$areAdjustable.withValue(true) { _ = reader.read() }
         return reader.values.map(\.setting)
     }()
 }
@@ -43,10 +50,11 @@ package struct Setting: Sendable {
 extension Setting {
     static func text(
         _ name: some SettingGroup, _ placeholder: String, default standard: String, _ help: String,
+        change: String? = nil,
         reloads: Bool = false
     ) -> String {
         let setting = Setting(
-            name: name.rawValue, placeholder: placeholder, defaultText: standard, help: help,
+            name, placeholder: placeholder, defaultText: standard, help: help, change: change,
             isReloaded: reloads)
         return setting.value(standard, expected: textExpected) {
             isPrintable($0) ? $0 : nil
@@ -55,14 +63,28 @@ extension Setting {
         }
     }
 
+    /// A host name, an address, or `unix:` and a path.
+    static func host(
+        _ name: some SettingGroup, default standard: String, _ help: String, change: String? = nil
+    ) -> String {
+        let setting = Setting(
+            name, placeholder: "address", defaultText: standard, help: help, change: change)
+        return setting.value(standard, expected: "an address, a host name or unix:PATH") {
+            isPrintable($0) && $0 != Configuration.unixPrefix ? $0 : nil
+        } show: {
+            $0
+        }
+    }
+
     /// - Parameter isSecret: Whether the text itself is a secret; the path of a file with one is
     ///   none.
     static func optionalText(
-        _ name: some SettingGroup, _ placeholder: String, _ help: String, isSecret: Bool = false,
+        _ name: some SettingGroup, _ placeholder: String, _ help: String, change: String? = nil,
+        isSecret: Bool = false,
         reloads: Bool = false
     ) -> String? {
         let setting = Setting(
-            name: name.rawValue, placeholder: placeholder, defaultText: "none", help: help,
+            name, placeholder: placeholder, defaultText: "none", help: help, change: change,
             isSecret: isSecret, isReloaded: reloads)
         return setting.value(nil, expected: textExpected) {
             isPrintable($0) ? .some($0) : nil
@@ -78,10 +100,11 @@ extension Setting {
     ///   - parse: Returns nil for a text that is refused.
     static func list(
         _ name: some SettingGroup, _ placeholder: String, expected: String, _ help: String,
+        change: String? = nil,
         reloads: Bool = false, _ parse: (Substring) -> String?
     ) -> [String] {
         let setting = Setting(
-            name: name.rawValue, placeholder: placeholder, defaultText: "none", help: help,
+            name, placeholder: placeholder, defaultText: "none", help: help, change: change,
             isReloaded: reloads)
         let expected = "up to \(listLimit) of \(expected), separated by commas"
         return setting.value([], expected: expected) { text in
@@ -97,9 +120,9 @@ extension Setting {
     static let listLimit = 64
 
     /// An option without a value; default off.
-    static func flag(_ name: some SettingGroup, _ help: String) -> Bool {
+    static func flag(_ name: some SettingGroup, _ help: String, change: String? = nil) -> Bool {
         let setting = Setting(
-            name: name.rawValue, placeholder: name.rawValue, defaultText: "off", help: help,
+            name, placeholder: name.rawValue, defaultText: "off", help: help, change: change,
             isFlag: true)
         return setting.value(false, expected: "on or off") {
             ["on": true, "off": false][$0]
@@ -111,13 +134,13 @@ extension Setting {
     /// - Parameter shownDefault: Shown instead of `standard` if that depends on the machine.
     static func number<Number: FixedWidthInteger>(
         _ name: some SettingGroup, default standard: Number, _ range: ClosedRange<Number>,
-        _ help: String,
+        _ help: String, change: String? = nil,
         placeholder: String = "number", shownDefault: String? = nil, reloads: Bool = false
     ) -> Number {
         let setting = Setting(
-            name: name.rawValue, placeholder: placeholder,
+            name, placeholder: placeholder,
             defaultText: shownDefault ?? "\(standard)",
-            help: help, isReloaded: reloads)
+            help: help, change: change, isReloaded: reloads)
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         return setting.value(standard, expected: expected) { text in
             Number(text).flatMap { range.contains($0) ? $0 : nil }
@@ -128,18 +151,22 @@ extension Setting {
 
     static func bytes(
         _ name: some SettingGroup, default standard: Int, _ range: ClosedRange<Int>, _ help: String,
+        change: String? = nil,
         reloads: Bool = false
     ) -> Int {
-        number(name, default: standard, range, help, placeholder: "bytes", reloads: reloads)
+        number(
+            name, default: standard, range, help, change: change, placeholder: "bytes",
+            reloads: reloads)
     }
 
     /// The duration is above zero and at most a hundred days.
     static func time(
-        _ name: some SettingGroup, default standard: Duration, _ help: String, reloads: Bool = false
+        _ name: some SettingGroup, default standard: Duration, _ help: String,
+        change: String? = nil, reloads: Bool = false
     ) -> Duration {
         let setting = Setting(
-            name: name.rawValue, placeholder: "time", defaultText: DurationText.write(standard),
-            help: help,
+            name, placeholder: "time", defaultText: DurationText.write(standard),
+            help: help, change: change,
             isReloaded: reloads)
         return setting.value(standard, expected: "a time such as 500ms, 15s, 10m or 1h") { text in
             DurationText.parse(text).flatMap { $0 > .zero ? $0 : nil }
@@ -149,12 +176,13 @@ extension Setting {
     }
 
     static func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ name: some SettingGroup, default standard: Choice, _ help: String, reloads: Bool = false
+        _ name: some SettingGroup, default standard: Choice, _ help: String, change: String? = nil,
+        reloads: Bool = false
     ) -> Choice {
         let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
         let setting = Setting(
-            name: name.rawValue, placeholder: name.rawValue, defaultText: standard.rawValue,
-            help: "\(help): \(words)", isReloaded: reloads)
+            name, placeholder: name.rawValue, defaultText: standard.rawValue,
+            help: "\(help): \(words)", change: change, isReloaded: reloads)
         return setting.value(standard, expected: "one of \(words)") {
             Choice(rawValue: $0)
         } show: {
@@ -163,11 +191,12 @@ extension Setting {
     }
 
     static func journal(
-        _ name: some SettingGroup, default standard: JournalChoice, _ help: String
+        _ name: some SettingGroup, default standard: JournalChoice, _ help: String,
+        change: String? = nil
     ) -> JournalChoice {
         let setting = Setting(
-            name: name.rawValue, placeholder: name.rawValue, defaultText: standard.description,
-            help: "\(help): memory, file:PATH, or postgres://ADDRESS")
+            name, placeholder: name.rawValue, defaultText: standard.description,
+            help: "\(help): memory, file:PATH, or postgres://ADDRESS", change: change)
         let expected = "memory, file:PATH or postgres://ADDRESS"
         return setting.value(standard, expected: expected) { text in
             isPrintable(text) ? JournalChoice(text) : nil
@@ -176,10 +205,12 @@ extension Setting {
         }
     }
 
-    static func operationsAddress(_ name: some SettingGroup, _ help: String) -> OperationsAddress? {
+    static func operationsAddress(_ name: some SettingGroup, _ help: String, change: String? = nil)
+        -> OperationsAddress?
+    {
         let setting = Setting(
-            name: name.rawValue, placeholder: "address", defaultText: "none",
-            help: "\(help): ADDRESS:PORT or unix:PATH")
+            name, placeholder: "address", defaultText: "none",
+            help: "\(help): ADDRESS:PORT or unix:PATH", change: change)
         let expected = "ADDRESS:PORT, such as 127.0.0.1:9090 or [::1]:9090, or unix:PATH"
         return setting.value(nil, expected: expected) { text in
             isPrintable(text) ? OperationsAddress(text).map(Optional.some) : nil
@@ -188,10 +219,12 @@ extension Setting {
         }
     }
 
-    static func linkAddress(_ name: some SettingGroup, _ help: String) -> LinkAddress? {
+    static func linkAddress(_ name: some SettingGroup, _ help: String, change: String? = nil)
+        -> LinkAddress?
+    {
         let setting = Setting(
-            name: name.rawValue, placeholder: "address", defaultText: "none",
-            help: "\(help): ADDRESS:PORT")
+            name, placeholder: "address", defaultText: "none",
+            help: "\(help): ADDRESS:PORT", change: change)
         let expected = "ADDRESS:PORT, such as 10.0.0.1:7080 or [::1]:7080"
         return setting.value(nil, expected: expected) { text in
             isPrintable(text) ? LinkAddress(text).map(Optional.some) : nil
@@ -213,8 +246,22 @@ extension Setting {
         _ standard: Value, expected: String, _ parse: (String) -> Value?,
         show: (Value) -> String?
     ) -> Value {
-        guard let reader = SettingReader.current else { return standard }
+        guard let reader = SettingReader.current, !isConstant || SettingConstants.areAdjustable
+        else { return standard }
         return reader.value(of: self, standard, expected: expected, parse, show)
+    }
+}
+
+extension Setting {
+    fileprivate init<Group: SettingGroup>(
+        _ name: Group, placeholder: String, defaultText: String, help: String, change: String?,
+        isFlag: Bool = false, isSecret: Bool = false, isReloaded: Bool = false
+    ) {
+        self.init(
+            name: name.rawValue, placeholder: placeholder, defaultText: defaultText, help: help,
+            change: change, isFlag: isFlag, isSecret: isSecret,
+            isReloaded: isReloaded || Group.isOfConstants,
+            isConstant: Group.isOfConstants)
     }
 }
 

@@ -1,10 +1,13 @@
 /// A section of `--help`. Its cases are the names of its settings, in the order in which they are
 /// shown.
-protocol SettingGroup: RawRepresentable<String>, CaseIterable, Sendable {
+protocol SettingGroup: OptionSource, RawRepresentable<String>, CaseIterable, Sendable {
     static var title: String { get }
+    /// Whether its names are those of constants, which only tests change (``SettingConstants``).
+    static var isOfConstants: Bool { get }
 }
 
 extension SettingGroup {
+    static var isOfConstants: Bool { false }
     static var names: [String] { allCases.map(\.rawValue) }
 }
 
@@ -33,13 +36,11 @@ enum SettingGroups {
     enum Addresses: String, SettingGroup {
         static let title = "Addresses, browsers and proxies"
 
-        case unix
         case opsListen = "ops-listen"
         case allowPublic = "allow-public"
         case allowHost = "allow-host"
         case allowOrigin = "allow-origin"
         case trustedProxies = "trusted-proxies"
-        case proxyProtocol = "proxy-protocol"
         case clientAddressField = "client-address-field"
     }
 
@@ -48,10 +49,8 @@ enum SettingGroups {
 
         case jwtSecretFile = "jwt-secret-file"
         case jwtKeyFile = "jwt-key-file"
-        case jwtJwksFile = "jwt-jwks-file"
         case jwtIssuer = "jwt-issuer"
         case jwtAudience = "jwt-audience"
-        case jwtLeeway = "jwt-leeway"
         case jwtClaim = "jwt-claim"
         case subjectSessionLimit = "subject-session-limit"
     }
@@ -68,17 +67,11 @@ enum SettingGroups {
     enum Requests: String, SettingGroup {
         static let title = "Requests and connections"
 
-        case headLimit = "head-limit"
         case bodyLimit = "body-limit"
         case bodyBudget = "body-budget"
-        case answerBudget = "answer-budget"
-        case bodyRate = "body-rate"
-        case batchLimit = "batch-limit"
         case connectionLimit = "connection-limit"
         case addressConnectionLimit = "address-connection-limit"
         case requestRate = "request-rate"
-        case requestBurst = "request-burst"
-        case requestTimeout = "request-timeout"
         case idleTimeout = "idle-timeout"
         case stallTimeout = "stall-timeout"
     }
@@ -89,9 +82,6 @@ enum SettingGroups {
         case stateLimit = "state-limit"
         case sessionLimit = "session-limit"
         case sessionIdle = "session-idle"
-        case subscriberLimit = "subscriber-limit"
-        case streamSessions = "stream-sessions"
-        case spreadFrom = "spread-from"
         case heartbeat
         case connectionAge = "connection-age"
         case retry
@@ -101,9 +91,7 @@ enum SettingGroups {
     enum History: String, SettingGroup {
         static let title = "History"
 
-        case keepRecords = "keep-records"
         case keepBytes = "keep-bytes"
-        case historyRecords = "history-records"
         case historyBytes = "history-bytes"
         case historyAge = "history-age"
     }
@@ -117,10 +105,26 @@ enum SettingGroups {
         case accessLog = "access-log"
         case admin
         case console
-        case consoleReadOnly = "console-read-only"
+        case loops
+    }
+    /// Not in ``all``: no settings (``SettingConstants``).
+    enum Constants: String, SettingGroup {
+        static let title = "Constants, which tests change"
+        static let isOfConstants = true
+
+        case jwtLeeway = "jwt-leeway"
+        case poller
+        case headLimit = "head-limit"
+        case answerBudget = "answer-budget"
+        case batchLimit = "batch-limit"
+        case requestBurst = "request-burst"
+        case subscriberLimit = "subscriber-limit"
+        case spreadFrom = "spread-from"
+        case streamSessions = "stream-sessions"
+        case keepRecords = "keep-records"
+        case historyRecords = "history-records"
         case slowTurn = "slow-turn"
         case stuckLimit = "stuck-limit"
-        case loops
-        case poller
+        case bodyRate = "body-rate"
     }
 }

@@ -38,7 +38,11 @@ struct SettingsFile: Sendable {
         let name = String(text[..<equals].trimmingBlanks)
         let value = String(text[text.index(after: equals)...].trimmingBlanks)
         guard name != "config" else { return "the file cannot name another one" }
-        guard Setting.table.contains(where: { $0.name == name }) else {
+        if let removed = RemovedSetting.refused.first(where: { $0.name == name }) {
+            return removed.refusal(of: name)
+        }
+        let settings = SettingConstants.areAdjustable ? Setting.declared : Setting.table
+        guard settings.contains(where: { $0.name == name }) else {
             return "there is no setting \"\(name.prefix(64))\"; see --help"
         }
         guard !value.isEmpty else { return "\(name) has no value" }

@@ -90,18 +90,19 @@ struct ConfigCommand: ParsableCommand {
             }
         }
 
-        /// Settings that differ from the defaults. The others are comments, so that a later release
-        /// can use its own defaults.
+        /// Settings that differ from the defaults, each after the sentence that says when to change it.
+        /// The others are comments, so that a later release can use its own defaults.
         ///
         /// The file has everything except secrets: a line with `***` would be a wrong value.
         private static func file(_ values: [SettingValue]) -> String {
             values.filter { $0.setting.name != "config" }.map { value in
                 let name = value.setting.name
-                guard let text = value.shownText else { return "# \(name) = none\n" }
+                let change = value.setting.change.map { "# Change it \($0).\n" } ?? ""
+                guard let text = value.shownText else { return "\(change)# \(name) = none\n" }
                 guard value.isShownWhole else {
-                    return "# \(name) = \(text) (it has a secret: write it yourself)\n"
+                    return "\(change)# \(name) = \(text) (it has a secret: write it yourself)\n"
                 }
-                return "\(value.source == .standard ? "# " : "")\(name) = \(text)\n"
+                return "\(change)\(value.source == .standard ? "# " : "")\(name) = \(text)\n"
             }.joined()
         }
 
@@ -131,6 +132,8 @@ private struct ShownSettings: Encodable {
         let source: String
         /// The line of the file, the variable or the option.
         let origin: String?
+        /// When to change it: `when …`.
+        let change: String?
     }
 
     let settings: [Shown]
@@ -140,7 +143,8 @@ private struct ShownSettings: Encodable {
             let origin = value.source.description(of: value.setting)
             return Shown(
                 name: value.setting.name, value: value.shownText, source: value.source.kind,
-                origin: value.source == .standard ? nil : origin)
+                origin: value.source == .standard ? nil : origin,
+                change: value.setting.change)
         }
     }
 }

@@ -75,6 +75,19 @@ extension ReactorServer {
         authenticating makeAuthenticator:
             @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Never {
+        let isAdjustable = SettingConstants.areAdjustableByProgram
+        let code = await SettingConstants.$areAdjustable.withValue(isAdjustable) {
+            await run(hosted, metrics, tracer, journals, hasDemo, makeAuthenticator)
+        }
+        exit(code)
+    }
+
+    /// - Returns: The exit status.
+    private static func run(
+        _ hosted: [Hosted], _ metrics: (any MetricsSource)?, _ tracer: (any RequestTracer)?,
+        _ journals: [JournalEngine], _ hasDemo: Bool,
+        _ makeAuthenticator: @escaping SettingsReload.MakeAuthenticator
+    ) async -> Int32 {
         Standard.ignoreStraySignals()
         HeapTrimmer.boundRetainedMemory()
         JournalEngine.ofProgram = journals.first
@@ -101,7 +114,7 @@ extension ReactorServer {
         let code = await serve.serve(
             hosted, metrics, tracer, journals, hasDemo, makeAuthenticator)
         await LogOutput.standardError.flush()
-        exit(code)
+        return code
     }
 
     /// `--help` and `help` parse as a built-in command of ArgumentParser, which prints when it is
@@ -256,7 +269,7 @@ struct HealthCheckCommand: ParsableCommand {
     @OptionGroup(visibility: .hidden) var arguments: ServerArguments
 
     private static var addressLines: String {
-        Setting.table.filter { ["host", "port", "unix", "ops-listen"].contains($0.name) }.map {
+        Setting.table.filter { ["host", "port", "ops-listen"].contains($0.name) }.map {
             """
             --\($0.name) <\($0.placeholder)> \($0.help) (\($0.environmentName); \
             default: \($0.defaultText))

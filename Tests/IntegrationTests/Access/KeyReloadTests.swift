@@ -210,7 +210,7 @@ struct KeyReloadTests {
         let (set, other) = (Self.keySet("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"), "{")
         try write(set, to: "\(folder.path)/jwks.json")
         try await withServer(
-            .server, "--auth", "jwt", "--jwt-jwks-file", "\(folder.path)/jwks.json"
+            .server, "--auth", "jwt", "--jwt-key-file", "\(folder.path)/jwks.json"
         ) { server in
             func fetch(_ url: String) async throws {
                 let command =

@@ -50,7 +50,7 @@ struct TokenOptionTests {
             (.server, ["--auth", "jwt", "--jwt-secret-file", short], "32 at least"),
             (.server, ["--auth", "jwt", "--jwt-secret-file", "/absent"], "/absent cannot be read"),
             (.server, ["--auth", "jwt", "--jwt-key-file", good], "one block"),
-            (.server, ["--auth", "jwt", "--jwt-jwks-file", good], "not JSON"),
+            (.server, ["--auth", "jwt", "--jwt-key-file", try file(" {")], "not JSON"),
             (.server, ["--jwt-secret-file", good], "without --auth jwt"),
             (.fixtures, ["--auth", "jwt", "--jwt-secret-file", good], "no verifier"),
         ]

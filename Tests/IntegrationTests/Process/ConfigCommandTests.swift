@@ -24,7 +24,7 @@ struct ConfigCommandTests {
         #expect(rows.contains(["port", "81", "--port"]))
         #expect(rows.contains(["log-level", "debug", "REACTOR_LOG_LEVEL"]))
         #expect(rows.contains(["heartbeat", "15s", "default"]))
-        #expect(rows.contains(["unix", "none", "default"]))
+        #expect(rows.contains(["link", "none", "default"]))
         // Every option of the server.
         let help = try await ServerProcess.run(.server, ["--help"])
         let options = help.output.split(separator: "\n").filter { $0.hasPrefix("  --") }
@@ -46,16 +46,23 @@ struct ConfigCommandTests {
         #expect(
             settings.first { $0["name"] == "port" } == [
                 "name": "port", "value": "81", "source": "option", "origin": "--port",
+                "change": "when another program has this port",
             ])
         #expect(
             settings.first { $0["name"] == "retry" } == [
                 "name": "retry", "value": "3s", "source": "file", "origin": "\(path):1",
+                "change": "when too many readers return at once after a restart",
             ])
         #expect(
             settings.first { $0["name"] == "grace" } == [
                 "name": "grace", "value": "4s", "source": "environment", "origin": "REACTOR_GRACE",
+                "change": "when requests or effects need longer to end than this",
             ])
-        #expect(settings.first { $0["name"] == "unix" } == ["name": "unix", "source": "default"])
+        #expect(
+            settings.first { $0["name"] == "link" } == [
+                "name": "link", "source": "default",
+                "change": "when several servers share one database",
+            ])
     }
 
     @Test(arguments: ["check", "show"])

@@ -60,7 +60,9 @@ struct ConsoleTests {
 
     @Test func `a server behind a proxy that forwards bytes has none unless it is on`() async throws
     {
-        let options = ["--proxy-protocol", "--trusted-proxies", "192.0.2.1"]
+        let options = [
+            "--client-address-field", "proxy-protocol", "--trusted-proxies", "192.0.2.1",
+        ]
         for (choice, isServed) in [("loopback", false), ("on", true)] {
             let server = try await ServerProcess.start(.server, options + ["--console", choice])
             #expect(server.log.present.output.contains("console") == isServed)
@@ -103,7 +105,7 @@ struct ConsoleTests {
 
     @Test func `a Unix socket is this machine`() async throws {
         let path = "\(TemporaryFolder.shared.path)/console.socket"
-        try await withServer(.server, "--unix", path) { server in
+        try await withServer(.server, "--host", "unix:\(path)") { server in
             let client = server.client()
             try await expect(200, client, "/console")
             try await expect(404, client, "/console", ("Host", "x"))
@@ -127,11 +129,12 @@ struct ConsoleTests {
     @Test func `a bad value is reported together with all others`() async throws {
         let ended = try await ServerProcess.run(
             .server, ["--console", "yes", "--port", "x"],
-            environment: ["REACTOR_CONSOLE_READ_ONLY": "1"])
+            environment: ["REACTOR_CONSOLE_READ_ONLY": "on"])
         #expect(ended.exit == .code(64))
         for sentence in [
-            "--console is \"yes\": expected one of loopback, on, off",
-            "REACTOR_CONSOLE_READ_ONLY is \"1\": expected on or off", "--port is \"x\"",
+            "--console is \"yes\": expected one of loopback, on, read-only, off",
+            "REACTOR_CONSOLE_READ_ONLY is no longer a setting: use --console read-only",
+            "--port is \"x\"",
         ] {
             #expect(ended.errors.contains(sentence), "\(ended.errors)")
         }
@@ -247,7 +250,7 @@ struct ConsoleTests {
     }
 
     @Test func `the home page says that the console is read-only`() async throws {
-        try await withServer(.server, "--console-read-only") { server in
+        try await withServer(.server, "--console", "read-only") { server in
             let home = try await server.client().get("/")
             #expect(try home.json["console"]?["readOnly"] == .bool(true))
         }

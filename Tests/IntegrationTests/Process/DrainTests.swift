@@ -101,7 +101,7 @@ struct DrainTests {
     }
 
     @Test func `the grace time bounds the exit`() async throws {
-        try await withServer(.server, "--grace", "500ms", "--request-timeout", "10m") { server in
+        try await withServer(.server, "--grace", "500ms", "--stall-timeout", "10m") { server in
             let connection = try RawConnection(port: server.port)
             await connection.send(
                 "POST /v1/sessions HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"

@@ -71,14 +71,14 @@ struct ListeningTests {
     @Test func `it listens at a Unix socket, which is removed at the end`() async throws {
         try await withDirectory { directory in
             let path = "\(directory)/socket"
-            try await withServer(.server, "--unix", path) { server in
+            try await withServer(.server, "--host", "unix:\(path)") { server in
                 #expect(server.address == "unix:\(path)")
                 let session = try await server.client().session("alerts")
                 let stream = try await session.follow("pulses")
                 try await session.alert("Hello")
                 #expect(try await stream.next().data == #""Hello""#)
                 let check = try await ServerProcess.run(
-                    .server, ["healthcheck", "--unix", path])
+                    .server, ["healthcheck", "--host", "unix:\(path)"])
                 #expect(check.exit == .code(0))
                 server.signal(SIGTERM)
                 #expect(try await server.exit() == .code(0))
@@ -90,8 +90,8 @@ struct ListeningTests {
     @Test func `a Unix socket of a dead server is replaced, a live one's is not`() async throws {
         try await withDirectory { directory in
             let path = "\(directory)/socket"
-            try await withServer(.server, "--unix", path) { server in
-                let second = try await ServerProcess.run(.server, ["--unix", path])
+            try await withServer(.server, "--host", "unix:\(path)") { server in
+                let second = try await ServerProcess.run(.server, ["--host", "unix:\(path)"])
                 #expect(second.exit == .code(1))
                 #expect(second.errors.contains(path))
                 #expect(try await server.client().get("/livez").status == 200)
@@ -99,7 +99,7 @@ struct ListeningTests {
                 #expect(try await server.exit() == .signal(SIGKILL))
                 #expect(FileManager.default.fileExists(atPath: path))
             }
-            try await withServer(.server, "--unix", path) { server in
+            try await withServer(.server, "--host", "unix:\(path)") { server in
                 let answer = try await server.client().get("/livez")
                 #expect(answer.status == 200)
             }

@@ -61,7 +61,8 @@ private final class PipedServer: Sendable {
         let socket = "\(folder.path)/s"
         pid = try TestProcess.spawn(
             ServerProcess.Program.server.path,
-            ["--journal", "memory", "--unix", socket, "--log-level", "debug"], [:], input: nil,
+            ["--journal", "memory", "--host", "unix:\(socket)", "--log-level", "debug"], [:],
+            input: nil,
             output: nil, errors: log)
         Watchdog.shared.born(pid)
         client = Client(base: "http://localhost", unixPath: socket)

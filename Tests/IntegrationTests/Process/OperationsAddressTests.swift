@@ -276,7 +276,7 @@ struct OperationsAddressTests {
                 (["--port", "0", "--ops-listen", "9090"], 64, "expected ADDRESS:PORT"),
                 (["--port", port, "--ops-listen", taken], 64, "its own address"),
                 (["--port", "0", "--ops-listen", taken], 1, "can't listen on \(taken)"),
-                (["--unix", "/tmp/u", "--ops-listen", "unix:/tmp/u"], 64, "its own address"),
+                (["--host", "unix:/tmp/u", "--ops-listen", "unix:/tmp/u"], 64, "its own address"),
             ]
             for (options, exit, sentence) in commands {
                 let run = try await ServerProcess.run(.server, options + journal)

@@ -167,9 +167,9 @@ struct ReloadTests {
     @Test func `options and variables keep their precedence over a file that is reloaded`()
         async throws
     {
-        try await withReloading("batch-limit = 2\n", "--batch-limit", "4") { reloading in
+        try await withReloading("body-limit = 2\n", "--body-limit", "4000") { reloading in
             let session = try await reloading.server.client().session("alerts")
-            try await reloading.reload("batch-limit = 1\n", until: Reloading.done)
+            try await reloading.reload("body-limit = 3\n", until: Reloading.done)
             let response = try await session.client.post("\(session.path)/actions", batch(4))
             #expect(response.status == 200)
             #expect(reloading.server.log.present.errors.contains("changed=none"))
@@ -181,13 +181,13 @@ struct ReloadTests {
             let client = reloading.server.client()
             for _ in 1...5 { #expect(try await client.get("/v1/reactors").status == 200) }
             try await reloading.reload(
-                "request-rate = 1\nrequest-burst = 20\n", until: Reloading.done)
+                "request-rate = 1\n", until: Reloading.done)
             var refused: Response?
             while refused == nil {
                 let response = try await client.get("/v1/reactors")
                 if response.status == 429 { refused = response }
             }
-            #expect(refused?["RateLimit-Policy"] == "\"requests\";q=20;w=20")
+            #expect(refused?["RateLimit-Policy"] == "\"requests\";q=100;w=100")
             try await reloading.reload("retry = 2s\n", until: Reloading.done)
             for _ in 1...5 { #expect(try await client.get("/v1/reactors").status == 200) }
         }

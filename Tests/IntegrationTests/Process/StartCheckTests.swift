@@ -9,11 +9,11 @@ struct StartCheckTests {
         (["--jwt-secret-file", "/nowhere/secret"], "without --auth jwt"),
         (["--host", "0.0.0.0"], "other machines can reach 0.0.0.0"),
         (["--ops-listen", "0.0.0.0:0"], "other machines can reach 0.0.0.0"),
-        (["--proxy-protocol"], "--proxy-protocol is on"),
+        (["--client-address-field", "proxy-protocol"], "--client-address-field is proxy-protocol"),
         (["--link", "127.0.0.1:0", "--journal", "file:/nowhere/j"], "PostgreSQL"),
         (["--link-address", "10.0.0.1:7080"], "--link-address is set without --link"),
         (["--link", "0.0.0.0:0", "--journal", "postgres://127.0.0.1:1/x"], "nothing proves"),
-        (["--unix", "/tmp/s", "--ops-listen", "unix:/tmp/s"], "--ops-listen is unix:/tmp/s"),
+        (["--host", "unix:/tmp/s", "--ops-listen", "unix:/tmp/s"], "--ops-listen is unix:/tmp/s"),
         (["--journal", "postgres://127.0.0.1:1/x?lanes=99"], "lanes=99: a number from 1 to 16"),
         (["--journal", "postgres://127.0.0.1:1/x?sslmod=on"], "the address cannot be read"),
         (
@@ -23,7 +23,10 @@ struct StartCheckTests {
             ], "--link is 127.0.0.1:7, where --ops-listen is"
         ),
         // All at once.
-        (["--proxy-protocol", "--host", "0.0.0.0"], "other machines can reach 0.0.0.0"),
+        (
+            ["--client-address-field", "proxy-protocol", "--host", "0.0.0.0"],
+            "other machines can reach 0.0.0.0"
+        ),
     ])
     func `with the same status and the same words`(
         _ options: [String], _ words: String
@@ -51,7 +54,7 @@ struct StartCheckTests {
     }
 
     @Test func `a path that no socket can have`() async throws {
-        let options = ["--unix", "/tmp/" + String(repeating: "x", count: 200)]
+        let options = ["--host", "unix:/tmp/" + String(repeating: "x", count: 200)]
         let check = try await ServerProcess.run(.server, ["config", "check"] + options)
         let start = try await ServerProcess.run(.server, options)
         #expect(check.exit == .code(1))
@@ -77,8 +80,8 @@ struct StartCheckTests {
     @Test func `show --format file prints a file that --config accepts`() async throws {
         let folder = TemporaryFolder()
         let options = [
-            "--retry", "3s", "--allow-host", "a,b", "--proxy-protocol", "--trusted-proxies",
-            "10.0.0.0/8,unix", "--keep-records", "7", "--journal", "file:/x y/j.sqlite",
+            "--retry", "3s", "--allow-host", "a,b", "--wake-on-demand", "--trusted-proxies",
+            "10.0.0.0/8,unix", "--keep-bytes", "7", "--journal", "file:/x y/j.sqlite",
         ]
         let shown = try await ServerProcess.run(
             .server, ["config", "show", "--format", "file"] + options)
@@ -94,6 +97,9 @@ struct StartCheckTests {
         #expect(again.output == shown.output)
         #expect(shown.output.contains("\nretry = 3s\n"))
         #expect(shown.output.contains("\n# heartbeat = 15s\n"))
+        #expect(
+            shown.output.contains(
+                "\n# Change it when another program has this port.\n# port = 8080\n"))
         let secret = try await ServerProcess.run(
             .server,
             ["config", "show", "--format", "file", "--journal", "postgres://u:geheim@h/d"])

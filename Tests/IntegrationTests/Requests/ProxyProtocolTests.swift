@@ -15,7 +15,7 @@ struct ProxyProtocolTests {
         _ act: (LocalServer) async throws -> Void
     ) async throws {
         try await LocalServer.with(MemoryJournal()) {
-            $0.proxyProtocol = true
+            $0.clientAddressField = .proxyProtocol
             $0.trustedProxies = ["127.0.0.1"]
             adjust(&$0)
         } _: { server in
@@ -68,7 +68,7 @@ struct ProxyProtocolTests {
 
     @Test func `a header that does not arrive in time is refused`() async throws {
         try await withProxied {
-            $0.requestTimeout = .milliseconds(200)
+            $0.stallTimeout = .milliseconds(200)
         } _: { server in
             for bytes in ["", "PROXY TCP4 "] {
                 let connection = try server.connect()
@@ -112,7 +112,7 @@ struct ProxyProtocolTests {
         try await withProxied {
             $0.bodyBudgetBytes = 400_000
             $0.bodyLimitBytes = 50_000
-            $0.requestTimeout = .seconds(600)
+            $0.stallTimeout = .seconds(600)
         } _: { server in
             let post =
                 "POST /v1/sessions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -143,7 +143,7 @@ struct ProxyProtocolTests {
             #expect(named == 400)
         }
         try await withProxied {
-            $0.proxyProtocol = false
+            $0.clientAddressField = .xForwardedFor
         } _: { server in
             let named = try await status(server, Self.line("192.0.2.1") + Self.get)
             #expect(named == 400)
@@ -164,7 +164,8 @@ struct ProxyProtocolTests {
             let check = try await ServerProcess.run(
                 .server,
                 [
-                    "healthcheck", "--port", "\(server.port)", "--proxy-protocol",
+                    "healthcheck", "--port", "\(server.port)", "--client-address-field",
+                    "proxy-protocol",
                     "--trusted-proxies", "127.0.0.1",
                 ])
             #expect(check.exit == .code(0), "\(check.errors)")

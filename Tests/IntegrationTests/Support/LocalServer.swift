@@ -57,7 +57,7 @@ struct LocalServer: Sendable {
         configuration.logLevel = .critical
         configuration.allowedHosts = ServerProcess.hosts
         // A test may be held up by all others.
-        configuration.requestTimeout = .seconds(600)
+        configuration.stallTimeout = .seconds(600)
         configuration.idleTimeout = .seconds(600)
         configuration.drainDelay = .milliseconds(1)
         adjust(&configuration)

@@ -114,6 +114,8 @@ final class ServerProcess: Sendable {
             !$0.key.hasPrefix("REACTOR_")
         }
         let variant = ServerVariant.current
+        // The tests are a debug build, whose constants a test can change.
+        variables["REACTOR_CONSTANTS"] = "adjustable"
         variables["REACTOR_POLLER"] = variant.poller
         variables["REACTOR_LOOPS"] = String(variant.loops)
         variables["REACTOR_JOURNAL"] = variant.journal()

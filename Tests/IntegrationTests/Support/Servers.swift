@@ -21,7 +21,7 @@ actor Servers {
             ?? Task {
                 // A test that sends a request in pieces may be held up by all others.
                 try await ServerProcess.start(
-                    program, ["--log-level", "debug", "--request-timeout", "10m"])
+                    program, ["--log-level", "debug", "--stall-timeout", "10m"])
             }
         starting[kind] = task
         return try await task.value

@@ -281,7 +281,7 @@ struct ConnectionTests {
         let journal = HeldJournal()
         try await LocalServer.with(journal) {
             $0.idleTimeout = .seconds(1)
-            $0.requestTimeout = .milliseconds(10)
+            $0.stallTimeout = .milliseconds(10)
         } _: { server in
             let body = #"{"reactor":"alerts"}"#
             let connection = try server.connect()

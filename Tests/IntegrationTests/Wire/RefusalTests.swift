@@ -133,7 +133,7 @@ struct RefusalTests {
     }
 
     @Test func `a request that does not arrive in time is 408`() async throws {
-        try await withServer(.server, "--request-timeout", "300ms") { server in
+        try await withServer(.server, "--stall-timeout", "300ms") { server in
             let connection = try RawConnection(port: server.port)
             await connection.send("GET /livez HTTP/1.1\r\nHost: a\r\nX: ")
             let (answers, ending) = await connection.answersToTheEnd()
@@ -146,7 +146,7 @@ struct RefusalTests {
         "POST /v1/sessions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
 
     @Test func `a body that drips is 408 although each byte is progress`() async throws {
-        try await withServer(.server, "--request-timeout", "300ms", "--body-rate", "100000") {
+        try await withServer(.server, "--stall-timeout", "300ms", "--body-rate", "100000") {
             server in
             for framing in ["Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n"]
             {
@@ -172,7 +172,7 @@ struct RefusalTests {
 
     // The rate is far below that of the test: it does not fail because a machine is slow.
     @Test func `a body that keeps the rate may take longer than a request`() async throws {
-        try await withServer(.server, "--request-timeout", "2s", "--body-rate", "1") { server in
+        try await withServer(.server, "--stall-timeout", "2s", "--body-rate", "1") { server in
             let body = #"{"reactor":"alerts"}"#
             let connection = try RawConnection(port: server.port)
             await connection.drip(
@@ -184,7 +184,7 @@ struct RefusalTests {
 
     // Without periods: a client that has sent much may stop for as long as the average permits.
     @Test func `a body that stops is 408 however fast it was`() async throws {
-        try await withServer(.server, "--request-timeout", "300ms", "--body-rate", "1") { server in
+        try await withServer(.server, "--stall-timeout", "300ms", "--body-rate", "1") { server in
             let connection = try RawConnection(port: server.port)
             await connection.send(
                 Self.slowBody + "Content-Length: 100000\r\n\r\n"
@@ -211,7 +211,7 @@ struct RefusalTests {
 
     @Test func `a connection that never sends anything is idle from its first moment`() async throws
     {
-        try await withServer(.server, "--idle-timeout", "300ms", "--request-timeout", "10m") {
+        try await withServer(.server, "--idle-timeout", "300ms", "--stall-timeout", "10m") {
             server in
             let connection = try RawConnection(port: server.port)
             #expect(await connection.receiveAll().ending == .finished)
@@ -221,7 +221,7 @@ struct RefusalTests {
     @Test func `case 153: arriving bodies have a budget`() async throws {
         try await withServer(
             .server, "--loops", "1", "--body-budget", "600000", "--body-limit", "300000",
-            "--request-timeout", "10m"
+            "--stall-timeout", "10m"
         ) { server in
             let client = server.client()
             let session = try await client.session("alerts")

@@ -74,7 +74,7 @@ struct ConnectionDeadlines {
     /// Design: an average over the whole body would let a client send much at once and then hold its
     /// memory for as long as the average permits. So each period counts by itself (ADR-0034).
     private func due(at now: LoopInstant, _ began: LoopInstant) -> Due {
-        guard now >= began + configuration.requestTimeout else { return .nothing }
+        guard now >= began + configuration.stallTimeout else { return .nothing }
         guard configuration.bodyRate > 0, let newBodyBytes else { return .requestTimeout }
         let required = Double(configuration.bodyRate) * ((now - began) / .seconds(1))
         return Double(newBodyBytes) >= required ? .nextPeriod : .slowBody
@@ -86,12 +86,12 @@ struct ConnectionDeadlines {
         switch activity {
         case .reading:
             if hasUnsent || hasPending {
-                next = now + min(configuration.requestTimeout, configuration.idleTimeout)
+                next = now + min(configuration.stallTimeout, configuration.idleTimeout)
             } else if let requestBegan {
                 // Never later than the silence after the present request may last: the deadline is
                 // not moved when that is answered.
                 next = min(
-                    requestBegan + configuration.requestTimeout, now + configuration.idleTimeout)
+                    requestBegan + configuration.stallTimeout, now + configuration.idleTimeout)
             } else {
                 next = lastProgress + configuration.idleTimeout
             }

@@ -39,7 +39,7 @@ enum ReadMetrics: ServiceEndpoint {
     /// - Parameters:
     ///   - parts: One for each loop.
     ///   - times: The time of each loop's present pass.
-    ///   - answerBytes: The bytes that count against `--answer-budget`.
+    ///   - answerBytes: The bytes that count against the budget for answers.
     ///   - refused: The number of refused connections, by the reason.
     static func page(
         _ parts: [Counters], _ journal: JournalMetrics?, _ times: [(loop: Int, time: Duration)],
@@ -54,7 +54,7 @@ enum ReadMetrics: ServiceEndpoint {
             "reason", ConnectionGate.Refusal.allCases.map { ("\($0)", refused($0)) })
         text.gauge(
             "answer_budget_bytes",
-            "Bytes of large answers, rebuilt states and kept states (--answer-budget).",
+            "Bytes of large answers, rebuilt states and kept states, of which there is a budget.",
             answerBytes)
         text.gauges(
             "loop_busy_seconds", "The time of each loop's present pass; 0 while it waits.", "loop",

@@ -61,7 +61,7 @@ struct Counters: Sendable {
         text.counters(
             "failures", "Failures of reactors' code, by reactor.", "reactor", failures.sorted)
         text.counters(
-            "slow_turns", "Calls of a reactor's code that took longer than --slow-turn.",
+            "slow_turns", "Calls of a reactor's code that took longer than 100 ms.",
             "reactor", slowTurns.sorted)
         text.counter("dropped", "Values dropped because their effect had ended.", dropped)
         text.histogram(

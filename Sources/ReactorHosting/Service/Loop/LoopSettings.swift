@@ -29,7 +29,9 @@ struct LoopSettings {
         origins = AllowedOrigins(
             configuration.allowedOrigins, hasCookies: service.authenticator != nil)
         requestRate = RequestRates.Limit(
-            rate: configuration.requestRate, burst: configuration.requestBurst)
+            rate: configuration.requestRate,
+            // A client that is new gets what one second brings it later.
+            burst: max(configuration.requestBurst, configuration.requestRate))
         logger = configuration.logger
         logLevel = logger.logLevel
         accessLogger = configuration.accessLogger

@@ -112,7 +112,7 @@ extension ServerLoop {
 }
 
 extension ServerLoop {
-    /// Logs a turn that occupied the loop for longer than `--slow-turn`.
+    /// Logs a turn that occupied the loop for longer than the limit for slow turns.
     private func report(_ turn: Turn, _ actionCase: String?, _ feed: Feed) {
         resources.counters.slowTurns.count(feed.reactor)
         var metadata: Logger.Metadata = [

@@ -14,7 +14,7 @@ enum ConsoleAccess: Sendable {
     init(_ choice: ConsoleChoice, isLoopback: Bool, authenticates: Bool) {
         switch choice {
         case .off: self = .nobody
-        case .on: self = .everybody
+        case .on, .readOnly: self = .everybody
         case .loopback: self = isLoopback && !authenticates ? .loopback : .nobody
         }
     }

@@ -20,7 +20,7 @@ struct HomePage: Encodable {
 
     struct Console: Encodable {
         let path = "/console"
-        /// `--console-read-only`.
+        /// `--console read-only`.
         let readOnly: Bool
     }
 
@@ -30,7 +30,7 @@ struct HomePage: Encodable {
         authentication = service.authenticator == nil ? "none" : "bearer"
         reactors = service.authenticator == nil ? service.reactors.map(\.name) : nil
         console =
-            hasConsole ? Console(readOnly: service.configuration.consoleIsReadOnly) : nil
+            hasConsole ? Console(readOnly: service.configuration.console == .readOnly) : nil
         demo = hasConsole && service.hasDemo ? "/demo" : nil
         client = Page.embedded["/reactor-client.js"]?.path
         metrics = service.configuration.operationsAddress == nil ? "/metrics" : nil

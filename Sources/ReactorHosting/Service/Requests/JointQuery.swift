@@ -60,7 +60,7 @@ struct JointQuery {
         guard texts.count <= limit else {
             throw Problem(
                 400, "too_many_sessions",
-                "session is there more than \(limit) times, which is --stream-sessions")
+                "session is there more than \(limit) times, which is the limit")
         }
         var sessions: [SessionID] = []
         var seen: Set<SessionID> = []

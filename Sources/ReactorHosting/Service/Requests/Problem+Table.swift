@@ -269,14 +269,14 @@ extension Problem {
     static func tooManySubscribers(_ limit: Int) -> Problem {
         Problem(
             503, "too_many_subscribers",
-            "the session already has \(limit) subscribers, as many as --subscriber-limit permits",
+            "the session already has \(limit) subscribers, which is the limit",
             fields: [("Retry-After", "10")])
     }
 
     static func slowBody(_ rate: Int) -> Problem {
         Problem(
             408, "body_too_slow",
-            "the body arrived at less than \(rate) bytes per second, the least of --body-rate")
+            "the body arrived at less than \(rate) bytes per second, which is the least")
     }
 
     static let tooManyBodies = Problem(
@@ -288,7 +288,7 @@ extension Problem {
     static let tooMuchMemory = Problem(
         503, "too_much_memory",
         "nothing was applied: what the server holds for all clients, or for this one, uses up "
-            + "its part of --answer-budget",
+            + "its part of the budget for answers",
         fields: [("Retry-After", "1")])
 
     /// The fault in the body that names a reactor.
@@ -310,7 +310,7 @@ extension Problem {
             fields: [("Retry-After", "1")])
     }
 
-    /// A loop that was asked has not responded within `--stuck-limit`.
+    /// A loop that was asked has not responded within the limit for stuck loops.
     static func stuck(on loop: LoopResources) -> Problem {
         let watch = loop.service.watch
         let longest = watch.occupied(for: watch.limit).max { $0.time < $1.time }

@@ -9,8 +9,10 @@ struct TortureCommand: ParsableCommand {
             The server's command stands behind `--`; it must say `… listening on http://…` on \
             its standard output, host `alerts`, and keep its journal in a file that is new:
 
-              reactor-bench torture -- reactor-server --port 0 --journal file:/tmp/new.sqlite \
-            --history-records 1000000000
+              REACTOR_CONSTANTS=adjustable reactor-bench torture -- .build/debug/reactor-server \
+            --port 0 --journal file:/tmp/new.sqlite --history-records 1000000000
+
+            (A debug build, which then keeps the whole history.)
 
             Posters send actions, batches, and requests with an Idempotency-Key, which they \
             repeat until they are answered; readers resume with Last-Event-ID. At a random moment \

@@ -1,6 +1,7 @@
 /// The settings with which a storm starts its server: mostly small, so that each limit is reached.
 struct StormSettings {
-    /// The values for each round. The first value of each is for a storm without random choice. A
+    /// The values for each round, of settings and of constants, which a debug build of the server
+    /// offers if its environment has `REACTOR_CONSTANTS=adjustable`. The first value of each is for a storm without random choice. A
     /// test compares the names with the server's own table.
     static let choices: [(name: String, values: [String])] = [
         ("loops", ["2", "1", "3"]),
@@ -38,7 +39,6 @@ struct StormSettings {
         ("connection-age", ["1s", "200ms", "10m"]),
         ("stall-timeout", ["1s", "3s"]),
         ("idle-timeout", ["1s", "300ms"]),
-        ("request-timeout", ["1s", "300ms"]),
         ("body-rate", ["4096", "0", "1000000"]),
         ("retry", ["2s", "1ms"]),
         // A server that is alone has no delay.
@@ -47,7 +47,7 @@ struct StormSettings {
         ("allow-origin", ["*", "https://storm.example"]),
         ("allow-host", ["storm.example"]),
         ("admin", ["on"]),
-        ("console", ["loopback", "on", "off"]),
+        ("console", ["loopback", "on", "read-only", "off"]),
         ("log-level", ["critical"]),
         ("log-format", ["logfmt", "json"]),
         ("access-log", ["off", "on"]),
@@ -60,10 +60,9 @@ struct StormSettings {
     /// Settings that are not chosen from this table: where the server listens, its files, and its
     /// clients: a storm has no proxy.
     static let others: Set<String> = [
-        "config", "host", "port", "unix", "ops-listen", "journal", "allow-public",
-        "jwt-secret-file", "jwt-key-file", "jwt-jwks-file", "jwt-issuer", "jwt-audience",
-        "jwt-leeway", "jwt-claim",
-        "proxy-protocol", "console-read-only", "link", "link-address", "cluster-secret-file",
+        "config", "host", "port", "ops-listen", "journal", "allow-public",
+        "jwt-secret-file", "jwt-key-file", "jwt-issuer", "jwt-audience", "jwt-leeway", "jwt-claim",
+        "link", "link-address", "cluster-secret-file",
     ]
 
     let isFile: Bool

@@ -1,0 +1,25 @@
+/// Values of ``Configuration`` that no operator has a reason to change. Each has its reason at its
+/// property (ADR-0073).
+///
+/// Why they can be changed at all: a test of a limit reaches it with ten requests rather than with ten
+/// thousand. A debug build accepts them as options, variables and lines of the file if its environment
+/// has `REACTOR_CONSTANTS=adjustable`; a release build has no such code.
+package enum SettingConstants {
+    /// Whether the settings that are read now may have other values for the constants.
+    @TaskLocal package static var areAdjustable = false
+
+    /// The variable that makes them adjustable in a debug build.
+    static let variable = "REACTOR_CONSTANTS"
+
+    /// Whether the program's environment asks for it.
+    static var areAdjustableByProgram: Bool {
+        #if DEBUG
+            ProcessEnvironment.variables[variable] == "adjustable"
+        #else
+            false
+        #endif
+    }
+
+    /// The constants as settings, in the order of ``Configuration``.
+    static let table: [Setting] = Setting.declared.filter(\.isConstant)
+}
