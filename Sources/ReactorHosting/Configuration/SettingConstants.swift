@@ -1,5 +1,5 @@
 /// Values of ``Configuration`` that no operator has a reason to change. Each has its reason at its
-/// property (ADR-0073).
+/// property (ADR-0074).
 ///
 /// Why they can be changed at all: a test of a limit reaches it with ten requests rather than with ten
 /// thousand. A debug build accepts them as options, variables and lines of the file if its environment
