@@ -155,7 +155,7 @@ struct ConfigurationTests {
     }
 
     @Test func `every setting is an option, and the help shows it`() throws {
-        let help = ServerCommand.helpMessage(columns: 200)
+        let help = ServerCommand.helpMessage(columns: 400)
         for setting in Setting.table {
             let (words, value, shown) =
                 setting.isFlag
@@ -178,7 +178,7 @@ struct ConfigurationTests {
         let names = SettingGroups.all.flatMap { $0.names }
         #expect(names.count == Set(names).count)
         #expect(Set(names) == Set(Setting.table.map(\.name)))
-        let help = ServerCommand.helpMessage(columns: 200)
+        let help = ServerCommand.helpMessage(columns: 400)
         var places: [String.Index] = []
         for group in SettingGroups.all {
             places.append(try #require(help.range(of: "\(group.title.uppercased()):")).lowerBound)
