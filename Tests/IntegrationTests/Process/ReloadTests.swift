@@ -155,8 +155,8 @@ struct ReloadTests {
             let client = reloading.server.client()
             for _ in 1...2 {
                 try await reloading.reload(
-                    "admin = on\nhistory-records = 5\nretry = 1s\n",
-                    until: "changed=\"history-records = 5, admin = on\"")
+                    "admin = on\nhistory-bytes = 70000\nretry = 1s\n",
+                    until: "changed=\"history-bytes = 70000, admin = on\"")
             }
             let response = try await client.post("/v1/topics/a", "1")
             #expect(response.status == 403)
