@@ -62,12 +62,12 @@ final class PostgresArchive: Archive {
     }
 
     func records(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
-        _ answer: @escaping Answer<[HistoryEntry]>
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
+        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         read(answer) { connection in
             guard let life = try Life.find(session, connection) else { return [] }
-            return try life.records(after: start, through: last, limitBytes, connection)
+            return try life.records(after: start, through: last, limit, limitBytes, connection)
         }
     }
 
@@ -90,12 +90,12 @@ final class PostgresArchive: Archive {
 
     /// The same of a generation that has ended.
     fileprivate func endedRecords(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
-        _ answer: @escaping Answer<[HistoryEntry]>
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
+        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         read(answer) { connection in
             guard let life = try Life.findEnded(session, connection) else { return [] }
-            return try life.records(after: start, through: last, limitBytes, connection)
+            return try life.records(after: start, through: last, limit, limitBytes, connection)
         }
     }
 
@@ -206,11 +206,11 @@ struct EndedSessions: HistoryArchive {
     let archive: PostgresArchive
 
     func records(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
-        _ answer: @escaping Answer<[HistoryEntry]>
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
+        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         archive.endedRecords(
-            of: session, after: start, through: last, limitBytes: limitBytes, answer)
+            of: session, after: start, through: last, limit: limit, limitBytes: limitBytes, answer)
     }
 
     func snapshot(
@@ -229,7 +229,7 @@ struct EndedSessions: HistoryArchive {
 extension Life {
     /// As many records as fit, and at least one if there is any.
     fileprivate func records(
-        after start: HistoryPosition, through last: UInt64, _ limitBytes: Int,
+        after start: HistoryPosition, through last: UInt64, _ limit: Int, _ limitBytes: Int,
         _ connection: Connection
     ) throws -> [HistoryEntry] {
         var (found, bytes) = ([HistoryEntry](), 0)
@@ -237,7 +237,7 @@ extension Life {
             bytes += record.storedBytes
             guard found.isEmpty || bytes <= limitBytes else { return false }
             found.append(record)
-            return true
+            return found.count < limit
         }
         return found
     }

@@ -35,12 +35,15 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
         /// Those within the limits, and any if no others but the `own` ones count: otherwise they
         /// would be refused for ever.
         case alone(own: Int)
+        /// Any: they count already, for another client.
+        case any
 
         fileprivate func permits(_ bytes: Int, besides others: Int, _ limit: Int) -> Bool {
             switch self {
             case .limited: others + bytes <= limit
             case .leavingHalf: others + bytes <= limit / 2
             case .alone(let own): others + bytes <= limit || others <= own
+            case .any: true
             }
         }
     }
@@ -51,7 +54,7 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
     package func charge(_ bytes: Int, for client: Client?, _ rule: Rule = .limited) -> Bool {
         let others = self.sum.add(bytes, ordering: .relaxed).oldValue
         guard rule.permits(bytes, besides: others, limit.load(ordering: .relaxed)),
-            chargeClient(bytes, client, rule)
+            chargeShare(bytes, of: client, rule)
         else {
             self.sum.subtract(bytes, ordering: .relaxed)
             return false
@@ -59,7 +62,9 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
         return true
     }
 
-    private func chargeClient(_ bytes: Int, _ client: Client?, _ rule: Rule) -> Bool {
+    /// Counts bytes in the share of a client alone, because the sum has them; returns false, without
+    /// counting them, if the rule does not permit them.
+    package func chargeShare(_ bytes: Int, of client: Client?, _ rule: Rule) -> Bool {
         guard let client else { return true }
         let limit = clientLimit.load(ordering: .relaxed)
         return clients.withLock { clients in
@@ -73,6 +78,11 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
     /// Subtracts bytes that were counted for the same client.
     package func giveBack(_ bytes: Int, for client: Client?) {
         sum.subtract(bytes, ordering: .relaxed)
+        giveBackShare(bytes, of: client)
+    }
+
+    /// Subtracts bytes from the share of a client alone.
+    package func giveBackShare(_ bytes: Int, of client: Client?) {
         guard let client else { return }
         clients.withLock { clients in
             let rest = (clients[client] ?? 0) - bytes

@@ -5,18 +5,22 @@ internal import Storage
 ///
 /// `next` is the position after which the next page begins; absent if there is no next page.
 struct LogPage {
+    /// Of a page for which there is room.
     static let limitBytes = 1_048_576
 
     private var body = Array("{".utf8)
     private let limit: Int
+    private let limitBytes: Int
     private let start: HistoryPosition
     /// Entries up to here are in the page, or are not shown by the log.
     private var reached: HistoryPosition
     private var count = 0
 
-    init(after start: HistoryPosition, limit: Int, reset: ResetReason?) {
+    /// - Parameter limitBytes: the page ends with the entry that reaches it.
+    init(after start: HistoryPosition, limit: Int, limitBytes: Int, reset: ResetReason?) {
         self.start = start
         self.limit = limit
+        self.limitBytes = limitBytes
         reached = start
         if let reset {
             body.append(contentsOf: "\"reset\":{\"reason\":\"\(reset.rawValue)\"},".utf8)
@@ -32,7 +36,7 @@ struct LogPage {
         _ line: ActionLogLine?, at position: HistoryPosition, _ generation: Generation
     ) -> Bool {
         if let line {
-            guard count < limit, body.count < Self.limitBytes else { return false }
+            guard count < limit, body.count < limitBytes else { return false }
             if count > 0 { body.append(UInt8(ascii: ",")) }
             line.append(generation, to: &body)
             count += 1

@@ -16,17 +16,36 @@ struct LogReader {
     /// may have trimmed the page's first entries.
     func deliver(_ request: LogPageRequest) {
         if let start = archivedStart(request) { return readArchive(request, after: start) }
-        session.table.output.reply(content(of: page(request), request), to: request.token)
+        let room = PageRoom(request, in: session.table)
+        let page = page(request, room)
+        session.table.output.reply(content(of: page, request, room), to: request.token)
     }
 
     /// The reply with a page, which counts while it is being sent.
-    private func content(of page: [UInt8], _ request: LogPageRequest) -> Reply.Content {
+    private func content(
+        of page: [UInt8], _ request: LogPageRequest, _ room: PageRoom
+    ) -> Reply.Content {
         var content = session.committedContent(.logPage(page))
+        let table = session.table
         do throws(WorkOverload) {
-            content.charge = try session.table.feeds.charge(page.count, for: request.token)
+            content.charge = try table.feeds.adjust(
+                room.charge, to: page.count, for: table.output.client(of: request.token))
             return content
         } catch {
             return session.committedContent(.overBudget)
+        }
+    }
+
+    /// The most bytes of a page. Without room in the ``WorkBudget`` for a page of the largest size it
+    /// ends earlier, with so few bytes that they do not count.
+    private struct PageRoom {
+        let limitBytes: Int
+        /// Of the entries while they are read, and of the page.
+        let charge: WorkCharge?
+
+        init(_ request: LogPageRequest, in table: SessionTable) {
+            charge = try? table.feeds.charge(2 * LogPage.limitBytes, for: request.token)
+            limitBytes = charge == nil ? WorkBudget.smallestBytes / 2 : LogPage.limitBytes
         }
     }
 
@@ -44,15 +63,37 @@ struct LogReader {
     }
 
     private func readArchive(_ request: LogPageRequest, after start: HistoryPosition) {
+        let (table, token) = (session.table, request.token)
+        session.persistence?.readers.insert(token)
+        let isWanted = { [session] in session.persistence?.readers.contains(token) == true }
+        // The session stays in memory while the read waits for others.
+        session.feed.beginArchiveRead()
+        table.feeds.rebuilds.addPage(
+            RebuildQueue.Request(client: table.output.client(of: token), isWanted: isWanted)
+        ) { turn in
+            guard case .begun = turn else { return session.feed.endArchiveRead() }
+            readArchive(request, after: start, isWanted) {
+                table.feeds.rebuilds.end(.page, in: table.feeds)
+                session.feed.endArchiveRead()
+            }
+        }
+    }
+
+    private func readArchive(
+        _ request: LogPageRequest, after start: HistoryPosition, _ isWanted: @escaping () -> Bool,
+        then ended: @escaping () -> Void
+    ) {
         let (key, last) = (session.key, session.history.committed.number + 1)
         // Entries whose commit was not yet reported to the session are left for a later page.
         let end = session.feed.committedPosition(for: .log)
-        session.persistence?.readers.insert(request.token)
+        let room = PageRoom(request, in: session.table)
         session.feed.askArchive { archive, answer in
             archive.records(
-                of: key, after: start, through: last, limitBytes: LogPage.limitBytes, answer)
+                of: key, after: start, through: last, limit: request.limit,
+                limitBytes: room.limitBytes, answer)
         } then: { entries in
-            guard session.persistence?.readers.contains(request.token) == true else { return }
+            defer { ended() }
+            guard isWanted() else { return }
             guard !session.hasEnded else {
                 return session.answerReader(request.token, session.content(.gone))
             }
@@ -61,7 +102,8 @@ struct LogReader {
             case .failure(let failure): content = session.committedContent(.unreadable(failure))
             case .success(let entries):
                 content = self.content(
-                    of: page(request, of: entries, after: start, through: end), request)
+                    of: page(request, room, of: entries, after: start, through: end), request,
+                    room)
             }
             session.answerReader(request.token, content)
         }
@@ -69,16 +111,16 @@ struct LogReader {
 
     /// The page, from the journal.
     private func page(
-        _ request: LogPageRequest, of entries: [HistoryEntry], after start: HistoryPosition,
-        through end: HistoryPosition
+        _ request: LogPageRequest, _ room: PageRoom, of entries: [HistoryEntry],
+        after start: HistoryPosition, through end: HistoryPosition
     ) -> [UInt8] {
         // The file may have been trimmed further than memory.
         if session.isReadable, !begins(with: entries.first) {
-            return page(request, isTrimmed: true)
+            return page(request, room, isTrimmed: true)
         }
         let isTrimmed = entries.first.map { $0.number > start.nextNumber } ?? false
         var page = LogPage(
-            after: start, limit: request.limit,
+            after: start, limit: request.limit, limitBytes: room.limitBytes,
             reset: request.after != nil && isTrimmed ? .trimmed : nil)
         for entry in entries where entry.position <= end {
             guard page.append(ActionLogLine(entry), at: entry.position, session.generation) else {
@@ -97,7 +139,9 @@ struct LogReader {
     /// The page, from memory.
     ///
     /// - Parameter isTrimmed: the entry after the requested position is no longer kept.
-    private func page(_ request: LogPageRequest, isTrimmed: Bool = false) -> [UInt8] {
+    private func page(
+        _ request: LogPageRequest, _ room: PageRoom, isTrimmed: Bool = false
+    ) -> [UInt8] {
         var start = session.feed.keptPosition(for: .log)
         var reset: ResetReason?
         if let text = request.after {
@@ -107,7 +151,8 @@ struct LogReader {
             }
         }
         let end = session.feed.committedPosition(for: .log)
-        var page = LogPage(after: start, limit: request.limit, reset: reset)
+        var page = LogPage(
+            after: start, limit: request.limit, limitBytes: room.limitBytes, reset: reset)
         for (head, events) in session.history.slice(after: start, through: end) {
             let line = session.feed.line(head, events)
             guard page.append(line, at: head.position, session.generation) else { break }
@@ -122,7 +167,8 @@ package struct LogPageRequest: Sendable {
     package var token: UInt64
     /// The page begins after this position, as the client sent it; nil: with the oldest kept entry.
     package var after: String?
-    /// The maximal number of entries, at least 1. A page of a mebibyte ends earlier.
+    /// The maximal number of entries, at least 1. A page of a mebibyte ends earlier, and of 32 KiB
+    /// if there is no room for a large one.
     package var limit: Int
 
     package init(token: UInt64, after: String?, limit: Int) {

@@ -127,6 +127,7 @@ extension Session: FeedSource {
     func publish(isContinued: Bool = false) {
         ahead.forget()
         feed.publish(isContinued: isContinued)
+        finishIfFramed()
     }
 }
 

@@ -155,7 +155,6 @@ extension Session {
         }
         for reply in step.replies { deliver(reply) }
         for order in step.effects { carryOut(order) }
-        if isEnding, history.committed.number == history.newest.number { finish() }
     }
 
     private func deliver(_ reply: consuming Reply) {
@@ -185,10 +184,17 @@ extension Session {
         }
     }
 
-    /// Cancels the tasks and ends the streams of a session whose end is committed.
+    /// Ends a session whose end is committed, when its streams have framed everything. States may take
+    /// more passes.
+    func finishIfFramed() {
+        guard isEnding, history.committed.number == history.newest.number, feed.isFramed else {
+            return
+        }
+        finish()
+    }
+
+    /// Cancels the tasks and ends the streams of a session whose end is committed and framed.
     private func finish() {
-        // Before the machine ends: it encodes the events.
-        for stream in streams.all { feed.frame(stream) }
         end(endStreams)
         table.remove(self)
     }

@@ -14,9 +14,9 @@ struct ShownState {
     /// Whether reads use it. If a stream has encoded it, its decoration may have failed without a
     /// record.
     private let isRead: Bool
-    /// The charge of the requests that read the state, while one of them holds it. The state itself
-    /// is not charged while it is kept: each loop has only one.
-    private(set) weak var charge: WorkCharge?
+    /// Counts the state while a request holds it. The state itself is not counted while it is kept:
+    /// each loop has only one.
+    private(set) weak var bytes: WorkBytes?
 
     /// - Parameter number: the session's newest record when the state was encoded.
     init(_ state: ShownVersion, of session: Session, at number: UInt64, isRead: Bool) {
@@ -26,8 +26,8 @@ struct ShownState {
         self.isRead = isRead
     }
 
-    /// Requests that hold the state share this charge from now on.
-    mutating func share(_ charge: WorkCharge?) { self.charge = charge }
+    /// Requests that hold the state share these bytes from now on.
+    mutating func share(_ bytes: WorkBytes?) { self.bytes = bytes }
 
     /// The encoded state, if it is of this stay of a session in memory at its newest record.
     func present(of session: Session, toRead: Bool = false) -> ShownVersion? {

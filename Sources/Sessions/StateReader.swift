@@ -200,17 +200,17 @@ struct StateReader {
         let (table, version) = (session.table, history.newest.version)
         if let state = table.shown?.present(of: session, toRead: true) {
             var content = session.content(.state(Array(state.bytes), version: version))
-            if let shared = table.shown?.charge {
-                content.charge = shared
+            if let shared = table.shown?.bytes {
+                content.charge = try shared.charge(for: table.output.client(of: token))
             } else {
                 content.charge = try table.feeds.charge(state.bytes.count, for: token)
-                table.shown?.share(content.charge)
+                table.shown?.share(content.charge?.bytes)
             }
             return content
         }
         let content = try charged(for: token) { kind(encodePresent(), version) }
         if table.shown?.present(of: session, toRead: true) != nil {
-            table.shown?.share(content.charge)
+            table.shown?.share(content.charge?.bytes)
         }
         return content
     }

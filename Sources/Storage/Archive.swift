@@ -11,11 +11,11 @@ package protocol HistoryArchive: Sendable {
     typealias Answer<Value: Sendable> = ArchiveAnswer<Value>
 
     /// The records and notes of a session, in order, from the first after `start` up to and
-    /// including the record `last`; as many as fit into `limit` bytes, but at least one if there is
-    /// any. The read uses an index: records before `start` cost nothing.
+    /// including the record `last`; no more than `limit`, and as many as fit into `limitBytes`, but
+    /// at least one if there is any. The read uses an index: records before `start` cost nothing.
     func records(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
-        _ answer: @escaping Answer<[HistoryEntry]>)
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
+        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>)
 
     /// The newest kept snapshot at or before `version`; nil if there is none: the rebuild then
     /// starts from the reactor's initial state at version 0.
@@ -28,6 +28,15 @@ package protocol HistoryArchive: Sendable {
 }
 
 extension HistoryArchive {
+    /// The same, without a limit of entries.
+    package func records(
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
+        _ answer: @escaping Answer<[HistoryEntry]>
+    ) {
+        records(
+            of: session, after: start, through: last, limit: .max, limitBytes: limitBytes, answer)
+    }
+
     package func stateVersion(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
     ) {

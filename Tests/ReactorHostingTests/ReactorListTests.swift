@@ -23,7 +23,7 @@ struct ReactorListTests {
     private func page(
         _ reactors: [Registration], _ isVisible: (String) -> Bool = { _ in true }
     ) throws -> [JSONValue] {
-        let bytes = ReactorList(reactors).page(isVisible)
+        let bytes = ReactorList(reactors).page(isVisible).bytes
         #expect(bytes.count < ReactorList.limitBytes + 200 * reactors.count)
         #expect(bytes.last == UInt8(ascii: "\n"))
         guard case .array(let all)? = try JSON.decode(JSONValue.self, from: bytes)["reactors"]

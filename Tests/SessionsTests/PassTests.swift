@@ -203,8 +203,81 @@ struct PassTests {
             #expect(Set(ids).count == ids.count)
             #expect(ids.last == session.position.text)
         }
+        #expect(rig.transcript(live).events.allSatisfy { $0.name != "reset" })
         let kinds = rig.lines(blocked).compactMap { $0.split(separator: " ").first }
         #expect(kinds.suffix(3) == ["reset", "snapshot", "state"])
+    }
+
+    /// A session of which the streams have framed a few of the versions of a batch.
+    private func lagging(_ count: Int, answers: Bool) throws -> (Rig, Session, reader: UInt64) {
+        let (rig, sessions) = try rig(
+            slow: true, retention: Retention(records: 300, bytes: 64 << 20), answers: answers)
+        let reader = rig.subscribe(sessions[0], .allStates, .now)
+        let batch = (1...count).map { #"{"size":\#(Self.size + $0)}"# }.joined(separator: ",")
+        try rig.post("[\(batch)]", to: sessions[0])
+        rig.table.commit()
+        rig.journal.endNext()
+        for job in rig.inbox.drain() { job(rig.table) }
+        #expect(sessions[0].feed.isFramingStates)
+        return (rig, sessions[0], reader)
+    }
+
+    @Test(arguments: [false, true])
+    func `a stream that opens while states are being framed resets nobody`(_ answers: Bool) throws {
+        let (rig, session, reader) = try lagging(9, answers: answers)
+        let generation = session.position.generation.text
+        let snapshot = rig.subscribe(session, .allStates)
+        let present = rig.subscribe(session, .allStates, .now)
+        // Of a version that is not framed, and of one that is.
+        let later = rig.subscribe(session, .allStates, .after("\(generation).8"))
+        let earlier = rig.subscribe(session, .allStates, .after("\(generation).2"))
+        #expect(session.feed.isFramingStates)
+        rig.runPasses()
+        try grow(rig, session, to: Self.size + 10)
+        rig.runPasses()
+        func ids(_ reader: UInt64) -> [String] {
+            rig.transcript(reader).events.compactMap { $0.name == "state" ? $0.id : nil }
+        }
+        func positions(_ numbers: ClosedRange<Int>) -> [String] {
+            numbers.map { "\(generation).\($0)" }
+        }
+        #expect(ids(reader) == positions(2...11))
+        #expect(ids(earlier) == positions(3...11))
+        #expect(ids(later) == positions(9...11))
+        #expect(ids(present) == positions(11...11))
+        #expect(ids(snapshot) == positions(11...11))
+        let opening = rig.transcript(snapshot).events.first
+        #expect(opening?.name == "snapshot")
+        #expect(opening?.id == "\(generation).10")
+        for token in [reader, earlier, later, present, snapshot] {
+            #expect(rig.transcript(token).events.allSatisfy { $0.name != "reset" })
+        }
+        // It is never more work than the framing of one state.
+        #expect(rig.table.pass.most < 4 * Self.size + 1_000)
+    }
+
+    @Test(arguments: [false, true])
+    func `a session that is deleted while states are being framed ends after them`(
+        _ answers: Bool
+    ) throws {
+        let (rig, session, reader) = try lagging(9, answers: answers)
+        let blocked = rig.subscribe(session, .allStates, .now, capacity: 0)
+        let ended = rig.end(session)
+        rig.table.commit()
+        rig.journal.endNext()
+        for job in rig.inbox.drain() { job(rig.table) }
+        #expect(rig.line(ended).hasPrefix("ended"))
+        #expect(rig.line(rig.read(session)).hasPrefix("gone"))
+        rig.runPasses()
+        rig.output.setCapacity(nil, of: blocked)
+        rig.runPasses()
+        let names = rig.transcript(reader).events.map(\.name)
+        #expect(names.filter { $0 == "state" }.count == 9)
+        #expect(!names.contains("reset"))
+        #expect(names.last == "end")
+        #expect(rig.transcript(blocked).events.map(\.name) == ["end"])
+        #expect(rig.table.subscriberCount == 0)
+        #expect(throws: Rig.NoSession.self) { try rig.session("s0") }
     }
 }
 

@@ -152,7 +152,10 @@ struct WorkBudgetSeamTests {
             }
             #expect(work.used > Self.fill)
             #expect(rig.line(tokens[0]).hasPrefix("page"))
-            #expect(rig.line(tokens[3]).hasPrefix("overBudget"))
+            // It has one entry, so few bytes that they do not count.
+            let short = rig.line(tokens[3])
+            #expect(short.hasPrefix("page") && short.utf8.count < Self.fill / 2)
+            #expect(rig.line(tokens[3]).contains("next"))
             rig.output.releaseAnswers()
             #expect(work.used == 0)
         }

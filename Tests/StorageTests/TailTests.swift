@@ -63,6 +63,8 @@ struct TailTests {
             #expect(some == Array(all.dropFirst(Int(start)).prefix(some.count)))
             let one = try await rig.records("s", after: HistoryPosition(start), limitBytes: 0)
             #expect(one == [all[Int(start)]])
+            let few = try await rig.records("s", after: HistoryPosition(start), limit: 3)
+            #expect(few == Array(all.dropFirst(Int(start)).prefix(3)))
         }
     }
 

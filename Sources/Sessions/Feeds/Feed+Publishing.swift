@@ -31,11 +31,23 @@ extension Feed {
         }
     }
 
+    /// Whether every stream has framed everything that is committed.
+    var isFramed: Bool {
+        streams.all.allSatisfy { $0.framedThrough >= committedPosition(for: $0.selection) }
+    }
+
+    /// Frames everything that is committed, for a reader that has it, or gets it in a snapshot. A
+    /// stream of states may take many passes: the reader is ahead of it meanwhile.
+    func frameForReader(_ stream: SharedStream) {
+        guard stream.selection.readsStates else { return frame(stream) }
+        let end = committedPosition(for: stream.selection)
+        if stream.framedThrough < end, !stream.isRead { stream.skip(to: end) }
+    }
+
     /// Frames everything that is committed.
-    func frame(_ stream: SharedStream) {
-        guard !stream.selection.readsStates else {
-            return StateFraming(feed: self).frameAll(of: stream)
-        }
+    ///
+    /// - Precondition: the stream shows no states.
+    private func frame(_ stream: SharedStream) {
         let end = committedPosition(for: stream.selection)
         guard stream.framedThrough < end else { return }
         let limit = streams.limitBytes(loop.limits.retention)

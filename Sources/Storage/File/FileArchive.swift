@@ -139,8 +139,8 @@ final class FileArchive: Archive {
     }
 
     func records(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
-        _ answer: @escaping Answer<[HistoryEntry]>
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
+        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         read(answer) { [tail] database in
             guard let life = try Life(session, in: database) else { return [] }
@@ -148,7 +148,7 @@ final class FileArchive: Archive {
             let start = max(start, HistoryPosition(life.keptAfter))
             let waiting = tail.entries(
                 of: life.row, after: start, through: last,
-                limit: max(0, limitBytes) / HistoryEntry.leastStoredBytes + 1)
+                limit: min(limit, max(0, limitBytes) / HistoryEntry.leastStoredBytes + 1))
             return try database.inOneView {
                 var found: [HistoryEntry] = []
                 var bytes = 0
@@ -157,7 +157,7 @@ final class FileArchive: Archive {
                     bytes += record.storedBytes
                     guard found.isEmpty || bytes <= limitBytes else { return false }
                     found.append(record)
-                    return true
+                    return found.count < limit
                 }
                 return found
             }

@@ -181,8 +181,8 @@ private struct TwoMembers: Ownership {
 
 private struct NoHistories: HistoryArchive {
     func records(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
-        _ answer: @escaping Answer<[HistoryEntry]>
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
+        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         answer(.success([]))
     }

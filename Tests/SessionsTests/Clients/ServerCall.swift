@@ -45,7 +45,8 @@ final class ServerCall {
         guard head == nil else { return }
         let fields = response.fields.map { ClientRequest.Field($0.0, $0.1) }
         switch response.body {
-        case .bytes(let body): head = ClientResponse(response.status, fields: fields, body: body)
+        case .bytes(let body), .constant(let body):
+            head = ClientResponse(response.status, fields: fields, body: body)
         case .parts(let beginning, let shared, let last):
             head = ClientResponse(response.status, fields: fields, body: beginning + shared + last)
         case .endedStream(let problem):
@@ -149,7 +150,7 @@ final class JointCall: JointStreamOutput {
     private let retry: Int
     private let request: JointStream.Request
     private(set) lazy var stream = JointStream(
-        request, number: call.token, loop: 0, loops: 1, output: self)
+        request, number: call.token, loop: 0, loops: 1, output: self, work: WorkBudget())
 
     init(
         _ call: ServerCall, _ request: JointStream.Request, _ joints: JointMessages, retry: Int

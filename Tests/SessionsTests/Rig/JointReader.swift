@@ -18,7 +18,7 @@ final class JointReader {
         private let isChunked: Bool
         private let request: JointStream.Request
         private(set) lazy var stream = JointStream(
-            request, number: number, loop: 0, loops: 1, output: self)
+            request, number: number, loop: 0, loops: 1, output: self, work: rig.work)
         /// Further bytes that it accepts; nil: all.
         private var capacity: Int?
 

@@ -126,6 +126,9 @@ final class RecordingOutput: SessionOutput {
     /// Makes the connections accept every answer so far.
     func releaseAnswers() { answers.removeAll() }
 
+    /// Makes the connection accept the answer with this token.
+    func releaseAnswer(_ token: UInt64) { answers.removeAll { $0.token == token } }
+
     /// The reader accepts `capacity` more bytes and then stalls; nil: it accepts everything.
     func setCapacity(_ capacity: Int?, of subscriber: UInt64) {
         capacities[subscriber] = capacity

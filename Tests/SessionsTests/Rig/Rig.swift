@@ -15,6 +15,7 @@ final class Rig {
     let topics = TopicBus()
     /// Messages between sessions and streams of several of them.
     let joints = JointMessages()
+    let work: WorkBudget
     /// The loop that shares the readers; nil: there is one loop.
     let second: SecondLoop?
     /// Whether the end of a round leaves deliveries to later ones, as a loop does.
@@ -43,6 +44,7 @@ final class Rig {
     ) {
         output = last?.output ?? RecordingOutput()
         lastToken = last?.lastToken ?? 0
+        self.work = work
         self.journal =
             journal ?? node?.cluster.journal ?? last?.journal
             ?? ScriptedJournal(

@@ -81,24 +81,30 @@ extension ScriptedJournal: Archive {
     }
 
     func records(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
-        _ answer: @escaping Answer<[HistoryEntry]>
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
+        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         book.withLock { $0.questions += 1 }
-        read(.records, answer) { book in
+        let count: Answer<[HistoryEntry]> = { [self] result in
+            if let found = try? result.get() {
+                book.withLock { $0.mostRecordsRead = max($0.mostRecordsRead, found.count) }
+            }
+            answer(result)
+        }
+        read(.records, count) { book in
             guard book.ends.isAlive(session) else { return [] }
-            return book.records(of: session, after: start, through: last, limitBytes)
+            return book.records(of: session, after: start, through: last, limit, limitBytes)
         }
     }
 
     /// The same of a generation that has ended.
     func endedRecords(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limitBytes: Int,
-        _ answer: @escaping Answer<[HistoryEntry]>
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
+        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         read(.records, answer) { book in
             guard !book.ends.isAlive(session) else { return [] }
-            return book.records(of: session, after: start, through: last, limitBytes)
+            return book.records(of: session, after: start, through: last, limit, limitBytes)
         }
     }
 
@@ -189,6 +195,9 @@ extension ScriptedJournal: Archive {
     /// The number of queries without a reply.
     var askedCount: Int { book.withLock { $0.asked.count } }
 
+    /// The most records of an answer.
+    var mostRecordsRead: Int { book.withLock { $0.mostRecordsRead } }
+
     /// The calls so far, whether their replies were late or not.
     var calls: Set<ArchiveCall> { book.withLock { $0.calls } }
 
@@ -244,7 +253,7 @@ extension ScriptedJournal: Archive {
 extension ScriptedJournal.Book {
     fileprivate func records(
         of session: SessionKey, after start: HistoryPosition, through last: UInt64,
-        _ limitBytes: Int
+        _ limit: Int, _ limitBytes: Int
     ) -> [HistoryEntry] {
         var bytes = 0
         var found: [HistoryEntry] = []
@@ -256,6 +265,7 @@ extension ScriptedJournal.Book {
             bytes += record.content.count + record.events.reduce(64) { $0 + $1.data.count }
             guard found.isEmpty || bytes <= limitBytes else { break }
             found.append(record)
+            if found.count == limit { break }
         }
         return found
     }

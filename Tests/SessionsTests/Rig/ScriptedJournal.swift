@@ -19,6 +19,8 @@ final class ScriptedJournal: Journal {
         var unreadable: JournalFailure?
         /// How often records were requested.
         var questions = 0
+        /// The most records of an answer.
+        var mostRecordsRead = 0
         /// Whether a reply waits for the test.
         var isLate = false
         /// Pending queries, oldest first.

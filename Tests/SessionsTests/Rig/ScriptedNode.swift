@@ -236,11 +236,12 @@ extension ScriptedNode: Archive {
     }
 
     func records(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64,
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
         limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         read(answer, session.session) {
-            $0.records(of: session, after: start, through: last, limitBytes: limitBytes, $1)
+            $0.records(
+                of: session, after: start, through: last, limit: limit, limitBytes: limitBytes, $1)
         }
     }
 
@@ -295,14 +296,15 @@ private struct EndedHistories: HistoryArchive {
     let node: ScriptedNode
 
     func records(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64,
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
         limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         let cluster = node.cluster
         node.read(answer) { journal, answer in
             guard cluster.keepsEnded else { return answer(.success([])) }
             journal.endedRecords(
-                of: session, after: start, through: last, limitBytes: limitBytes, answer)
+                of: session, after: start, through: last, limit: limit, limitBytes: limitBytes,
+                answer)
         }
     }
 

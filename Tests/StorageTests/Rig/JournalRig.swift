@@ -103,12 +103,12 @@ final class JournalRig: @unchecked Sendable {
     func records(
         _ session: String, generation: String = "g1",
         after start: HistoryPosition = HistoryPosition(0),
-        through last: UInt64 = .max, limitBytes: Int = 1 << 30
+        through last: UInt64 = .max, limit: Int = .max, limitBytes: Int = 1 << 30
     ) async throws -> [HistoryEntry] {
         try await ask {
             $0.records(
-                of: .of(session, generation), after: start, through: last, limitBytes: limitBytes,
-                $1)
+                of: .of(session, generation), after: start, through: last, limit: limit,
+                limitBytes: limitBytes, $1)
         }
     }
 

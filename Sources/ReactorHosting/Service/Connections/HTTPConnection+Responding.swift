@@ -35,6 +35,12 @@ extension HTTPConnection {
         }
         guard output.isInTurn else { return respondLater { () throws(Problem) in response } }
         let closes = request.closes || loop.service.isDraining
+        // A refusal would deny what another request has done.
+        if request.route?.method == "GET", !request.isHead {
+            let service = loop.service
+            response = response.charged(
+                to: service.work, for: service.workClient(of: identity))
+        }
         loop.schedule.count(response.workBytes)
         output.charge(response.workBytes)
         response.encode(for: request, closes: closes, loop, to: &output)

@@ -10,7 +10,7 @@ final class JointConnection: JointStreamOutput {
     let isChunked: Bool
     private(set) lazy var stream = JointStream(
         request, number: number, loop: connection.loop.index, loops: connection.loop.peers.count,
-        output: self)
+        output: self, work: connection.loop.service.work)
     private let request: JointStream.Request
 
     init(_ connection: HTTPConnection, _ request: JointStream.Request, isChunked: Bool) {

@@ -5,7 +5,10 @@ enum ListReactors: ServiceEndpoint {
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         let grants = request.access?.grants
-        return .json(
-            200, connection.loop.service.reactorList.page { grants?.permits(reactor: $0) ?? true })
+        return Response(
+            status: 200, fields: [("Content-Type", "application/json")],
+            body: connection.loop.service.reactorList.page {
+                grants?.permits(reactor: $0) ?? true
+            })
     }
 }

@@ -11,7 +11,9 @@ enum ListSessions: ServiceEndpoint {
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         let items = try request.queryItems()
-        let limit = try items.pageLimit()
+        let wanted = try items.pageLimit()
+        let room = room(for: wanted, on: connection)
+        let limit = room == nil ? min(wanted, fewLines) : wanted
         let range = SessionRange(
             after: items.first("after"), prefix: try prefix(items), reactor: items.first("reactor"),
             limit: limit + 1)
@@ -22,7 +24,7 @@ enum ListSessions: ServiceEndpoint {
         }
         let id = connection.id
         let isArchived = connection.loop.sessions.page(range) { lines in
-            if connection.id == id { respond(lines, limit: limit, on: connection) }
+            if connection.id == id { respond(lines, limit: limit, room, on: connection) }
         }
         if isArchived { return nil }
         LoopQuery.ask(
@@ -30,9 +32,35 @@ enum ListSessions: ServiceEndpoint {
         ) { loop in
             loop.sessions.page(range).map(SessionDescription.init)
         } then: { parts, _ in
-            .json(200, Page(parts.flatMap { $0 }, limit: limit))
+            response(Page(parts.flatMap { $0 }, limit: limit), room)
         }
         return nil
+    }
+
+    // MARK: Room
+
+    /// About the bytes of a line while it is found, and then in the page.
+    private static let lineBytes = 1_024
+    /// So few lines do not count.
+    private static let fewLines = WorkBudget.smallestBytes / lineBytes
+
+    /// Counts a page until it is sent. Nil: without room for it, or if it is a small one, it has a few
+    /// lines only; the client continues after them.
+    private static func room(for limit: Int, on connection: HTTPConnection) -> WorkCharge? {
+        guard limit > fewLines else { return nil }
+        let (service, loops) = (connection.loop.service, connection.loop.peers.count)
+        // Without an archive each loop has a page.
+        let count = limit * (service.journal.archive == nil ? loops : 1)
+        return service.work.charge(
+            count * lineBytes, for: service.workClient(of: connection.identity))
+    }
+
+    private static func response(_ page: Page, _ room: WorkCharge?) -> Response {
+        var response = Response.json(200, page)
+        if let room, case .bytes(let body) = response.body, room.resize(to: body.count) {
+            response.charge = room
+        }
+        return response
     }
 
     private static func prefix(_ items: QueryItems) throws(Problem) -> String {
@@ -47,7 +75,8 @@ enum ListSessions: ServiceEndpoint {
 
     /// Only the loop that owns a session knows whether it can be rebuilt.
     private static func respond(
-        _ lines: Result<[SavedLine], JournalFailure>, limit: Int, on connection: HTTPConnection
+        _ lines: Result<[SavedLine], JournalFailure>, limit: Int, _ room: WorkCharge?,
+        on connection: HTTPConnection
     ) {
         switch lines {
         case .failure(let failure):
@@ -63,10 +92,10 @@ enum ListSessions: ServiceEndpoint {
                 let faults = parts.reduce(into: [:]) { known, more in
                     known.merge(more) { known, _ in known }
                 }
-                return .json(
-                    200,
+                return response(
                     Page(
-                        lines.map { SessionDescription($0, faults[$0.session]) }, limit: limit))
+                        lines.map { SessionDescription($0, faults[$0.session]) }, limit: limit),
+                    room)
             }
         }
     }

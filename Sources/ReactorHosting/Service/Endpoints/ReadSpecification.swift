@@ -5,6 +5,6 @@ enum ReadSpecification: ServiceEndpoint {
     ) throws(Problem) -> Response? {
         Response(
             status: 200, fields: [("Content-Type", "application/yaml"), Response.isValidated],
-            body: .bytes(Page.specification))
+            body: .constant(Page.specification))
     }
 }

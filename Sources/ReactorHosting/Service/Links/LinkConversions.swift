@@ -22,9 +22,9 @@ extension LinkAnswer {
 }
 
 extension Response.Body {
-    fileprivate var bytes: [UInt8] {
+    var bytes: [UInt8] {
         switch self {
-        case .bytes(let bytes): bytes
+        case .bytes(let bytes), .constant(let bytes): bytes
         case .parts(let beginning, let shared, let end): beginning + shared + end
         case .endedStream, .streamHead: []
         }

@@ -57,7 +57,7 @@ extension Response {
         }
         return Response(
             status: 200, fields: [("Content-Type", page.mediaType)] + kept + pageFields,
-            body: .bytes(page.bytes))
+            body: .constant(page.bytes))
     }
 
     /// No inline script or style, no request to elsewhere, no frame, no form that leaves the page.

@@ -8,6 +8,8 @@ internal import Sessions
 /// `{}`. So a list of hundreds of reactors stays complete, and small enough to be sent at once.
 struct ReactorList: Sendable {
     private let entries: [(name: String, line: ArraySlice<UInt8>)]
+    /// The body with all reactors.
+    private let whole: [UInt8]
 
     static let limitBytes = 1_048_576
     static let examplesLimitBytes = 65_536
@@ -22,12 +24,17 @@ struct ReactorList: Sendable {
             left -= JSON.line(entry.schemas).count
             return (reactor.name, JSON.line(entry).dropLast())
         }
+        whole = Self.body(entries)
     }
 
     /// The body of the response: the reactors that the client may see.
-    func page(_ isVisible: (String) -> Bool) -> [UInt8] {
-        let visible = entries.filter { isVisible($0.name) }.map(\.line)
-        return Array("{\"reactors\":[".utf8) + visible.joined(separator: ",".utf8)
+    func page(_ isVisible: (String) -> Bool) -> Response.Body {
+        let visible = entries.filter { isVisible($0.name) }
+        return visible.count == entries.count ? .constant(whole) : .bytes(Self.body(visible))
+    }
+
+    private static func body(_ entries: [(name: String, line: ArraySlice<UInt8>)]) -> [UInt8] {
+        Array("{\"reactors\":[".utf8) + entries.map(\.line).joined(separator: ",".utf8)
             + Array("]}\n".utf8)
     }
 

@@ -22,7 +22,7 @@ extension Response {
         case .streamHead, .endedStream:
             // The connection stays open: no body follows this head.
             encodeStreamHead(for: request, closes: closes, loop, to: &output.encoded)
-        case .bytes(let bytes):
+        case .bytes(let bytes), .constant(let bytes):
             guard encodeHead(for: request, closes: closes, loop, to: &output.encoded) else {
                 return
             }
@@ -48,7 +48,7 @@ extension Response {
     /// The length of the body for `Content-Length`, whether the body is sent or not.
     private var bodyBytes: Int {
         switch body {
-        case .bytes(let bytes): bytes.count
+        case .bytes(let bytes), .constant(let bytes): bytes.count
         case .parts(let beginning, let shared, let end):
             beginning.count + shared.count + end.count
         case .endedStream, .streamHead: 0

@@ -6,6 +6,8 @@ internal import Wire
 struct Response {
     enum Body {
         case bytes([UInt8])
+        /// Bytes that exist without the response.
+        case constant([UInt8])
         /// Three consecutive parts. `shared` may be large and belong to many responses; it is never
         /// copied.
         case parts(beginning: [UInt8], shared: [UInt8], end: [UInt8])
@@ -46,6 +48,26 @@ struct Response {
         _ status: Int, _ body: some Encodable, fields: [(String, String)] = []
     ) -> Response {
         json(status, JSON.line(body), fields: fields)
+    }
+
+    /// A large body has no more memory than it needs, and counts until it is sent.
+    ///
+    /// - Returns: Without room the problem that says so.
+    func charged(to work: WorkBudget, for client: WorkClient?) -> Response {
+        guard case .bytes(let bytes) = body, bytes.count > WorkBudget.smallestBytes else {
+            return self
+        }
+        var response = self
+        // Growing has doubled it.
+        if bytes.capacity - bytes.count > bytes.count / 8 {
+            var fitted: [UInt8] = []
+            fitted.reserveCapacity(bytes.count)
+            fitted += bytes
+            response.body = .bytes(fitted)
+        }
+        guard charge == nil else { return response }
+        response.charge = work.charge(bytes.count, for: client)
+        return response.charge == nil ? .problem(.tooMuchMemory) : response
     }
 
     static func noContent(fields: [(String, String)] = []) -> Response {

@@ -37,14 +37,14 @@ struct ArchivedStates {
                 act(.failure(.overBudget))
                 feed.endArchiveRead()
             case .begun(let charge):
-                let isLarge = charge != nil
+                let kind: RebuildQueue.Kind = charge == nil ? .small : .large
                 begin(version, isPlaced: isPlaced, Rebuild(request: request, charge: charge)) {
                     switch $0 {
                     case .done(let outcome): act(outcome)
                     case .unwanted: break
                     case .isLarge: rebuild(version, isPlaced: isPlaced, for: request, then: act)
                     }
-                    loop.rebuilds.end(isLarge: isLarge, in: loop)
+                    loop.rebuilds.end(kind, in: loop)
                     feed.endArchiveRead()
                 }
             }

@@ -104,13 +104,10 @@ final class CatchUp {
     /// a slice.
     func proceed() {
         guard !isOver, !isReading else { return }
-        // A later pass would frame records that the reader has already read, so it would get them
-        // twice.
         if selection.readsStates, feed.isAwake,
             reached.number > subscriber.stream.framedThrough.number
         {
-            feed.frame(subscriber.stream)
-            guard !isOver, !isReading else { return }
+            feed.frameForReader(subscriber.stream)
         }
         if needed >= subscriber.stream.coveredAfter { return join() }
         // A note after the last record has the number of the next record.
@@ -141,14 +138,13 @@ final class CatchUp {
     private func join() {
         keepState()
         end()
-        let position = Position(feed.generation, reached)
-        let offset = subscriber.stream.offset(after: reached)
+        let (position, stream) = (Position(feed.generation, reached), subscriber.stream)
         var opening: StreamOpening?
-        if needsID, offset == subscriber.stream.end {
+        if needsID, stream.offset(after: reached) == stream.end {
             opening = StreamOpening(isChunked: selection.isChunked)
             opening?.block = EventFramer.idBlock(position)
         }
-        subscriber.join(at: offset, opening)
+        subscriber.join(after: reached, opening)
     }
 
     /// The journal does not have the next record.
@@ -423,15 +419,18 @@ final class CatchUp {
 
     private func send(_ slice: CatchUpCache.Slice) {
         subscriber.readSucceeded()
-        var charge = slice.charge
+        let charge: WorkCharge?
         do throws(WorkOverload) {
-            if charge == nil {
-                charge = try loop.charge(slice.framed.count, for: subscriber.id)
-            }
+            charge =
+                if let counted = slice.bytes {
+                    try counted.charge(for: subscriber.client)
+                } else {
+                    try loop.charge(slice.framed.count, for: subscriber.id)
+                }
         } catch {
             return subscriber.refuse()
         }
-        slice.charge = charge
+        slice.bytes = charge?.bytes
         if !slice.framed.isEmpty { needsID = false }
         guard !subscriber.send(slice.framed, of: charge) else { return proceed() }
         // The connection may accept nothing for long, and others need the state.

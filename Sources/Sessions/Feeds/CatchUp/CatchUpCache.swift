@@ -17,8 +17,8 @@ struct CatchUpCache {
     final class Slice {
         let framed: [UInt8]
         let reached: HistoryPosition
-        /// Of the readers whose connections have not accepted it.
-        weak var charge: WorkCharge?
+        /// Counts it for the readers whose connections have not accepted it.
+        weak var bytes: WorkBytes?
 
         init(framed: [UInt8], reached: HistoryPosition) {
             self.framed = framed

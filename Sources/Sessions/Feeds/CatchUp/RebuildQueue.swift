@@ -1,11 +1,12 @@
 internal import DequeModule
 
 /// Rebuilds states from the journal: on each loop one large state at a time, and a few small ones.
+/// Reads of pages of action logs wait here too.
 ///
 /// Design: a request of a few bytes can cause a rebuild, which takes memory and the loop's time. A
 /// rebuild whose connection has closed meanwhile does not begin.
 final class RebuildQueue {
-    /// A request for a rebuilt state.
+    /// A request for a rebuilt state, or for a page.
     struct Request {
         let client: WorkClient?
         /// Whether the result is still wanted.
@@ -14,7 +15,7 @@ final class RebuildQueue {
 
     /// The end of a rebuild's wait.
     enum Turn {
-        /// It begins; nil: its state is a small one.
+        /// It begins; nil: its state is a small one, or it reads a page.
         case begun(WorkCharge?)
         /// There is no room for it.
         case refused
@@ -27,7 +28,11 @@ final class RebuildQueue {
         let act: (Turn) -> Void
     }
 
-    /// Rebuilds of large states, or of small ones.
+    enum Kind {
+        case large, small, page
+    }
+
+    /// Rebuilds or reads of one kind.
     private struct Lane {
         /// The most that run at a time.
         let limit: Int
@@ -38,6 +43,8 @@ final class RebuildQueue {
     private var large = Lane(limit: 1)
     /// Why they are limited: a state that is small now may have been large.
     private var small = Lane(limit: 8)
+    /// Why they are limited: a page is read with at least one record, however large that is.
+    private var pages = Lane(limit: 2)
 
     private static let waitingLimit = 256
     /// Of one client.
@@ -48,7 +55,7 @@ final class RebuildQueue {
     /// The number of rebuilds that wait.
     var count: Int { large.waiting.count + small.waiting.count }
 
-    /// Begins a rebuild, now or when earlier ones have ended. ``end(isLarge:in:)`` is called once
+    /// Begins a rebuild, now or when earlier ones have ended. ``end(_:in:)`` is called once
     /// for each that was begun.
     ///
     /// - Parameters:
@@ -61,11 +68,18 @@ final class RebuildQueue {
         let waiting = Waiting(request: request, bytes: bytes, act: act)
         guard bytes > WorkBudget.smallestBytes else {
             small.waiting.append(waiting)
-            return beginSmall()
+            return begin(\.small)
         }
         guard hasRoom(for: request.client) else { return act(.refused) }
         large.waiting.append(waiting)
         beginLarge(in: loop)
+    }
+
+    /// Begins the read of a page, now or when earlier ones have ended. ``end(_:in:)`` is called once
+    /// for each that was begun.
+    func addPage(_ request: Request, then act: @escaping (Turn) -> Void) {
+        pages.waiting.append(Waiting(request: request, bytes: 0, act: act))
+        begin(\.pages)
     }
 
     /// Whether one more rebuild of a large state may wait.
@@ -84,17 +98,21 @@ final class RebuildQueue {
 
     /// A rebuild has ended. The next one begins in a later job of the loop: by then nothing holds
     /// the bytes that this one does not keep.
-    func end(isLarge: Bool, in loop: FeedLoop) {
-        loop.journal.later { loop in loop.rebuilds.beginNext(isLarge: isLarge, in: loop) }
+    func end(_ kind: Kind, in loop: FeedLoop) {
+        loop.journal.later { loop in loop.rebuilds.beginNext(kind, in: loop) }
     }
 
-    private func beginNext(isLarge: Bool, in loop: FeedLoop) {
-        if isLarge {
+    private func beginNext(_ kind: Kind, in loop: FeedLoop) {
+        switch kind {
+        case .large:
             large.running -= 1
             beginLarge(in: loop)
-        } else {
+        case .small:
             small.running -= 1
-            beginSmall()
+            begin(\.small)
+        case .page:
+            pages.running -= 1
+            begin(\.pages)
         }
     }
 
@@ -117,13 +135,16 @@ final class RebuildQueue {
         }
     }
 
-    private func beginSmall() {
-        while small.running < small.limit, let next = small.waiting.popFirst() {
+    /// - Parameter lane: its work is not charged here.
+    private func begin(_ lane: ReferenceWritableKeyPath<RebuildQueue, Lane>) {
+        while self[keyPath: lane].running < self[keyPath: lane].limit,
+            let next = self[keyPath: lane].waiting.popFirst()
+        {
             guard next.request.isWanted() else {
                 next.act(.unwanted)
                 continue
             }
-            small.running += 1
+            self[keyPath: lane].running += 1
             next.act(.begun(nil))
         }
     }
@@ -131,5 +152,6 @@ final class RebuildQueue {
     func removeAll() {
         large.waiting = []
         small.waiting = []
+        pages.waiting = []
     }
 }

@@ -19,20 +19,26 @@ final class SharedStream {
     /// except on the action log, both are positions of records, whose events are added and dropped
     /// together.
     private(set) var coveredAfter: HistoryPosition
-    private(set) var framedThrough: HistoryPosition
+    private(set) var framedThrough: HistoryPosition {
+        didSet { if hasAhead { admitAhead() } }
+    }
+    /// Whether a subscriber may be ahead of what is framed.
+    private var hasAhead = false
     private var framer: EventFramer
     /// The snapshot block of one record number, for subscribers that connect at the same time.
-    private var snapshot: (number: UInt64, block: ChargedBytes)?
+    private var snapshot: (number: UInt64, block: ChargedBytes.Shared)?
     /// The same for a large one, while it is being sent to one of them.
-    private weak var largeSnapshot: ChargedBytes?
+    private weak var largeSnapshot: ChargedBytes.Shared?
     private var largeSnapshotNumber: UInt64 = 0
     private(set) var subscribers: [Subscriber] = []
     /// Its readers on other loops.
     private(set) var branches: [StreamBranch] = []
     /// The offset and the position up to which the branches have the stream.
     private var sent: (offset: Int, through: HistoryPosition)
-    /// The charge of the kept bytes of states; nil if they are few.
+    /// The charge of the kept bytes of states, for ``payer``; nil if they are few.
     private var charge: WorkCharge?
+    /// One of the subscribers: its client's share has the kept bytes.
+    private weak var payer: Subscriber?
     /// Whether it is among ``StreamBranches/changed``.
     var isChanged = false
     /// The subscribers before this index are the next to move.
@@ -83,6 +89,7 @@ final class SharedStream {
         subscribers[index].index = index
         subscribers.removeLast()
         tally.remove(subscriber)
+        if subscriber === payer { passCharge() }
         return true
     }
 
@@ -92,6 +99,25 @@ final class SharedStream {
     func offset(after position: HistoryPosition) -> Int {
         let next = marks.index(behind: position)
         return next == 0 ? bytes.start : marks[next - 1].end
+    }
+
+    /// The state of a subscriber that has everything up to `position`.
+    ///
+    /// - Precondition: the position is covered, or later than all that is framed.
+    func place(after position: HistoryPosition) -> Subscriber.State {
+        // A followed session may have ended meanwhile.
+        if ending != nil { return .draining(offset(after: position)) }
+        guard position.number <= framedThrough.number || selection.log else {
+            hasAhead = true
+            return .ahead(of: position)
+        }
+        return .live(offset(after: position))
+    }
+
+    /// More is framed: the subscribers that were ahead of it may be live.
+    private func admitAhead() {
+        hasAhead = false
+        for subscriber in subscribers { subscriber.streamAdvanced() }
     }
 
     /// Passes the bytes from `offset` to the end, piece by piece, until `act` returns false.
@@ -126,7 +152,7 @@ final class SharedStream {
 
     /// Whether a subscriber reads the stream's bytes, here or on another loop. Other subscribers
     /// read the journal.
-    var isRead: Bool { !branches.isEmpty || subscribers.contains(where: \.isLive) }
+    var isRead: Bool { !branches.isEmpty || subscribers.contains(where: \.readsStream) }
 
     /// Frames the events that were committed up to `position`, or some of them: until the stream has more than `limit`
     /// bytes.
@@ -157,7 +183,7 @@ final class SharedStream {
 
     /// Skips the events up to `position`, which no subscriber would read.
     ///
-    /// - Precondition: no subscriber is live, and there is no branch.
+    /// - Precondition: ``isRead`` is false.
     func skip(to position: HistoryPosition) {
         removeAll()
         framer.forgetPart()
@@ -179,14 +205,20 @@ final class SharedStream {
         if let charge {
             guard !charge.resize(to: kept) else { return }
         } else {
-            let client = subscribers.first?.client
-            charge = tally.work.charge(kept, for: client, mayBeDropped: true)
+            payer = subscribers.first
+            charge = tally.work.charge(kept, for: payer?.client, mayBeDropped: true)
             guard charge == nil else { return }
         }
         charge = nil
         passOn()
         dropAll()
         framer.forgetPart()
+    }
+
+    /// The subscriber that has caused the kept bytes has left: another one causes them.
+    private func passCharge() {
+        payer = subscribers.first
+        charge = isUnused ? nil : charge?.passed(to: payer?.client)
     }
 
     private func frameNext(
@@ -329,6 +361,9 @@ final class SharedStream {
     ///
     /// Invariant: it gets the rest of an event that was partly written, so that whole events follow.
     private func leaveBehind(_ subscriber: Subscriber, before offset: Int) {
+        if case .ahead(let position) = subscriber.state, offset == .max {
+            return subscriber.fallBehind(after: position)
+        }
         guard case .live(let cursor) = subscriber.state, cursor < offset else { return }
         let next = marks.index(endingBehind: cursor)
         let start = next == 0 ? bytes.start : marks[next - 1].end
@@ -412,16 +447,23 @@ final class SharedStream {
     }
 
     /// The `snapshot` block at `number`, made once per number.
+    ///
+    /// - Parameter client: that holds the block.
     func snapshotBlock(
-        at number: UInt64, make: () throws(WorkOverload) -> ChargedBytes
+        at number: UInt64, for client: @autoclosure () -> WorkClient?,
+        make: () throws(WorkOverload) -> ChargedBytes
     ) throws(WorkOverload) -> ChargedBytes {
-        if let snapshot, snapshot.number == number { return snapshot.block }
-        if let largeSnapshot, largeSnapshotNumber == number { return largeSnapshot }
+        if let snapshot, snapshot.number == number {
+            return try snapshot.block.held(by: client())
+        }
+        if let largeSnapshot, largeSnapshotNumber == number {
+            return try largeSnapshot.held(by: client())
+        }
         let block = try make()
         if block.bytes.count <= WorkBudget.smallestBytes {
-            snapshot = (number, block)
+            snapshot = (number, block.shared)
         } else {
-            (largeSnapshot, largeSnapshotNumber) = (block, number)
+            (largeSnapshot, largeSnapshotNumber) = (block.shared, number)
         }
         return block
     }

@@ -66,26 +66,11 @@ struct StateFraming {
         return made
     }
 
-    /// Frames everything for a stream that is read from now on, or ends. If that is too much, its
-    /// subscribers read the journal.
-    func frameAll(of stream: SharedStream) {
-        let begin = loop.pass.bytes
-        while stream.framedThrough < end {
-            guard stream.isRead else { return stream.skip(to: end) }
-            guard loop.pass.bytes - begin <= loop.pass.limitBytes else {
-                stream.restart(at: end)
-                return stream.forgetPart()
-            }
-            let version = Version(feed, after: stream.framedThrough.number)
-            _ = version.showBefore(to: [stream])
-            _ = frame(stream, version)
-        }
-    }
-
     /// Subscribers fall behind if their stream has not framed entries that were trimmed.
     func leaveTrimmed() {
         for stream in streams where stream.framedThrough.number < feed.history.keptAfter {
-            stream.restart(at: end)
+            // Its kept records are framed later.
+            stream.restart(at: HistoryPosition(feed.history.keptAfter))
             stream.forgetPart()
         }
     }

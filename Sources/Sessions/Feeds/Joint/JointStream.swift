@@ -54,6 +54,9 @@ package final class JointStream {
     private let number: UInt64
     private let home: (loop: Int, loops: Int)
     private unowned let output: any JointStreamOutput
+    private let work: WorkBudget
+    /// Of ``heldBytes`` while the connection does not accept them, if they are many.
+    private var charge: WorkCharge?
     private let windowBytes: Int
     private var ids: JointIDs
     private var feeds: [JointFeed] = []
@@ -84,13 +87,15 @@ package final class JointStream {
     ///   - loop: the loop of the connection.
     ///   - loops: the number of loops with sessions.
     package init(
-        _ request: Request, number: UInt64, loop: Int, loops: Int, output: any JointStreamOutput
+        _ request: Request, number: UInt64, loop: Int, loops: Int, output: any JointStreamOutput,
+        work: WorkBudget
     ) {
         let count = request.sessions.count
         self.request = request
         self.number = number
         home = (loop, loops)
         self.output = output
+        self.work = work
         windowBytes = min(Self.windowLimit, Self.bytesLimit / count)
         ids = JointIDs(
             request.sessions, request.vector ?? StreamVector(lostOf: count),
@@ -125,7 +130,7 @@ package final class JointStream {
             add(.close(key(index)), for: index)
         }
         sendRequests()
-        (feeds, ready, unsent) = ([], [], [])
+        (feeds, ready, unsent, charge) = ([], [], [], nil)
     }
 
     private var isEnded: Bool { if case .ended = life { true } else { false } }
@@ -136,7 +141,7 @@ package final class JointStream {
     /// Whether everything that was written ends with a whole block, and was accepted.
     package var isBetweenEvents: Bool { current == nil && unsent.isEmpty }
 
-    /// Bytes that are kept here, for tests.
+    /// Bytes that are kept here.
     package var heldBytes: Int { feeds.reduce(unsent.count) { $0 + $1.pending.count } }
 
     package var vector: StreamVector { ids.vector }
@@ -254,6 +259,22 @@ package final class JointStream {
 
     /// Writes blocks until the connection accepts no more, or there are none.
     package func write() {
+        writeBlocks()
+        countHeld()
+    }
+
+    /// Counts the bytes that wait for the connection. Without room the connection is closed, and the
+    /// client continues at the event before.
+    private func countHeld() {
+        guard isBlocked, !isEnded, case let held = heldBytes, held > WorkBudget.smallestBytes else {
+            return charge = nil
+        }
+        if let charge, charge.resize(to: held) { return }
+        if charge == nil { charge = work.charge(held, for: request.client) } else { charge = nil }
+        if charge == nil { output.cut() }
+    }
+
+    private func writeBlocks() {
         guard case .open = life, !isHeld else { return }
         var out: [UInt8] = []
         while unsent.isEmpty {

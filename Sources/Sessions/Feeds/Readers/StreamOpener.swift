@@ -69,8 +69,7 @@ struct StreamOpener {
             return openReplaying(request, after: after)
         }
         let subscriber = Subscriber(
-            id: request.token, feed: feed, stream: stream,
-            at: stream.offset(after: after.inHistory))
+            id: request.token, feed: feed, stream: stream, after: after.inHistory)
         finish(request, subscriber, opening, wantsSnapshot, at: after, snapshot)
     }
 
@@ -94,8 +93,7 @@ struct StreamOpener {
         loop.subscribers.countReset(.trimmed)
         opening.block = resetBlock(.trimmed, request.selection, position)
         let subscriber = Subscriber(
-            id: request.token, feed: feed, stream: stream,
-            at: stream.offset(after: position.inHistory))
+            id: request.token, feed: feed, stream: stream, after: position.inHistory)
         finish(request, subscriber, opening, true, at: position, nil)
     }
 
@@ -103,7 +101,7 @@ struct StreamOpener {
     private func openReplaying(_ request: SubscriptionRequest, after position: Position) {
         let (stream, _) = presentStream(request.selection)
         let subscriber = Subscriber(
-            id: request.token, feed: feed, stream: stream, at: stream.end)
+            id: request.token, feed: feed, stream: stream, after: stream.framedThrough)
         subscriber.catchUp(
             after: position.inHistory, of: feed, isFromStart: request.start.isStart)
         let opening = StreamOpening(isChunked: request.selection.isChunked)
@@ -126,7 +124,8 @@ struct StreamOpener {
         let stream = subscriber.stream
         if wantsSnapshot, request.selection.hasSnapshot {
             do throws(WorkOverload) {
-                opening.held = try stream.snapshotBlock(at: after.number) {
+                let client = loop.output.client(of: request.token)
+                opening.held = try stream.snapshotBlock(at: after.number, for: client) {
                     () throws(WorkOverload) in
                     let (selection, version) = (request.selection, history.committed.version)
                     let data =
@@ -143,7 +142,7 @@ struct StreamOpener {
             }
         } else if opening.block.isEmpty,
             request.start.needsID
-                || (request.start.needsIDIfEmpty && subscriber.hasAll)
+                || (request.start.needsIDIfEmpty && (subscriber.hasAll || subscriber.isAhead))
         {
             opening.block = EventFramer.idBlock(after)
         }
@@ -177,7 +176,7 @@ struct StreamOpener {
         let start = selection.start(after: position.inHistory)
         if let stream = feed.streams.of(selection) {
             // The new subscriber already has the records that are committed and not framed yet.
-            feed.frame(stream)
+            feed.frameForReader(stream)
             return feed.extend(stream, backTo: start) ? stream : nil
         }
         let stream = SharedStream(
@@ -197,15 +196,16 @@ struct StreamOpener {
 
     /// The opening for a subscriber that cannot continue at its position: it continues at the present.
     func reset(
-        _ subscriber: Subscriber, _ reason: ResetReason
+        _ subscriber: Subscriber, _ reason: ResetReason, at present: HistoryPosition
     ) throws(WorkOverload) -> StreamOpening {
         let stream = subscriber.stream
         var opening = StreamOpening(isChunked: subscriber.isChunked)
-        let position = Position(feed.generation, stream.framedThrough)
+        let position = Position(feed.generation, present)
         stream.tally.countReset(reason)
         opening.block = resetBlock(reason, stream.selection, position)
         guard stream.selection.hasSnapshot else { return opening }
-        opening.held = try stream.snapshotBlock(at: position.number) { () throws(WorkOverload) in
+        opening.held = try stream.snapshotBlock(at: position.number, for: subscriber.client) {
+            () throws(WorkOverload) in
             try snapshotData(
                 stream.selection, at: history.committed.version, for: subscriber.id
             ).framed(after: EventFramer.snapshotHead(position))

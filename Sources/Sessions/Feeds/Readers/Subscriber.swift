@@ -8,6 +8,8 @@ package final class Subscriber {
     enum State {
         /// All bytes of the stream before this offset are written or in `unsent`.
         case live(Int)
+        /// The reader has everything up to this position, and the stream has not framed that yet.
+        case ahead(of: HistoryPosition)
         /// The reader reads the journal, and then joins the stream.
         case catchingUp(CatchUp)
         /// The stream has dropped events that the reader has not got. The journal may have the events
@@ -62,14 +64,14 @@ package final class Subscriber {
     /// Whether the response's body is chunked.
     package var isChunked: Bool { stream.selection.isChunked }
 
-    /// - Parameter offset: the offset in the stream at which the reader begins.
-    init(id: UInt64, feed: Feed, stream: SharedStream, at offset: Int) {
+    /// - Parameter position: that of the reader, which the stream covers.
+    init(id: UInt64, feed: Feed, stream: SharedStream, after position: HistoryPosition) {
         self.id = id
         self.feed = feed
         self.output = feed.loop.output
         self.stream = stream
         branch = nil
-        state = .live(offset)
+        state = stream.place(after: position)
     }
 
     /// A subscriber that has got everything, on another loop than that of its session.
@@ -113,7 +115,17 @@ package final class Subscriber {
         guard !isBlocked else { return false }
         return switch state {
         case .behind, .displaced: true
-        case .live, .catchingUp, .stranded, .draining, .ended: false
+        case .live, .ahead, .catchingUp, .stranded, .draining, .ended: false
+        }
+    }
+
+    var isAhead: Bool { if case .ahead = state { true } else { false } }
+
+    /// Whether it reads the stream's bytes, now or when there are any after its position.
+    var readsStream: Bool {
+        switch state {
+        case .live, .ahead: true
+        case .catchingUp, .behind, .stranded, .displaced, .draining, .ended: false
         }
     }
 
@@ -126,7 +138,7 @@ package final class Subscriber {
             readers.lagBytes = max(readers.lagBytes, stream.end - offset + unsent.count)
         case .catchingUp: readers.catchingUp += 1
         case .behind, .stranded, .displaced: readers.behind += 1
-        case .ended: break
+        case .ahead, .ended: break
         }
     }
 
@@ -230,9 +242,14 @@ package final class Subscriber {
                 state = .draining(write(from: offset))
                 if case .draining(stream.end) = state, !isBlocked { finish() }
                 return
-            case .stranded, .ended: return
+            case .ahead, .stranded, .ended: return
             }
         }
+    }
+
+    /// The stream has framed more: it may have reached the reader's position.
+    func streamAdvanced() {
+        if case .ahead(let position) = state { state = stream.place(after: position) }
     }
 
     private func write(from offset: Int) -> Int {
@@ -254,12 +271,11 @@ package final class Subscriber {
             CatchUp(self, of: feed, after: position, isFromStart: isFromStart))
     }
 
-    /// Continues with the stream, which has all following events.
+    /// Continues with the stream, which has all events after the position, or will have them.
     ///
     /// - Parameter opening: bytes to write first.
-    func join(at offset: Int, _ opening: StreamOpening?) {
-        // A followed session may have ended meanwhile.
-        state = stream.ending == nil ? .live(offset) : .draining(offset)
+    func join(after position: HistoryPosition, _ opening: StreamOpening?) {
+        state = stream.place(after: position)
         missed = nil
         if let opening, !send(opening) { return }
         advance()
@@ -290,6 +306,8 @@ package final class Subscriber {
         case .catchingUp(let catchUp):
             catchUp.end()
             state = .behind(after: nil)
+        // The stream has framed everything.
+        case .ahead: state = .draining(stream.ending?.offset ?? stream.end)
         case .behind, .stranded, .displaced, .draining, .ended: break
         }
         advance()
@@ -304,7 +322,7 @@ package final class Subscriber {
         case .catchingUp(let catchUp):
             catchUp.end()
             state = .behind(after: nil)
-        case .live, .behind, .stranded, .displaced: state = .behind(after: nil)
+        case .live, .ahead, .behind, .stranded, .displaced: state = .behind(after: nil)
         case .draining, .ended: break
         }
         if isWaiting { advance() }
@@ -364,8 +382,7 @@ package final class Subscriber {
     /// Continues at an offset in the stream, if that has everything after the position.
     private func rejoin(after position: HistoryPosition) -> Bool {
         guard stream.selection.start(after: position) >= stream.coveredAfter else { return false }
-        let offset = stream.offset(after: position)
-        state = stream.ending == nil ? .live(offset) : .draining(offset)
+        state = stream.place(after: position)
         return true
     }
 
@@ -395,11 +412,12 @@ package final class Subscriber {
             return false
         }
         // The snapshot has the newest version, and the stream continues after it.
-        feed.frame(stream)
+        feed.frameForReader(stream)
         if isLive || hasEnded { return true }
         do throws(WorkOverload) {
-            let opening = try opener.reset(self, reason)
-            state = .live(stream.end)
+            let present = feed.committedPosition(for: stream.selection)
+            let opening = try opener.reset(self, reason, at: present)
+            state = stream.place(after: present)
             return send(opening)
         } catch {
             refuse()
