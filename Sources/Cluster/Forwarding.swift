@@ -6,9 +6,6 @@
 /// node can have begun the request. A request that may have taken effect is sent again only if its client has
 /// made it repeatable, by an `Idempotency-Key`.
 package struct Forwarding: Sendable {
-    package static let tryLimit = Limits.request.tries
-    package static let timeLimitNanoseconds = Limits.request.nanoseconds
-
     package struct Limits: Sendable {
         package var tries: Int
         /// No try begins after this time. One that has begun may take longer: a request may wait until effects

@@ -27,11 +27,6 @@ package struct Routes<Session: Hashable & Sendable>: Sendable {
 
     package mutating func forget(_ session: Session) { owners[session] = nil }
 
-    /// Forgets all routes to a node that has ended.
-    package mutating func forget(node: Node) {
-        owners = owners.filter { $0.value.node != node }
-    }
-
     private mutating func forgetOldest() {
         let (session, number) = order[oldest]
         oldest += 1

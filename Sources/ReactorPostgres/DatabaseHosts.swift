@@ -35,9 +35,6 @@ final class DatabaseHosts: Sendable {
 
     init(_ address: PostgresAddress) { self.address = address }
 
-    /// Whether there is a choice.
-    var areSeveral: Bool { hosts.count > 1 }
-
     private var hosts: [Host] {
         book.withLock { book in
             if let hosts = book.hosts { return hosts }

@@ -19,10 +19,6 @@ struct Parameters {
         add(type: 25) { $0.append(contentsOf: value.utf8) }
     }
 
-    mutating func add(bytes value: [UInt8]) {
-        add(type: 17) { $0 += value }
-    }
-
     mutating func add(_ values: [Int64]) {
         add(arrayOf: 20, type: 1016, values.count, hasNull: false) { bytes in
             for value in values {

@@ -137,15 +137,6 @@ package final class ReactorCore<R: Reactor> {
         }
     }
 
-    /// Reduces a recorded mutation, to rebuild a state: no transform, no observer, no effects.
-    @inlinable
-    package func apply(replaying mutation: R.Mutation) {
-        beginTurn()
-        defer { endTurn() }
-        reactor.reduce(state: &current, mutation: mutation)
-        countVersion()
-    }
-
     @usableFromInline
     func beginTurn() {
         precondition(!isInTurn, "a core was called from inside its own turn")

@@ -30,15 +30,6 @@ package enum EventEncoder {
         appendEnd(to: &out)
     }
 
-    /// The same from strings.
-    package static func appendEvent(
-        name: String, id: String?, cause: String? = nil, data: String, to out: inout [UInt8]
-    ) {
-        appendEvent(
-            name: Array(name.utf8), id: id.map { Array($0.utf8) },
-            cause: cause.map { Array($0.utf8) }, data: Array(data.utf8), to: &out)
-    }
-
     /// Appends the line `event: <name>`.
     package static func appendName(_ name: [UInt8], to out: inout [UInt8]) {
         appendLine(event, name, to: &out)

@@ -73,21 +73,6 @@ package struct EventStreamDecoder: Sendable {
         }
     }
 
-    /// Drops an incomplete block, as a reader does when the connection ends, and prepares for a new
-    /// stream; the last id and the reconnection time stay.
-    package mutating func beginStream() {
-        line.removeAll(keepingCapacity: true)
-        data.removeAll(keepingCapacity: true)
-        hasData = false
-        name = ""
-        cause = nil
-        pendingID = lastEventID
-        hasID = false
-        endedInReturn = false
-        isFirstLine = true
-        failure = nil
-    }
-
     private mutating func extendLine(
         _ input: Span<UInt8>, _ range: Range<Int>
     ) throws(EventStreamFailure) {

@@ -21,24 +21,6 @@ extension RequestReader {
     }
 }
 
-extension ResponseReader {
-    /// The same as `next` for raw bytes.
-    package mutating func next(
-        _ input: RawSpan, at offset: inout Int, head: inout ResponseHead, body: inout [UInt8]
-    ) throws(ResponseFailure) -> Progress {
-        try next(Span<UInt8>(_bytes: input), at: &offset, head: &head, body: &body)
-    }
-}
-
-extension EventStreamDecoder {
-    /// The same as `receive` for raw bytes.
-    package mutating func receive(
-        _ input: RawSpan, _ onEvent: (ServerSentEvent) -> Void
-    ) throws(EventStreamFailure) {
-        try receive(Span<UInt8>(_bytes: input), onEvent)
-    }
-}
-
 extension [UInt8] {
     /// Appends all bytes of the raw span: one copy.
     @inline(__always)

@@ -65,16 +65,6 @@ package enum ResponseEncoder {
         out.append(copying: body)
     }
 
-    /// The same, for fields that are made for this response and a body that is an array.
-    package static func append(
-        status: Int, fields: [(String, String)], body: [UInt8], date: [UInt8], close: Bool,
-        minorVersion: Int, headOnly: Bool, to out: inout [UInt8]
-    ) {
-        append(
-            status: status, lines: FieldLines(fields), body: body.span, date: date, close: close,
-            minorVersion: minorVersion, headOnly: headOnly, to: &out)
-    }
-
     /// Appends the head of a response; the caller appends or sends the body.
     ///
     /// - Parameter bodyBytes: The body's length, for `Content-Length`.
@@ -109,15 +99,6 @@ package enum ResponseEncoder {
             out.append(contentsOf: keepAlive)
         }
         appendLineEnd(to: &out)
-    }
-
-    /// The same, for fields that are made for this response.
-    package static func appendStreamHead(
-        status: Int, fields: [(String, String)], date: [UInt8], isChunked: Bool,
-        to out: inout [UInt8]
-    ) {
-        appendStreamHead(
-            status: status, lines: FieldLines(fields), date: date, isChunked: isChunked, to: &out)
     }
 
     /// RFC 9110 §6.4.1: whether a response of this status has content.

@@ -47,7 +47,7 @@ struct ForwardingTests {
 
     @Test func `after two seconds no try begins`() {
         var request = begun()
-        let limit = Forwarding.timeLimitNanoseconds
+        let limit = Forwarding.Limits.request.nanoseconds
         #expect(request.next(after: .notSent, at: limit - 1, members) == .lookUp)
         #expect(request.next(after: .notSent, at: limit, members) == .fail(.unreachable))
     }
@@ -72,7 +72,7 @@ struct ForwardingTests {
     func `the limits begin anew once, when a node gives up what it has kept for long`(
         ending: Forwarding.Ending
     ) {
-        let limit = Forwarding.timeLimitNanoseconds
+        let limit = Forwarding.Limits.request.nanoseconds
         var request = begun(isRepeatable: true)
         for _ in 0..<2 { request.beginTry() }
         #expect(request.next(after: ending, by: owner, at: 3 * limit, members) == .lookUp)
@@ -91,7 +91,7 @@ struct ForwardingTests {
         var request = begun()
         #expect(request.next(after: .unknown, by: owner, at: 1, members) == .fail(.outcomeUnknown))
         request = begun(isRepeatable: true)
-        let late = 5 * Forwarding.timeLimitNanoseconds
+        let late = 5 * Forwarding.Limits.request.nanoseconds
         #expect(request.next(after: .unknown, by: owner, at: late, members) == .lookUp)
         #expect(!request.isRepeated(504, "outcome_unknown"), "it is repeated once")
     }
@@ -133,7 +133,7 @@ struct ForwardingTests {
     @Test func `a request that meets its own first try asks the same node for two seconds`() {
         var request = begun(isRepeatable: true)
         #expect(request.next(after: .lost, at: 1, members) == .lookUp)
-        let limit = Forwarding.timeLimitNanoseconds
+        let limit = Forwarding.Limits.request.nanoseconds
         for time in stride(from: 2, to: limit, by: 125_000_000) {
             request.beginTry()
             #expect(request.next(after: .running(owner), at: time, members) == .sendLater(owner))

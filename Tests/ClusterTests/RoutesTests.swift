@@ -40,13 +40,6 @@ struct RoutesTests {
         #expect(routes["b"] == nil)
     }
 
-    @Test func `a node that has ended has no routes`() {
-        var routes = Routes<Int>()
-        for session in 0..<10 { routes.remember(session < 4 ? one : two, of: session) }
-        routes.forget(node: one)
-        #expect((0..<10).filter { routes[$0] != nil } == Array(4..<10))
-    }
-
     @Test func `the number of routes is bounded, however often they change`() {
         var routes = Routes<Int>(limit: 10)
         for round in 0..<1_000 {

@@ -155,15 +155,6 @@ struct ReactorCoreTests {
         #expect(probe.core.state == 7)
     }
 
-    @Test func `case 58: the recorded mutations rebuild the state`() {
-        let probe = CoreProbe(StagesReactor())
-        for number in 0..<20 { probe.send(["\(number)"]) }
-        let rebuilt = ReactorCore(reactor: StagesReactor())
-        for mutation in probe.mutations { rebuilt.apply(replaying: mutation) }
-        #expect(rebuilt.state == probe.core.state)
-        #expect(rebuilt.version == probe.core.version)
-    }
-
     @Test func `a restored state continues from its version, without its effects`() {
         probe.perform(.concat(.just("a"), .step("s"), .just("never")))
         probe.core.restore(state: ["old"], version: 41, observer: probe)

@@ -1,4 +1,5 @@
 import Testing
+import WireFeeds
 
 @testable import Wire
 

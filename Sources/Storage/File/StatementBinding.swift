@@ -97,9 +97,6 @@ extension Statement {
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(count)))
     }
 
-    /// A text's length in bytes, without a copy of the text.
-    func count(_ column: CInt) -> Int { Int(unsafe sqlite3_column_bytes(statement, column)) }
-
     func string(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
     /// Nil for NULL.

@@ -468,7 +468,7 @@ final class ClusterSimulation {
     /// Posts at a node and at those to which it refers, as often as a request is sent on.
     private func isPosted(_ name: SessionID, at first: Process) -> Bool {
         var next: Process? = first
-        for _ in 0..<Forwarding.tryLimit {
+        for _ in 0..<Forwarding.Limits.request.tries {
             guard let process = next else { return false }
             next = nil
             let index = requests.count

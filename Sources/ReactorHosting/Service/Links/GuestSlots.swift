@@ -15,8 +15,6 @@ final class GuestSlots {
     private var vacant: [Int] = []
     private var ids: [GuestOrigin: ConnectionID] = [:]
 
-    var count: Int { ids.count }
-
     /// The seat of that id, among those of all guests; nil for an id of an ordinary connection.
     static func seat(of id: ConnectionID) -> Int? {
         id.slot >= firstSlot && id.slot < firstSlot << 1 ? Int(id.slot - firstSlot) : nil
