@@ -1,10 +1,17 @@
 // Design: almost every requirement of `Reactor` has a default, so a method that only resembles the
 // requirement compiles and is never called. The protocols of this folder therefore also require the
-// likely near misses. The parameters of such a method are associated types: `_Absent` if the
-// default is used, and the requirement's own type if the reactor has the near miss. For the second
-// case the protocol's static requirement has a more specific default that is unavailable: the
-// conformance is then an error with this project's message (verified with 6.3.1; `.ci/near-misses`
-// compiles each of them).
+// mistakes that people make. The result of such a method is an associated type: `_Absent` if the
+// default is used, any other type if the reactor has the method. A static requirement of the
+// protocol is available only if all of these types are `_Absent`: else the conformance is an error
+// with this project's message (verified with 6.3.1; `.ci/near-misses` compiles each of them).
+//
+// Why few: the author of a reactor sees the associated types and the methods in completion and in
+// errors. A mistake is here because people make it, and because nothing else shows it: labels that
+// other libraries have, streams that ReactorKit has, and what Swift almost accepts.
+//
+// Why `Action` and `State` are named again: Swift infers an associated type from any method with
+// the labels, and compares only the arguments whose types belong to the same protocol. Without
+// that, `mutate(_ text: String)` counts as `mutate(_ action: Action)`.
 //
 // Not detected: a wrong base name; a correct `mutate` or `reduce` that is `async`, because the
 // default fits the requirement. A method with the labels of a near miss and other types is
@@ -24,7 +31,7 @@ public protocol _ReactorState: ReactorTypes {
     var initialState: State { get }
 }
 
-/// The parameters and the result of a near miss that the reactor does not have.
+/// The result of a near miss that the reactor does not have.
 public struct _Absent: Sendable {
     init() {}
 }
