@@ -16,6 +16,9 @@ let strict: [SwiftSetting] = [
 /// a module again when one of those that it names has changed, and not for what is behind them.
 let inlined = ["Sessions", "JSONCoding", "Reactors"]
 
+let jwtKit = Target.Dependency.product(
+    name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["Tokens"]))
+
 let package = Package(
     name: "reactor-server",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -31,6 +34,12 @@ let package = Package(
         .library(name: "ReactorMetrics", targets: ["ReactorMetrics"]),
         .library(name: "ReactorTracing", targets: ["ReactorTracing"]),
         .executable(name: "reactor-server", targets: ["reactor-server"]),
+    ],
+    // What costs a user something that not every user needs (ADR-0066).
+    traits: [
+        .trait(name: "Tokens", description: "--auth jwt. Builds jwt-kit and its cryptography."),
+        .trait(name: "PostgreSQL", description: "--journal postgres://… Needs libpq."),
+        .default(enabledTraits: ["Tokens", "PostgreSQL"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -115,13 +124,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // A product of its own: a host without tokens links no cryptography, and `swift build` compiles none
-        // for it (ADR-0027). A build with tests compiles every target of a package.
+        // A product of its own: a host without tokens links no cryptography (ADR-0027). A build with
+        // tests compiles every product of a package, so it has a trait as well.
         .target(
             name: "ReactorTokens",
-            dependencies: [
-                "ReactorHosting", "JSONCoding", .product(name: "JWTKit", package: "jwt-kit"),
-            ],
+            dependencies: ["ReactorHosting", "JSONCoding", jwtKit],
             swiftSettings: strict
         ),
         // Likewise: a host without swift-metrics compiles none of it (ADR-0032).
@@ -140,13 +147,16 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // Likewise: a host without it runs without libpq, which only a build with tests needs (ADR-0047).
+        // Likewise: a host without it runs without libpq (ADR-0047), and has a trait.
         .systemLibrary(
             name: "CPostgres", pkgConfig: "libpq",
             providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(
             name: "ReactorPostgres",
-            dependencies: ["CPostgres", "Cluster", "ReactorHosting", "Storage"],
+            dependencies: [
+                .target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"])), "Cluster",
+                "ReactorHosting", "Storage",
+            ],
             swiftSettings: strict),
         .target(
             name: "SampleReactors", dependencies: ["Reactors", "Cyclers"], swiftSettings: strict),
@@ -269,8 +279,7 @@ let package = Package(
         .testTarget(
             name: "ReactorTokensTests",
             dependencies: [
-                "ReactorTokens", "ReactorHosting", "JSONCoding",
-                .product(name: "JWTKit", package: "jwt-kit"),
+                "ReactorTokens", "ReactorHosting", "JSONCoding", jwtKit,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -295,8 +304,8 @@ let package = Package(
 )
 
 // What loads, tortures and measures a server. `.ci/run` sets the variable. Why a variable: a package
-// that depends on this one compiles all of its targets with its tests. With it there are more
-// targets, and the others are built as without it.
+// that depends on this one compiles all of its products with its tests. With the variable there are
+// more targets, and the others are built as without it.
 if Context.environment["REACTOR_LOAD"] != nil {
     package.products += [
         .executable(name: "reactor-bench", targets: ["reactor-bench"]),

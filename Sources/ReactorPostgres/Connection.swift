@@ -1,4 +1,3 @@
-internal import CPostgres
 internal import Cluster
 internal import Storage
 
@@ -6,6 +5,9 @@ internal import Storage
     internal import Glibc
 #else
     internal import Darwin
+#endif
+#if PostgreSQL
+    internal import CPostgres
 #endif
 
 /// One connection to PostgreSQL. Everything is called on one queue.

@@ -1,4 +1,6 @@
-internal import CPostgres
+#if PostgreSQL
+    internal import CPostgres
+#endif
 
 /// The address of a database, as libpq reads it.
 ///

@@ -1,4 +1,3 @@
-internal import CPostgres
 internal import Cluster
 internal import Dispatch
 internal import Synchronization

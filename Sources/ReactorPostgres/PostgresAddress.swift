@@ -40,6 +40,11 @@ package struct PostgresAddress: Sendable, Equatable {
 
     /// - Throws: ``Fault``: a sentence about the address, without its password.
     package init(_ text: String) throws(Fault) {
+        guard Self.isBuilt else {
+            throw Fault(
+                description: "this program has no journal in PostgreSQL: it was built without the "
+                    + "trait PostgreSQL of the package reactor-server")
+        }
         guard text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") else {
             throw Fault(description: "the address of a database begins with postgres://")
         }
@@ -77,6 +82,15 @@ package struct PostgresAddress: Sendable, Equatable {
                     "lanes=\(own["lanes"] ?? ""): a number from \(Self.lanesRange.lowerBound) "
                     + "to \(Self.lanesRange.upperBound) is expected")
         }
+    }
+
+    /// Whether this program has libpq.
+    private static var isBuilt: Bool {
+        #if PostgreSQL
+            true
+        #else
+            false
+        #endif
     }
 
     /// The sentence for an address that cannot be used; nil for any other.

@@ -17,7 +17,7 @@ extension JWTAuthenticator {
     /// ```
     ///
     /// - Throws: ``TokenKeyFailure`` if a file cannot be read, contains no valid key, or there is
-    ///   none; and for a file without `jwt`.
+    ///   none; for a file without `jwt`; and in a build without the package's trait `Tokens`.
     public static func configured(
         by configuration: Configuration
     ) async throws -> (any Authenticator)? {
@@ -29,6 +29,7 @@ extension JWTAuthenticator {
             }
             return nil
         }
+        guard SignatureVerifier.isBuilt else { throw TokenKeyFailure.notBuilt }
         let keys = try await keys(configuration)
         guard !keys.isEmpty else {
             throw TokenKeyFailure(

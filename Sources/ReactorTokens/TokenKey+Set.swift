@@ -1,5 +1,4 @@
 internal import JSONCoding
-internal import JWTKit
 
 // A JSON Web Key Set (RFC 7517 §5).
 extension TokenKey {
@@ -61,12 +60,13 @@ extension TokenKey {
             switch (type, key["crv"]?.string, algorithm) {
             case ("RSA", _, nil), ("RSA", _, "RS256"):
                 let parts = try (text("n", of: key, place), text("e", of: key, place))
-                return try await rs256(.init(modulus: parts.0, exponent: parts.1), id)
+                return TokenKey(
+                    id: id, try await .rsa(modulus: parts.0, exponent: parts.1))
             case ("EC", "P-256", nil), ("EC", "P-256", "ES256"):
                 let parts = try (text("x", of: key, place), text("y", of: key, place))
-                return try await es256(.init(parameters: (x: parts.0, y: parts.1)), id)
+                return TokenKey(id: id, try await .p256(x: parts.0, y: parts.1))
             case ("OKP", "Ed25519", nil), ("OKP", "Ed25519", "EdDSA"):
-                return try await edDSA(.init(x: text("x", of: key, place), curve: .ed25519), id)
+                return TokenKey(id: id, try await .ed25519(x: text("x", of: key, place)))
             default: return nil
             }
         } catch let failure as TokenKeyFailure {

@@ -1,11 +1,3 @@
-internal import JWTKit
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 /// A key that verifies tokens, and the one algorithm for which it is used.
 ///
 /// Design: the algorithm belongs to the key. A token that names another one is refused, so a public
@@ -26,28 +18,17 @@ public struct TokenKey: Sendable {
     /// The name that a token's `kid` may select; nil for a key without one.
     public let id: String?
     /// The only algorithm for which the key is used.
-    public let algorithm: Algorithm
-    private let verifier: any JWTAlgorithm
+    public var algorithm: Algorithm { verifier.algorithm }
+    private let verifier: SignatureVerifier
 
-    /// - Throws: ``TokenKeyFailure`` if jwt-kit refuses the key.
-    private init(
-        id: String?, algorithm: Algorithm, _ add: (isolated JWTKeyCollection) -> Void
-    ) async throws(TokenKeyFailure) {
-        let keys = JWTKeyCollection()
-        await add(keys)
-        do {
-            verifier = try await keys.getKey()
-        } catch {
-            throw TokenKeyFailure("the \(algorithm.rawValue) key cannot be used: \(error)")
-        }
+    init(id: String?, _ verifier: SignatureVerifier) {
         self.id = id
-        self.algorithm = algorithm
+        self.verifier = verifier
     }
 
     /// Whether the signature of these bytes is this key's.
     func verifies(_ signature: [UInt8], of signed: ArraySlice<UInt8>) -> Bool {
-        // An error is a signature of a wrong length: no other input reaches the library.
-        (try? verifier.verify(signature, signs: signed)) ?? false
+        verifier.verifies(signature, of: signed)
     }
 }
 
@@ -57,6 +38,11 @@ public struct TokenKeyFailure: Error, Sendable, Equatable, CustomStringConvertib
     public let description: String
 
     init(_ description: String) { self.description = description }
+
+    /// In a build without cryptography.
+    static let notBuilt = TokenKeyFailure(
+        "this program cannot verify tokens: it was built without the trait Tokens of the package "
+            + "reactor-server")
 }
 
 // Keys that are not in a set.
@@ -76,10 +62,7 @@ extension TokenKey {
                 "the secret has \(bytes.count) bytes; HS256 needs \(minimumSecretBytes) at least "
                     + "(RFC 7518 §3.2)")
         }
-        let key = HMACKey(from: bytes)
-        return try await TokenKey(id: id, algorithm: .hs256) {
-            $0.add(hmac: key, digestAlgorithm: .sha256)
-        }
+        return TokenKey(id: id, try await .secret(bytes))
     }
 
     /// A public key from a PEM file: RSA of 2048 to 8192 bits (RS256), P-256 (ES256) or Ed25519
@@ -98,41 +81,10 @@ extension TokenKey {
         guard blocks.count == 1, blocks[0].contains("PUBLIC KEY-----") else {
             throw TokenKeyFailure("a PEM file must have one block, BEGIN PUBLIC KEY")
         }
-        if let key = try? ES256PublicKey(pem: text) { return try await es256(key, id) }
-        if let key = try? EdDSA.PublicKey(pem: text) { return try await edDSA(key, id) }
-        if let key = try? Insecure.RSA.PublicKey(pem: text) { return try await rs256(key, id) }
-        throw TokenKeyFailure(
-            "the PEM file is no public key of RSA (2048 bits or more), P-256 or Ed25519")
-    }
-
-    static func es256(
-        _ key: ES256PublicKey, _ id: String?
-    ) async throws(TokenKeyFailure) -> TokenKey {
-        try await TokenKey(id: id, algorithm: .es256) { $0.add(ecdsa: key) }
-    }
-
-    static func edDSA(
-        _ key: EdDSA.PublicKey, _ id: String?
-    ) async throws(TokenKeyFailure) -> TokenKey {
-        try await TokenKey(id: id, algorithm: .edDSA) { $0.add(eddsa: key) }
-    }
-
-    static func rs256(
-        _ key: Insecure.RSA.PublicKey, _ id: String?
-    ) async throws(TokenKeyFailure) -> TokenKey {
-        let modulus: Data
-        do {
-            modulus = try key.getKeyPrimitives().modulus
-        } catch {
-            throw TokenKeyFailure("the RSA key cannot be read: \(error)")
+        guard let verifier = try await SignatureVerifier.pem(text) else {
+            throw TokenKeyFailure(
+                "the PEM file is no public key of RSA (2048 bits or more), P-256 or Ed25519")
         }
-        let bytes = modulus.drop { $0 == 0 }.count
-        // RFC 7518 §3.3. The upper bound limits the time of one verification.
-        guard (256...1_024).contains(bytes) else {
-            throw TokenKeyFailure("the RSA key has \(bytes * 8) bits; use 2048 to 8192")
-        }
-        return try await TokenKey(id: id, algorithm: .rs256) {
-            $0.add(rsa: key, digestAlgorithm: .sha256)
-        }
+        return TokenKey(id: id, verifier)
     }
 }
