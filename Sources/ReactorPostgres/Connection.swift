@@ -6,7 +6,7 @@ internal import Storage
 #else
     internal import Darwin
 #endif
-#if PostgreSQL
+#if PostgreSQL || Complete
     internal import CPostgres
 #endif
 

@@ -1,4 +1,4 @@
-#if PostgreSQL
+#if PostgreSQL || Complete
     internal import CPostgres
 #endif
 

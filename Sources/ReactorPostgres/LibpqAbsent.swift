@@ -4,7 +4,7 @@
 // Design: `PostgresAddress` refuses every address in such a build, so none of these functions is
 // called. With them the rest of the module has no conditions, and is compiled as always.
 
-#if !PostgreSQL
+#if !(PostgreSQL || Complete)
     let CONNECTION_OK = 0
     let PGRES_COMMAND_OK = 1
     let PGRES_TUPLES_OK = 2

@@ -86,7 +86,7 @@ package struct PostgresAddress: Sendable, Equatable {
 
     /// Whether this program has libpq.
     private static var isBuilt: Bool {
-        #if PostgreSQL
+        #if PostgreSQL || Complete
             true
         #else
             false

@@ -1,7 +1,7 @@
 // Design: the only file with cryptography. A build without the package's trait `Tokens` has no
 // jwt-kit, and no key either: each way to make one says so.
 
-#if Tokens
+#if Tokens || Complete
     internal import JWTKit
 
     #if canImport(FoundationEssentials)
