@@ -188,8 +188,10 @@ final class Connector: Sendable {
 
     /// - Parameters:
     ///   - name: Says in `pg_stat_activity` what the connection is for.
-    ///   - lost: The server process of a lost connection with a statement under way. It is ended;
-    ///     the first commit of this connection covers what it has committed.
+    ///   - lost: The server process of a lost connection with a statement under way. It is ended
+    ///     between two synchronous commits. The first one proves that a standby follows: to end a
+    ///     process that waits for one makes its rows visible, and a former primary would show what
+    ///     is about to be lost. The second one covers what the process commits in between.
     func connect(
         _ name: String, for purpose: Purpose = .history, ending lost: Backend? = nil
     ) throws(PostgresFault) -> (connection: Connection, backend: Backend) {
@@ -199,7 +201,6 @@ final class Connector: Sendable {
         try? connection.execute(
             "SET client_connection_check_interval = '1s'", within: Self.limit)
         if rules.contains(.locksUse) { try usage.acquire(connection) }
-        if let lost { Self.end(lost, over: connection) { Line.wait(.milliseconds(20)) } }
         // Read before the look, which shows all that was flushed by then. More may be flushed, and recorded,
         // between the look and the comparison.
         let last = database
@@ -211,6 +212,10 @@ final class Connector: Sendable {
             }
         }
         if rules.contains(.beginsWithCommit) { try beginWithCommit(connection) }
+        if let lost {
+            Self.end(lost, over: connection) { Line.wait(.milliseconds(20)) }
+            if rules.contains(.beginsWithCommit) { try beginWithCommit(connection) }
+        }
         let (database, backend, age) = try look(at: connection)
         let isAdopted = try adopt(database, after: last, connection)
         if purpose == .history { settle(after: isAdopted ? .zero : age) }
@@ -393,11 +398,12 @@ final class Connector: Sendable {
         parameters.add(old.started)
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {
-            // A server process that this role may not end is left to the locks of its rows.
+            // A server process that this role may not end is left to the locks of its rows. One that
+            // waits for a standby has committed, and is left alone until the standby has it.
             let found = try? connection.run(
                 """
-                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE pid = $1 AND backend_start::text = $2
+                SELECT CASE WHEN wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(pid) END
+                FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2
                 """, parameters, within: limit)
             guard let found, found.count > 0 else { return }
             pause()

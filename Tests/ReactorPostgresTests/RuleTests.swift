@@ -165,6 +165,58 @@ struct RuleTests {
         return isPatient
     }
 
+    /// During a split the former primary has no standby any more. What waits for one there is about to be lost.
+    @Test func `what waits for a standby is shown to nobody when its connection is lost`()
+        async throws
+    {
+        let server = try Self.own.get()
+        let (schema, relay) = (server.newSchema(), try PostgresRelay(to: server))
+        let writer = try PostgresJournal(
+            PostgresAddress(server, schema, by: relay.folder), commitLimit: .seconds(600),
+            rules: .all.subtracting(.locksUse), looksEvery: nil)
+        let reader = try PostgresJournal(
+            PostgresAddress(server, schema), rules: .all.subtracting(.locksUse), looksEvery: nil)
+        #expect(await writer.verdict(on: .created("s")) == .committed)
+        #expect(try await reader.records("s").isEmpty)
+        try server.execute("UPDATE \(schema).cluster SET is_synchronous = true")
+        try server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try server.execute("SELECT pg_reload_conf()")
+        defer {
+            try? server.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            try? server.execute("SELECT pg_reload_conf()")
+        }
+        let waiting =
+            "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' "
+            + "AND application_name = '\(schema)/writer'"
+        // The server takes a setting over later: commits before that do not wait.
+        var number: UInt64 = 1
+        var pending = Pending(Batch(records: [.mutation("s", number)]), in: writer)
+        var found = try server.query(waiting)
+        while found.count == 0 {
+            if pending.present != nil {
+                number += 1
+                pending = Pending(Batch(records: [.mutation("s", number)]), in: writer)
+            }
+            found = try server.query(waiting)
+        }
+        let first = found.integer(0, 0)
+        relay.cut()
+        // The next connection waits for the standby as well.
+        var isWaiting = false
+        while !isWaiting {
+            let found = try server.query(waiting)
+            isWaiting = (0..<found.count).contains { found.integer($0, 0) != first }
+        }
+        #expect(try await reader.records("s").map(\.number) == Array(1..<number))
+        #expect(pending.present == nil)
+        try server.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        try server.execute("SELECT pg_reload_conf()")
+        #expect(await pending.value == .committed)
+        #expect(try await reader.records("s").map(\.number) == Array(1...number))
+        await writer.close()
+        await reader.close()
+    }
+
     /// Two runs of different lengths continue one position: one of them is refused. The other is not
     /// visible yet when the statement begins.
     @Test(arguments: [true, false])
