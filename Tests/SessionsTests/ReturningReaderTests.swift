@@ -200,6 +200,46 @@ struct ReturningReaderTests {
         #expect(events.map(\.name) == ["snapshot", "a", "reset", "snapshot"])
     }
 
+    /// It has a part of a record, or of an event, when history is lost.
+    @Test(arguments: 0...100)
+    func `it gets the rest of its event, and one reset of the next generation`(
+        capacity: Int
+    ) throws {
+        let crowd = try crowd()
+        crowd.rig.output.setCapacity(capacity, of: crowd.slow)
+        try crowd.rig.act(Post.both(1, 2), on: crowd.session)
+        crowd.rig.settleAll()
+        lose(1, crowd)
+        crowd.rig.output.setCapacity(nil, of: crowd.slow)
+        crowd.rig.settleAll()
+        try checkReset(crowd)
+    }
+
+    @Test func `on its way when history is lost, it gets one reset of the next generation`() throws
+    {
+        let crowd = try crowd()
+        try stall(crowd)
+        try sendBack(crowd)
+        lose(1, crowd)
+        try checkReset(crowd)
+    }
+
+    private func lose(_ count: Int, _ crowd: Crowd) {
+        crowd.rig.journal.loseHistory(count)
+        crowd.rig.drainInbox()
+        crowd.rig.settleAll()
+    }
+
+    private func checkReset(_ crowd: Crowd) throws {
+        let next = try crowd.rig.session("s")
+        try #require(next.generation != crowd.session.generation)
+        let events = crowd.rig.transcript(crowd.slow).events
+        #expect(events.suffix(2).map(\.name) == ["reset", "snapshot"])
+        #expect(events.last?.id == next.position.text)
+        #expect(events.count { $0.name == "reset" } == 1)
+        #expect(crowd.rig.output.isStreaming(crowd.slow))
+    }
+
     // MARK: A session that sleeps
 
     @Test func `a session that is asleep is loaded for it`() throws {

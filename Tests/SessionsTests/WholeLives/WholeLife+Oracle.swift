@@ -155,7 +155,8 @@ extension WholeLife {
                 guard let token = reader.connections.last?.token else { continue }
                 rig.output.setCapacity(nil, of: token)
             }
-            if rig.inbox.isEmpty, rig.joints.isEmpty, rig.journal.pendingCount == 0,
+            // A reader whose connection accepts bytes again may go back to the loop of its session.
+            if !rig.hasWork, rig.joints.isEmpty, rig.journal.pendingCount == 0,
                 rig.journal.askedCount == 0
             {
                 return
