@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Contract §4 — acknowledged actions survive any end of the process, once and in order",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(Seeds.minutes)))
 struct RestartSimulationTests {
     @Test(arguments: Seeds.range(400))
     func `a random life with crashes, sleep and a failing disk keeps every promise`(

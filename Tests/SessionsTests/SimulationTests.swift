@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Contract §3, §4 — acknowledged actions are there once and in order",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(Seeds.minutes)))
 struct SimulationTests {
     @Test(arguments: Seeds.range(300))
     func `a random life keeps every promise`(seed: UInt64) throws {

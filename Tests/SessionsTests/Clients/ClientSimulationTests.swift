@@ -7,7 +7,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Simulated clients — random events in random order", .timeLimit(.minutes(15)))
+@Suite("Simulated clients — random events in random order", .timeLimit(.minutes(Seeds.minutes)))
 struct ClientSimulationTests {
     /// The number of lines that a failed life prints.
     private static var lineCount: Int {
