@@ -106,8 +106,8 @@ extension Append {
             SELECT p.session, p.an, p.ap, p.n, p.p, p.v, p.c, $1, p.batch, p.lines
             FROM p WHERE p.fits ORDER BY p.session
             ON CONFLICT DO NOTHING RETURNING session)
-        SELECT p.i, p.is_deleted, p.number, p.part, p.session IN (SELECT session FROM won)
-            \(owner(fence))
+        SELECT p.i, p.is_deleted, p.number, p.part, p.session IN (SELECT session FROM won),
+            \(CommitPoint.columns)\(owner(fence))
         FROM p
         """
     }
@@ -121,8 +121,8 @@ extension Append {
         """
         WITH p AS MATERIALIZED (\(present(from: 2, fence: fence))),
         \(rows)
-        SELECT p.i, p.is_deleted, p.number, p.part, p.session IN (SELECT session FROM won)
-            \(owner(fence))
+        SELECT p.i, p.is_deleted, p.number, p.part, p.session IN (SELECT session FROM won),
+            \(CommitPoint.columns)\(owner(fence))
         FROM p
         """
     }
@@ -203,8 +203,8 @@ extension Append {
                 DELETE FROM running r USING unnest($45::bigint[], $46::bigint[]) t(i, action), good
                 WHERE good.i = t.i AND r.session = good.session AND r.action = t.action)
             SELECT p.i, p.is_deleted, p.number, p.part,
-                p.i IN (SELECT i FROM good) OR (p.is_deleted AND p.has_runs = 0)
-                \(owner(fence))
+                p.i IN (SELECT i FROM good) OR (p.is_deleted AND p.has_runs = 0),
+                \(CommitPoint.columns)\(owner(fence))
             FROM p
             """
     }

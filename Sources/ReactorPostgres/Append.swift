@@ -54,6 +54,7 @@ struct Append {
                 form, isFenced: isFenced, hasOwnTimes: !rules.contains(.writesTimes)),
             parameters, within: limit)
         if rules.contains(.heedsWarnings) { try connection.refuseWarnings() }
+        connection.commit = CommitPoint(found, 5) ?? connection.commit
         var seen: [Int: Seen] = [:]
         for row in 0..<found.count {
             let part = parts[Int(found.integer(row, 0))]
@@ -65,9 +66,9 @@ struct Append {
                 end: found.isNull(row, 2)
                     ? nil : HistoryPosition(column: found.integer(row, 2), found.integer(row, 3)),
                 isDeleted: found.bool(row, 1))
-            if isFenced, !found.bool(row, 5) {
+            if isFenced, !found.bool(row, 7) {
                 seen[Int(found.integer(row, 0))]?.isOwned = false
-                seen[Int(found.integer(row, 0))]?.owner = found.node(row, 6, except: node)
+                seen[Int(found.integer(row, 0))]?.owner = found.node(row, 8, except: node)
             }
         }
         return parts.indices.compactMap { index in

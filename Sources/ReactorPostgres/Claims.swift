@@ -51,6 +51,7 @@ struct Claims {
         parameters.add(Int64(respite / .milliseconds(1)))
         let won = try connection.run(Self.claim, parameters, within: Self.limit)
         if rules.contains(.heedsWarnings) { try connection.refuseWarnings() }
+        connection.commit = CommitPoint(won, 3) ?? connection.commit
         var results: [String: Result] = [:]
         for row in 0..<won.count {
             results[won.text(row, 0)] = .won(
@@ -133,7 +134,7 @@ struct Claims {
             INSERT INTO depositions(node, id, generation, epoch)
             SELECT w.deposed, w.id, w.generation, w.deposed_epoch FROM won w
             WHERE w.deposed <> $1 AND EXISTS (SELECT 1 FROM nodes n WHERE n.node = w.deposed))
-        SELECT id, generation, epoch FROM won
+        SELECT id, generation, epoch, \(CommitPoint.columns) FROM won
         """
 
     /// Whether the row `s` may be taken from its owner as `c` asks for: it was not taken a moment ago. A time in

@@ -29,6 +29,8 @@ final class Connection {
     var lastDeadline: ContinuousClock.Instant?
     /// The history that it shows, found when it was made; see ``Connector``. Nil before that.
     var mark: DatabaseMark?
+    /// The last commit over it that is not acknowledged yet; see ``Connector/acknowledges(_:)``.
+    var commit: CommitPoint?
 
     /// Connects.
     ///

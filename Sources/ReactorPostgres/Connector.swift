@@ -33,6 +33,10 @@ final class Connector: Sendable {
         var isSynchronous: Bool
         /// The end of the log that is flushed, in bytes.
         var flushed: Int64 = 0
+        /// The position up to which the standby had replayed the log of its primary when it was
+        /// promoted, in bytes. If it was started again since, a later one.
+        var promoted: Int64 = 0
+        var lineage = Lineage()
 
         var mark: DatabaseMark {
             DatabaseMark(identity: identity, era: era, timeline: timeline, branch: branch)
@@ -66,20 +70,7 @@ final class Connector: Sendable {
     private let settling: Duration
     private let hosts: DatabaseHosts
     private let usage: UsageLock
-    private let book = Mutex(Book())
-
-    private struct Book {
-        var database: Database?
-        var belief = DatabaseBelief()
-        /// Whether another era is being committed: a connection may show data of either.
-        var isChanging = false
-        var losses: UInt64 = 0
-        var watchers: [@Sendable (UInt64) -> Void] = []
-        /// Called when the database changes, or is no longer believed.
-        var changed: (@Sendable () -> Void)?
-        /// Called when this node begins to doubt.
-        var doubts: (@Sendable (String) -> Void)?
-    }
+    private let book = Mutex(DatabaseState())
 
     /// The time for one statement of housekeeping, connecting included.
     static let limit = Duration.seconds(5)
@@ -123,9 +114,22 @@ final class Connector: Sendable {
 
     /// Whether the connection's results are from the newest database that this node has heard of. A
     /// former primary keeps its connections, which must neither show nor accept anything.
-    func isPresent(_ connection: Connection) -> Bool {
+    func isPresent(_ connection: Connection) -> Bool { book.withLock { $0.isPresent(connection) } }
+
+    /// Whether the connection's results are believed. If so, what it has committed is acknowledged
+    /// from then on: a database without it has lost history.
+    func acknowledges(_ connection: Connection) -> Bool {
         book.withLock { book in
-            !book.isChanging && book.belief.sought == nil && book.database?.mark == connection.mark
+            guard book.isPresent(connection) else { return false }
+            book.acknowledge(connection)
+            return true
+        }
+    }
+
+    /// The database that is believed, for the other nodes; nil before the first.
+    var standing: DatabaseStanding? {
+        book.withLock { book in
+            book.belief.present.map { DatabaseStanding($0, committed: book.committed) }
         }
     }
 
@@ -151,21 +155,22 @@ final class Connector: Sendable {
         }
     }
 
-    /// Another node, or another host, has a database with this mark. If it is newer than the one that is
-    /// believed, nothing is believed until it is found.
-    func hear(_ mark: DatabaseMark) {
-        let (begins, changed, doubts) = book.withLock { book in
-            (book.belief.hear(mark), book.changed, book.doubts)
+    /// Another node, or another host, has this database. If it is newer than the one that is
+    /// believed, nothing is believed until it is found. If it has what the present one lacks,
+    /// nothing is believed until another era has begun.
+    func hear(_ other: DatabaseStanding) {
+        let (begins, lacks, changed, doubts) = book.withLock { book in
+            let begins = book.belief.hear(other.mark)
+            return (begins, !begins && book.lacks(other), book.changed, book.doubts)
         }
-        guard begins else { return }
-        hosts.forgetChoice()
-        changed?()
-        doubts?(PostgresFault.behind(mark).message)
+        if begins { hosts.forgetChoice() }
+        if begins || lacks { changed?() }
+        if begins { doubts?(PostgresFault.behind(other.mark).message) }
     }
 
-    /// Asks the hosts of the address whether one of them has a newer history.
+    /// Asks the hosts of the address which histories they have.
     func lookAtHosts() {
-        if let newest = hosts.newestMark() { hear(newest) }
+        for mark in hosts.marks() { hear(DatabaseStanding(mark)) }
     }
 
     /// The tables have been replaced: every connection is made again, and finds the new ones.
@@ -224,7 +229,9 @@ final class Connector: Sendable {
 
     /// A connection to the host that is believed, whose settings are those of the server.
     func open() throws(PostgresFault) -> Connection {
-        let connection = try hosts.connect(book.withLock { $0.belief }) { hear($0) }
+        let connection = try hosts.connect(book.withLock { $0.belief }) {
+            hear(DatabaseStanding($0))
+        }
         // A pooler that pools by transaction would share settings between this server and other
         // clients, so nothing is set before the connection is known to be the server's own.
         let process = try connection.ask("SELECT pg_backend_pid()::bigint", within: Self.limit)
@@ -260,8 +267,11 @@ final class Connector: Sendable {
     }
 
     private func beginWithCommit(_ connection: Connection) throws(PostgresFault) {
-        try connection.execute("UPDATE cluster SET touched = touched + 1", within: Self.limit)
+        let found = try connection.run(
+            "UPDATE cluster SET touched = touched + 1 RETURNING \(CommitPoint.columns)",
+            within: Self.limit)
         try connection.refuseWarnings()
+        connection.commit = CommitPoint(found, 0)
     }
 
     // MARK: Checks
@@ -303,7 +313,9 @@ final class Connector: Sendable {
                 (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()),
                 c.version, \(Self.flushed), 'cluster'::regclass::oid::bigint, c.timeline, c.branch,
                 (least(600, greatest(0, coalesce(
-                    extract(epoch FROM clock_timestamp() - c.adopted), 600))) * 1000)::bigint
+                    extract(epoch FROM clock_timestamp() - c.adopted), 600))) * 1000)::bigint,
+                pg_wal_lsn_diff(
+                    coalesce(pg_last_wal_replay_lsn(), pg_current_wal_insert_lsn()), '0/0')::bigint
             FROM cluster c
             """, within: Self.limit)
         let version = found.integer(0, 7)
@@ -320,7 +332,7 @@ final class Connector: Sendable {
             era: found.integer(0, 3, in: Era.range),
             branch: found.text(0, 2) == found.text(0, 10) ? found.integer(0, 11) : 0,
             table: found.integer(0, 9), isSynchronous: found.bool(0, 4),
-            flushed: found.integer(0, 8))
+            flushed: found.integer(0, 8), promoted: found.integer(0, 13))
         return (
             database, Backend(processID: process, started: found.text(0, 6)),
             .milliseconds(found.integer(0, 12))
@@ -349,11 +361,20 @@ final class Connector: Sendable {
             throw Self.formerPrimary
         }
         var (found, begins) = (found, false)
-        let adoption = try Era(address, connection).bringUpToDate(with: found, after: last) {
-            begins = true
-            book.withLock { $0.isChanging = true }
+        let earlier = book.withLock { $0.beginChange(to: found, after: last) }
+        let adoption: Era.Adoption
+        do throws(PostgresFault) {
+            adoption = try Era(address, connection).bringUpToDate(with: found, after: earlier) {
+                begins = true
+                book.withLock { $0.isChanging = true }
+            }
+        } catch {
+            // A newer database must not be forgotten because it was lost again.
+            book.withLock { _ = $0.belief.hear(found.mark) }
+            throw error
         }
         (found.era, found.branch) = (adoption.era, adoption.branch)
+        found.lineage = adoption.lineage
         connection.mark = found.mark
         try announce(found, begins: begins)
         return adoption.isNew
@@ -373,9 +394,7 @@ final class Connector: Sendable {
             // Another connection has found a newer database meanwhile, or another node has.
             guard book.belief.accepts(found.mark) else { return (true, nil) }
             let (before, doubted) = (book.database, book.belief.sought != nil)
-            book.isChanging = false
-            book.belief.believe(found.mark)
-            book.database = found
+            book.become(found)
             if found.era > before?.era ?? found.era || begins && before == nil {
                 book.losses += 1
                 for lost in book.watchers { lost(UInt64(found.era)) }

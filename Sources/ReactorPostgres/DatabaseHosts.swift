@@ -52,7 +52,8 @@ final class DatabaseHosts: Sendable {
     ///
     /// - Parameters:
     ///   - belief: As of a moment before.
-    ///   - heard: Gets the newest mark that a host has shown, if no host that can be written to has it.
+    ///   - heard: Gets the mark of each other host that was asked, and the newest mark that a host has shown
+    ///     if no host that can be written to has it.
     /// - Throws: ``PostgresFault``
     func connect(
         _ belief: DatabaseBelief, heard: (DatabaseMark) -> Void
@@ -97,7 +98,13 @@ final class DatabaseHosts: Sendable {
         let answers = ask(hosts)
         switch belief.choose(among: answers.map { $0.sight }) {
         case .take(let index):
-            if let connection = answers[index].connection { return (index, connection) }
+            if let connection = answers[index].connection {
+                let mark = answers[index].sight?.mark
+                for other in answers.compactMap({ $0.sight?.mark }) where other != mark {
+                    heard(other)
+                }
+                return (index, connection)
+            }
         case .behind(let mark):
             heard(mark)
             throw .behind(mark)
@@ -112,11 +119,13 @@ final class DatabaseHosts: Sendable {
             ?? PostgresFault(message: "no host of the address accepts writes", isBroken: true)
     }
 
-    /// The newest mark that any host shows; nil if none does.
-    func newestMark() -> DatabaseMark? {
+    /// The marks that the hosts show, the newest one first. Empty for an address with one host.
+    func marks() -> [DatabaseMark] {
         let hosts = hosts
-        guard hosts.count > 1 else { return nil }
-        return DatabaseMark.newest(queue.sync { ask(hosts) }.compactMap { $0.sight?.mark })
+        guard hosts.count > 1 else { return [] }
+        let marks = queue.sync { ask(hosts) }.compactMap { $0.sight?.mark }
+        let newest = DatabaseMark.newest(marks)
+        return marks.filter { $0 == newest } + marks.filter { $0 != newest }
     }
 
     // MARK: Asking

@@ -1,3 +1,5 @@
+internal import Cluster
+
 /// The eras of a journal: another begins when acknowledged records may have been lost, and every
 /// session then gets another generation, so that no id has two contents.
 struct Era {
@@ -16,19 +18,34 @@ struct Era {
     struct Adoption {
         var era: Int64
         var branch: Int64
+        var lineage = Lineage()
         /// Whether no node has connected to it before.
         var isNew = false
     }
 
-    /// Begins another era if the database has another timeline, is a copy on another system, was restored
-    /// from a dump, or lacks what this process has seen in it.
+    /// The histories that this process knows.
+    struct Earlier {
+        /// The database of the last connection; nil before the first.
+        var database: Connector.Database?
+        /// How far the log of ``database`` is acknowledged, in bytes.
+        var committed: Int64 = 0
+        /// The last commits that this process has acknowledged there.
+        var commits: [CommitPoint] = []
+        /// Databases of other nodes and of other hosts.
+        var others: [DatabaseStanding] = []
+
+        var standings: [DatabaseStanding] {
+            others + (database.map { [DatabaseStanding($0.mark, committed: committed)] } ?? [])
+        }
+    }
+
+    /// Begins another era if the database has another timeline, is a copy on another system, was
+    /// restored from a dump, or lacks what this process or another node has seen acknowledged.
     ///
-    /// - Parameters:
-    ///   - known: The database of the last connection; nil before the first.
-    ///   - willBegin: Called before the commit of another era: other connections may show either
-    ///     era from then on.
+    /// - Parameter willBegin: Called before the commit of another era: other connections may show
+    ///   either era from then on.
     func bringUpToDate(
-        with found: Connector.Database, after known: Connector.Database?, willBegin: () -> Void
+        with found: Connector.Database, after earlier: Earlier, willBegin: () -> Void
     ) throws(PostgresFault) -> Adoption {
         let limit = Duration.seconds(60)
         try connection.execute("BEGIN", within: limit)
@@ -38,22 +55,27 @@ struct Era {
             """, within: limit)
         let (timeline, system) = (rows.text(0, 1), rows.text(0, 2))
         var adoption = Adoption(era: rows.integer(0, 0, in: Self.range), branch: rows.integer(0, 4))
-        let era = adoption.era
+        let (era, branch) = (adoption.era, adoption.branch)
         // Tables of an earlier version do not say which table they are.
         let isRestored = ![0, found.table].contains(rows.integer(0, 5))
         let isNew = timeline.isEmpty
         let isSame = timeline == found.timeline && system == found.system
         let wasSynchronous = rows.bool(0, 3)
+        let known = earlier.database
         let lacks = known.map { found.lacks($0) || era < $0.era } ?? false
-        // Of two standbys that were promoted to one timeline this process has used the other one:
-        // what was acknowledged there is not here, and its positions may be used again.
-        let isSibling =
-            known.map {
-                ($0.era, $0.timeline) == (era, found.timeline) && $0.branch != 0
-                    && $0.branch != adoption.branch
-            } ?? false
-        let isKnown = adoption.branch != 0 && rows.integer(0, 5) == found.table
-        guard !isSame || !isKnown || wasSynchronous != found.isSynchronous || lacks || isSibling
+        adoption.lineage = try lineage(within: limit)
+        let left = isSame || isNew || branch == 0 ? nil : branch
+        // A log of another system has other positions.
+        let end = system == found.system ? found.promoted : .max
+        if let left { adoption.lineage.ends[left] = end }
+        var own = found.mark
+        (own.era, own.branch) = (era, isSame ? branch : 0)
+        var diverges = earlier.standings.contains { adoption.lineage.lacks($0, as: own) }
+        if let left, left == known?.branch, end != .max {
+            diverges = try hasLost(earlier.commits, within: limit) || diverges
+        }
+        let isKnown = branch != 0 && rows.integer(0, 5) == found.table
+        guard !isSame || !isKnown || wasSynchronous != found.isSynchronous || lacks || diverges
         else {
             try connection.execute("ROLLBACK", within: limit)
             return adoption
@@ -61,16 +83,25 @@ struct Era {
         let isOther =
             !isNew && !isSame && mayHaveLost(wasSynchronous, isSameSystem: system == found.system)
         let begins =
-            isOther || isRestored || (lacks || isSibling) && address.failover != .safe
+            isOther || isRestored || diverges || lacks && address.failover != .safe
         if begins {
             adoption.era = max(era, known?.era ?? 0) + 1
+            adoption.lineage = Lineage()
             willBegin()
             try connection.execute(
                 """
+                DELETE FROM branches;
                 UPDATE sessions SET generation =
                     substr(md5(random()::text || clock_timestamp()::text || id), 1, 8)
                 WHERE deleted IS NULL
                 """, within: .seconds(3_600))
+        } else if let left {
+            var parameters = Parameters()
+            parameters.add(left)
+            parameters.add(end)
+            _ = try connection.run(
+                "INSERT INTO branches(branch, ended) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                parameters, within: limit)
         }
         if !isSame, !isNew { try moveBeats(within: limit) }
         adoption.isNew = !isSame && !isNew || begins
@@ -94,8 +125,38 @@ struct Era {
         return adoption
     }
 
-    /// The beats are of the clock of another server, which may be any time ahead or behind. The newest one was
-    /// a moment before that server was left, so all of them are moved until it is of now.
+    /// More branches than an era has. Without one of them an era begins that need not.
+    private static let branchLimit = 1_024
+
+    private func lineage(within limit: Duration) throws(PostgresFault) -> Lineage {
+        let found = try connection.run(
+            "SELECT branch, ended FROM branches ORDER BY ended DESC LIMIT \(Self.branchLimit)",
+            within: limit)
+        return (0..<found.count).reduce(into: Lineage()) { lineage, row in
+            lineage.ends[found.integer(row, 0)] = found.integer(row, 1)
+        }
+    }
+
+    /// Whether a commit that was acknowledged at the former primary is not here, although this
+    /// server has replayed what its transaction has written. Later numbers are this server's own.
+    private func hasLost(
+        _ commits: [CommitPoint], within limit: Duration
+    ) throws(PostgresFault) -> Bool {
+        var parameters = Parameters()
+        parameters.add(commits.map(\.transaction))
+        let found = try connection.run(
+            """
+            SELECT coalesce(bool_or(
+                CASE WHEN t.id >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint THEN true
+                    ELSE pg_xact_status(t.id::text::xid8) <> 'committed' END), false)
+            FROM unnest($1::bigint[]) t(id)
+            """, parameters, within: limit)
+        return found.bool(0, 0)
+    }
+
+    /// The beats are of the clock of another server, which may be any time ahead or behind. The
+    /// newest one was a moment before that server was left, so all of them are moved until it is of
+    /// now.
     private func moveBeats(within limit: Duration) throws(PostgresFault) {
         try connection.execute(
             """

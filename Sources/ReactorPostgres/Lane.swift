@@ -185,7 +185,7 @@ final class Lane: @unchecked Sendable {
         var rest: [(part: Part, seen: Append.Seen?)]
         do throws(PostgresFault) {
             rest = try append.send(open)
-            guard connector.isPresent(connection) else {
+            guard connector.acknowledges(connection) else {
                 // A former primary has let them in.
                 for part in open { part.outcome = .open }
                 throw Self.notPresent
@@ -213,7 +213,7 @@ final class Lane: @unchecked Sendable {
     /// Decides parts that may be in the database, or that another's row has come before meanwhile.
     private func decideByRow(_ parts: [Part], _ append: Append) throws(PostgresFault) {
         let found = try append.look(for: parts)
-        guard connector.isPresent(append.connection) else { throw Self.notPresent }
+        guard connector.acknowledges(append.connection) else { throw Self.notPresent }
         for (part, (row, seen)) in zip(parts, found) {
             if row == .own {
                 part.outcome = .committed

@@ -78,7 +78,7 @@ final class Line: @unchecked Sendable {
         do throws(PostgresFault) {
             let present = try connect()
             let value = try act(present)
-            if connector.isPresent(present) { return value }
+            if connector.acknowledges(present) { return value }
             connection = nil
         } catch {
             // In any case: it may have been left in the middle of something.

@@ -306,7 +306,7 @@ private final class Reader: @unchecked Sendable {
             connection = present
             present.lastDeadline = deadline
             let value = try act(present)
-            if connector.isPresent(present) { return value }
+            if connector.acknowledges(present) { return value }
             connection = nil
         } catch let fault as PostgresFault {
             // In any case: the next read must not find a transaction that is open.

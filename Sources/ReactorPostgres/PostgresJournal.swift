@@ -235,6 +235,9 @@ package final class PostgresJournal: Journal {
     /// Asks the hosts of the address, as it happens every five seconds.
     func lookAtHosts() { connector.lookAtHosts() }
 
-    /// A node with a database of this mark is heard of.
-    func hear(_ mark: DatabaseMark) { connector.hear(mark) }
+    /// The database that is believed.
+    var standing: DatabaseStanding? { connector.standing }
+
+    /// A node with this database is heard of.
+    func hear(_ other: DatabaseStanding) { connector.hear(other) }
 }

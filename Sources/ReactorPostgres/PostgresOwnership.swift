@@ -83,7 +83,11 @@ final class PostgresOwnership: Ownership {
 
     var acquaintances: [Member] { membership.acquaintances }
 
-    func hear(_ mark: DatabaseMark) { connector.hear(mark) }
+    var standing: DatabaseStanding {
+        connector.standing ?? DatabaseStanding(membership.members.database)
+    }
+
+    func hear(_ other: DatabaseStanding) { connector.hear(other) }
 
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {
         membership.watch(changed)

@@ -7,7 +7,7 @@ internal import Storage
 /// Nothing is updated in place for an append: while somebody holds a snapshot open, the dead versions
 /// of a counter in a row make each append slower than the last (ADR-0047).
 enum Schema {
-    static let version: Int64 = 4
+    static let version: Int64 = 5
 
     /// The present time of the database, in milliseconds since 1970. Statements write the times
     /// that nodes compare, so that no node's clock matters.
@@ -125,6 +125,8 @@ enum Schema {
     ///   removals   sessions that were deleted, and whose other rows are being removed.
     ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the names and
     ///              the versions of their states; `lease` in milliseconds.
+    ///   branches   since version 5: the branches of the present era that this one continues, and the position
+    ///              in the log at which each was left; see Lineage.
     ///   depositions  sessions that another node has taken from `node`, until that has read it.
     ///
     /// All times that are no timestamps: milliseconds since 1970 (UTC).
@@ -193,6 +195,7 @@ enum Schema {
         CREATE INDEX sessions_by_owner ON sessions(owner)
             WHERE deleted IS NULL AND owner IS NOT NULL;
         """,
+        "CREATE TABLE branches(branch bigint PRIMARY KEY, ended bigint NOT NULL)",
     ]
 }
 

@@ -28,10 +28,13 @@ package protocol Ownership: Sendable {
     /// Default: ``claim(_:deposing:_:)`` without a deposed owner.
     func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>)
 
-    /// Another node believes a database with this mark. If that is newer than this node's, this
-    /// node believes nothing, and does not count as heard of (``Members/isHeard``), until it has
-    /// found it. Default: does nothing.
-    func hear(_ mark: DatabaseMark)
+    /// The database that this node believes, for the other nodes. Default: that of the members.
+    var standing: DatabaseStanding { get }
+
+    /// Another node believes this database. If it is newer than this node's, this node believes
+    /// nothing, and does not count as heard of (``Members/isHeard``), until it has found it. If it is
+    /// older and has what this node's lacks, another era begins. Default: does nothing.
+    func hear(_ other: DatabaseStanding)
 
     /// Nodes that have used the journal lately, members or not, as its newest database lists them.
     /// One of them may believe another database. Default: none.
@@ -70,7 +73,8 @@ package protocol Ownership: Sendable {
 
 extension Ownership {
     package func leave() {}
-    package func hear(_ mark: DatabaseMark) {}
+    package var standing: DatabaseStanding { DatabaseStanding(members.database) }
+    package func hear(_ other: DatabaseStanding) {}
     package var acquaintances: [Member] { [] }
     package var followPause: Int64 { 1_000 }
 

@@ -85,16 +85,19 @@ package struct LinkPing: Equatable, Sendable {
     package var era: Int64
     package var timeline: Int64
     package var branch: Int64
+    /// A position in the log of that database which is acknowledged there; 0: none is known.
+    package var committed: Int64
     package var features: LinkFeatures
 
     package init(
         journal: Int64 = 0, era: Int64, timeline: Int64 = 0, branch: Int64 = 0,
-        features: LinkFeatures
+        committed: Int64 = 0, features: LinkFeatures
     ) {
         self.journal = journal
         self.era = era
         self.timeline = timeline
         self.branch = branch
+        self.committed = committed
         self.features = features
     }
 
@@ -105,6 +108,7 @@ package struct LinkPing: Equatable, Sendable {
         journal = try payload.number()
         timeline = try payload.number()
         branch = try payload.number()
+        committed = try payload.number()
         try payload.finish()
     }
 
@@ -115,6 +119,7 @@ package struct LinkPing: Equatable, Sendable {
             payload.append(journal)
             payload.append(timeline)
             payload.append(branch)
+            payload.append(committed)
         }
     }
 }

@@ -93,6 +93,19 @@ package final class PostgresServer: Sendable {
         try run("pg_ctl", ["-D", "\(folder)/data", "-w", "-t", "600", "promote"])
     }
 
+    /// Makes commits wait for any one of the standbys.
+    package func waitForStandby() throws {
+        try psql(
+            "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'", "SELECT pg_reload_conf()")
+    }
+
+    /// Gives the server the history of another's timeline, as an archive does: it is promoted to a later
+    /// one.
+    package func learnTimeline(_ timeline: String, of other: PostgresServer) throws {
+        let name = "data/pg_wal/\(timeline).history"
+        try Self.run(["cp", "-p", "\(other.folder)/\(name)", "\(folder)/\(name)"])
+    }
+
     /// - Parameter folder: The folder of the socket; default: the server's own.
     package func address(_ schema: String, by folder: String? = nil) -> String {
         "postgres://postgres@/postgres?host=\(folder ?? self.folder)&schema=\(schema)"

@@ -51,7 +51,9 @@ struct DatabaseChoiceTests {
         newer.era += 1
         newer.branch = 77
         // The same mark again, and an older one: doubt begins only once.
-        for mark in [newer, newer, ownership.members.database] { ownership.hear(mark) }
+        for mark in [newer, newer, ownership.members.database] {
+            ownership.hear(DatabaseStanding(mark))
+        }
         #expect(heard.all.count == 1)
         #expect(!ownership.members.isHeard)
         #expect(journal.failure?.detail.contains("a newer database was heard of") == true)

@@ -29,7 +29,8 @@ struct LinkMessageTests {
         let moved = LinkMoved(node: .max)
         #expect(try LinkMoved(frame { moved.append(stream: 8, to: &$0) }) == moved)
         let ping = LinkPing(
-            journal: 7, era: -1, timeline: 3, branch: .max, features: LinkFeatures(rawValue: .max))
+            journal: 7, era: -1, timeline: 3, branch: .max, committed: 1 << 40,
+            features: LinkFeatures(rawValue: .max))
         let bytes = readFrames(pingBytes(ping)).frames
         #expect(bytes.map(\.stream) == [0])
         #expect(try LinkPing(bytes[0]) == ping)
@@ -122,9 +123,9 @@ struct LinkMessageTests {
 
     // Numbers that no kind has are kept, so that a newer program's ping is read.
     @Test func `a ping of a program without features, or with more of them, is read`() throws {
-        let old = LinkFrame(.ping, payload: [UInt8](repeating: 0, count: 40))
+        let old = LinkFrame(.ping, payload: [UInt8](repeating: 0, count: 48))
         #expect(try LinkPing(old).features == [])
-        let new = LinkFrame(.ping, payload: [UInt8](repeating: 0xff, count: 40))
+        let new = LinkFrame(.ping, payload: [UInt8](repeating: 0xff, count: 48))
         #expect(try LinkPing(new).features.contains(.hints))
     }
 
@@ -173,7 +174,7 @@ struct LinkMessageTests {
     }
 
     @Test func `bytes behind a payload of a fixed size are refused`() {
-        for (kind, size) in [(LinkFrame.Kind.moved, 8), (.ping, 16), (.hint, 20)] {
+        for (kind, size) in [(LinkFrame.Kind.moved, 8), (.ping, 48), (.hint, 20)] {
             let long = LinkFrame(kind, payload: [UInt8](repeating: 0, count: size + 1))
             #expect(throws: LinkFault.malformed(kind)) { try decode(long) }
         }

@@ -58,7 +58,8 @@ struct ForwardingTests {
     @Test func `nothing is sent to a node that believes another database`() async throws {
         try await withSession { cluster, session in
             let (here, there) = (cluster.journal.nodes[0], cluster.journal.nodes[1])
-            let other = DatabaseMark(era: 2, timeline: 2, branch: 2)
+            let other = DatabaseStanding(
+                DatabaseMark(era: 2, timeline: 2, branch: 2), committed: 1 << 40)
             cluster.journal.believe(other, at: there)
             let refused = try await cluster.client(0).post(
                 "\(session.path)/actions", #"{"type":"alert","message":"a"}"#)

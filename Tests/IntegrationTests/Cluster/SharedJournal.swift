@@ -19,9 +19,9 @@ final class SharedJournal: Sendable {
         /// Members that cannot reach the journal any more.
         var unheard: Set<Node> = []
         /// Where nodes believe another database than the others.
-        var databases: [Node: DatabaseMark] = [:]
+        var databases: [Node: DatabaseStanding] = [:]
         /// The databases of which each node has heard.
-        var heard: [Node: Set<DatabaseMark>] = [:]
+        var heard: [Node: Set<DatabaseStanding>] = [:]
         /// Members that other nodes' last beats have not shown.
         var hidden: Set<Node> = []
         /// Sessions that a claim has referred to a hidden one.
@@ -69,15 +69,19 @@ final class SharedJournal: Sendable {
     /// Cuts a node off from the journal. For the others it is a member until its lease ends.
     func cutOff(_ node: Node) { book.withLock { _ = $0.unheard.insert(node) } }
 
-    func believe(_ database: DatabaseMark, at node: Node) {
+    func believe(_ database: DatabaseStanding, at node: Node) {
         book.withLock { $0.databases[node] = database }
     }
 
-    func hear(_ database: DatabaseMark, at node: Node) {
+    func hear(_ database: DatabaseStanding, at node: Node) {
         book.withLock { _ = $0.heard[node, default: []].insert(database) }
     }
 
-    func hasHeard(_ node: Node, of database: DatabaseMark) -> Bool {
+    func standing(of node: Node) -> DatabaseStanding {
+        book.withLock { $0.databases[node] } ?? DatabaseStanding(DatabaseMark(era: 1))
+    }
+
+    func hasHeard(_ node: Node, of database: DatabaseStanding) -> Bool {
         book.withLock { $0.heard[node]?.contains(database) ?? false }
     }
 
@@ -110,7 +114,7 @@ final class SharedJournal: Sendable {
                 others: book.members.values.filter {
                     $0.node != own.node && !book.hidden.contains($0.node)
                 }.sorted { $0.node.number < $1.node.number },
-                database: book.databases[own.node] ?? DatabaseMark(era: 1),
+                database: book.databases[own.node]?.mark ?? DatabaseMark(era: 1),
                 isHeard: !book.unheard.contains(own.node))
         }
     }
@@ -202,7 +206,9 @@ final class NodeJournal: Journal, Ownership {
 
     func close() async { shared.leave(member.node) }
 
-    func hear(_ mark: DatabaseMark) { shared.hear(mark, at: member.node) }
+    var standing: DatabaseStanding { shared.standing(of: member.node) }
+
+    func hear(_ other: DatabaseStanding) { shared.hear(other, at: member.node) }
 
     func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit {
         let fenced = shared.fenced(batch, of: member.node)

@@ -61,8 +61,9 @@ extension ClusterTopics {
             else { continue }
             observeDepartures(way.members)
             link.hasHeld = true
-            let ping = way.ping
-            link.machine.send(LinkPing(era: ping.era, features: ping.features.union(.isHolding)))
+            var ping = way.ping
+            ping.features.insert(.isHolding)
+            link.machine.send(ping)
             outgoing.markUnsent(link.socket)
         }
     }

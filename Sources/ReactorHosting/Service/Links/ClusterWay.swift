@@ -36,14 +36,16 @@ final class ClusterWay {
 
     var ping: LinkPing {
         let features: LinkFeatures = [.hints, .records, .topics, .parts]
-        let database = members.database
+        let standing = ownership.standing
+        let database = standing.mark
         return LinkPing(
             journal: database.journal, era: database.era, timeline: database.timeline,
-            branch: database.branch, features: isEnding ? features.union(.isEnding) : features)
+            branch: database.branch, committed: standing.committed,
+            features: isEnding ? features.union(.isEnding) : features)
     }
 
     /// Another node has said which database it believes. If it is a newer one, this node believes none.
-    func hear(_ database: DatabaseMark) { ownership.hear(database) }
+    func hear(_ standing: DatabaseStanding) { ownership.hear(standing) }
 
     /// Whether a node believes the same database as this one. If it believes an older one, its
     /// decisions do not last; if it believes a newer one, this node is in doubt and must send it

@@ -94,7 +94,7 @@ final class IncomingLinks {
             case .follow(let stream, let session): follow(session, stream, on: link)
             case .unfollow(let stream): unfollow(stream, on: link)
             case .ping(let ping):
-                way.hear(DatabaseMark(ping))
+                way.hear(DatabaseStanding(ping))
                 if ping.features.contains(.isHolding) { link.isHolding = true }
             case .opened: break
             }

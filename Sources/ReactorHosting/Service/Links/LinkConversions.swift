@@ -3,10 +3,11 @@ internal import Wire
 
 // Responses, clients and databases, as they are on a link.
 
-extension DatabaseMark {
+extension DatabaseStanding {
     init(_ ping: LinkPing) {
-        self.init(
+        let mark = DatabaseMark(
             journal: ping.journal, era: ping.era, timeline: ping.timeline, branch: ping.branch)
+        self.init(mark, committed: ping.committed)
     }
 }
 

@@ -218,7 +218,7 @@ final class OutgoingLinks {
                 let owner = moved.node > 0 ? Node(number: moved.node) : nil
                 forward.ended(.moved(owner), delegate)
             case .ping(let ping):
-                heard(DatabaseMark(ping), on: link)
+                heard(DatabaseStanding(ping), on: link)
                 sendWaiting(on: link)
                 sendFollows(on: link)
                 topics?.heard(on: link)
@@ -231,12 +231,12 @@ final class OutgoingLinks {
         if let fault { end(link, .fault(fault)) }
     }
 
-    private func heard(_ database: DatabaseMark, on link: OutgoingConnection) {
-        link.database = database
-        way.hear(database)
+    private func heard(_ standing: DatabaseStanding, on link: OutgoingConnection) {
+        link.database = standing.mark
+        way.hear(standing)
         meetings.heard(link.far)
         // Its hints and records may be of a history that has ended.
-        if !way.shares(database) { endFollowing(on: link) }
+        if !way.shares(standing.mark) { endFollowing(on: link) }
     }
 
     // MARK: Acquaintances

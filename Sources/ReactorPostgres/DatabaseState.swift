@@ -1,0 +1,90 @@
+internal import Cluster
+
+/// The databases that a process knows: the one that it believes, its acknowledged commits, and the
+/// other ones.
+struct DatabaseState {
+    var database: Connector.Database?
+    var belief = DatabaseBelief()
+    /// Whether another era is being committed, or has to begin: a connection may show data of
+    /// either.
+    var isChanging = false
+    /// The last commits that were acknowledged at ``database``; see ``commitLimit``.
+    private var commits: [CommitPoint] = []
+    /// How far the log of ``database`` is acknowledged, by nodes that believe it as well.
+    private var heard: Int64 = 0
+    /// Other databases with contents that ``database`` lacks: another era has to begin. Before the
+    /// first connection, all databases that were heard of.
+    private var others: [DatabaseStanding] = []
+    var losses: UInt64 = 0
+    var watchers: [@Sendable (UInt64) -> Void] = []
+    /// Called when the database changes, or is no longer believed.
+    var changed: (@Sendable () -> Void)?
+    /// Called when this node begins to doubt.
+    var doubts: (@Sendable (String) -> Void)?
+
+    /// Twice the number of connections that commit. One of as many commits began after any earlier
+    /// one had ended, so a database that has all of them has the earlier ones, too.
+    private static let commitLimit = 40
+    private static let otherLimit = 64
+
+    func isPresent(_ connection: Connection) -> Bool {
+        !isChanging && belief.sought == nil && database?.mark == connection.mark
+    }
+
+    // MARK: What is acknowledged
+
+    /// - Precondition: ``isPresent(_:)``.
+    mutating func acknowledge(_ connection: Connection) {
+        guard let commit = connection.commit else { return }
+        connection.commit = nil
+        if commits.count >= Self.commitLimit { commits.removeFirst() }
+        commits.append(commit)
+    }
+
+    /// How far the log of the database is acknowledged, as far as this node knows.
+    var committed: Int64 { max(heard, commits.map(\.position).max() ?? 0) }
+
+    // MARK: Other databases
+
+    /// Records another database that is not newer.
+    ///
+    /// - Returns: Whether another era has to begin because of it.
+    mutating func lacks(_ other: DatabaseStanding) -> Bool {
+        if let database {
+            // The one that is sought decides on it.
+            guard belief.sought == nil else { return false }
+            if other.mark == database.mark { heard = max(heard, other.committed) }
+            guard database.lineage.lacks(other, as: database.mark) else { return false }
+        }
+        let isNew = !others.contains { $0.mark == other.mark } && others.count < Self.otherLimit
+        if isNew { others.append(other) }
+        guard database != nil else { return false }
+        isChanging = true
+        return isNew
+    }
+
+    /// Returns what is compared with a database that was found. If it is another one, nothing is
+    /// acknowledged at the present one from then on, because that would not be compared.
+    ///
+    /// - Parameter last: The database when the connection was made.
+    mutating func beginChange(
+        to found: Connector.Database, after last: Connector.Database?
+    ) -> Era.Earlier {
+        if let database, database.mark != found.mark { isChanging = true }
+        // Another connection may have compared it meanwhile.
+        let isLast = last != nil && database?.mark == last?.mark
+        return Era.Earlier(
+            database: last, committed: isLast ? committed : 0, commits: isLast ? commits : [],
+            others: others)
+    }
+
+    /// Believes a database.
+    mutating func become(_ found: Connector.Database) {
+        if database?.mark != found.mark { (commits, heard) = ([], 0) }
+        belief.believe(found.mark)
+        database = found
+        others.removeAll { !found.lineage.lacks($0, as: found.mark) }
+        // For one that was heard of during the change the next connection begins an era.
+        isChanging = !others.isEmpty
+    }
+}
