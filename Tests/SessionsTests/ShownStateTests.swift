@@ -1,5 +1,7 @@
-import Sessions
+import Storage
 import Testing
+
+@testable import Sessions
 
 @Suite("Case 144 — a large state is encoded once for all readers", .timeLimit(.minutes(15)))
 struct ShownStateTests {
@@ -35,6 +37,40 @@ struct ShownStateTests {
             rig.endRound()
             #expect(rig.state(session) == other)
         }
+    }
+
+    @Test func `a large state exists once, in the event, in snapshots and in responses`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .sized())
+        rig.settleAll()
+        let live = rig.subscribe(session, .allStates, .snapshot)
+        _ = rig.subscribe(session, .allStates, .snapshot, capacity: 0)
+        // The first one is encoded with its record, because the state before it is small.
+        for size in [300_000, 300_001] {
+            try rig.act("{\"size\":\(size)}", on: session)
+            rig.settleAll()
+        }
+        let stream = try #require(session.streams.all.first)
+        let shown = try #require(session.table.shown?.present(of: session))
+        var pieces: [UInt] = []
+        stream.read(from: stream.offset(after: HistoryPosition(1))) { span in
+            unsafe span.withUnsafeBufferPointer { pieces.append(UInt(bitPattern: $0.baseAddress)) }
+            return true
+        }
+        let state = unsafe shown.bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+        #expect(pieces.contains(state))
+        // The fields around it are no reason to keep as much memory again.
+        #expect(pieces.count == 3)
+        let opener = try #require(StreamOpener(session.feed))
+        let request = SubscriptionRequest(token: live, selection: .allStates, start: .snapshot)
+        let snapshot = try #require(try opener.snapshotAhead(for: request))
+        let sent = unsafe snapshot.bytes.withUnsafeBufferPointer {
+            UInt(bitPattern: $0.baseAddress)
+        }
+        #expect(sent == state)
+        let received = String(decoding: rig.output.bytes(of: live), as: UTF8.self)
+        let text = String(decoding: shown.bytes, as: UTF8.self)
+        #expect(received.hasSuffix("\ndata: \(text)\n\n"))
     }
 
     /// The address of the state's bytes in the reply.

@@ -48,7 +48,7 @@ struct EventFramer {
         lacksPart = false
         guard part != shownPart else { return nil }
         keep(part)
-        return part ?? Self.null[...]
+        return shownPart ?? Self.null[...]
     }
 
     private mutating func keep(_ part: ArraySlice<UInt8>?) {
@@ -68,10 +68,14 @@ struct EventFramer {
     ///     all of them, selected or not, so that it is the same on every stream.
     ///   - state: the state to show, which is the last event.
     ///   - skipped: events up to this part were shown before.
+    ///   - sharesState: whether a large state is returned instead of appended, so that its bytes are
+    ///     not copied. The offsets that `ended` gets include it.
+    @discardableResult
     func append(
         _ record: HistoryPosition, _ events: some RecordEvents, state: ArraySlice<UInt8>?,
-        after skipped: UInt32 = 0, of feed: Feed, to out: inout [UInt8], ended: Ended
-    ) {
+        after skipped: UInt32 = 0, of feed: Feed, to out: inout [UInt8], sharesState: Bool = false,
+        ended: Ended
+    ) -> SharedData? {
         let stateIndex = UInt32(clamping: events.count + 1)
         let last = state == nil ? lastIndex(events) : stateIndex
         let cause = events.cause
@@ -85,9 +89,31 @@ struct EventFramer {
             append(feed.prefix(of: source), id, cause, events.data(at: offset), feed, &out)
             ended(HistoryPosition(record.number, part: index), out.count)
         }
-        guard let state, stateIndex > skipped else { return }
-        append(Self.state, HistoryPosition(record.number), cause, state, feed, &out)
-        ended(HistoryPosition(record.number, part: stateIndex), out.count)
+        guard let state, stateIndex > skipped else { return nil }
+        let end = HistoryPosition(record.number, part: stateIndex)
+        guard sharesState, state.count > WorkBudget.smallestBytes else {
+            append(Self.state, HistoryPosition(record.number), cause, state, feed, &out)
+            ended(end, out.count)
+            return nil
+        }
+        // Of an array's whole slice this is the array, not a copy.
+        var data = Array(LineSeparators.escaped(state))
+        if data.capacity / 2 > data.count { data = [] + data }
+        Self.appendHead(
+            Self.state, Position(feed.generation, record.number), cause: cause, data.count,
+            isChunked: selection.isChunked, to: &out)
+        let shared = SharedData(data: data, offset: out.count)
+        Self.appendTail(isChunked: selection.isChunked, to: &out)
+        ended(end, out.count + data.count)
+        return shared
+    }
+
+    /// The data of a large event, which belongs at an offset in the bytes that were appended.
+    struct SharedData {
+        /// The encoded state itself, or the copy of its part. A copy of its own if the array has much
+        /// more memory than bytes.
+        let data: [UInt8]
+        let offset: Int
     }
 
     /// The index, from 1, of the last selected event; 0 if none is.
@@ -119,9 +145,10 @@ struct EventFramer {
         of feed: Feed, to out: inout [UInt8], ended: Ended
     ) {
         guard selection.log else {
-            return append(
+            append(
                 entry.position, StoredEvents(entry, of: feed), state: state, after: skipped,
                 of: feed, to: &out, ended: ended)
+            return
         }
         guard let line = ActionLogLine(entry) else { return }
         append(line, of: feed, to: &out, ended: ended)
@@ -210,10 +237,20 @@ extension EventFramer {
         if data.count > WorkBudget.smallestBytes {
             out.reserveCapacity(out.count + data.count + 1_024)
         }
+        appendHead(prefix, position, cause: cause, data.count, isChunked: isChunked, to: &out)
+        out.append(contentsOf: data)
+        appendTail(isChunked: isChunked, to: &out)
+    }
+
+    /// Appends what comes before the data of an event.
+    private static func appendHead(
+        _ prefix: [UInt8], _ position: Position, cause: String?, _ dataCount: Int,
+        isChunked: Bool, to out: inout [UInt8]
+    ) {
         if isChunked {
             let fields = prefix.count + position.byteCount + dataField.count + blankLine.count
             let extra = cause.map { causeField.count + $0.utf8.count } ?? 0
-            ChunkEncoder.appendSize(fields + extra + data.count, to: &out)
+            ChunkEncoder.appendSize(fields + extra + dataCount, to: &out)
         }
         out.append(contentsOf: prefix)
         position.append(to: &out)
@@ -222,7 +259,10 @@ extension EventFramer {
             out.append(contentsOf: cause.utf8)
         }
         out.append(contentsOf: dataField)
-        out.append(contentsOf: data)
+    }
+
+    /// Appends what comes after the data of an event.
+    private static func appendTail(isChunked: Bool, to out: inout [UInt8]) {
         out.append(contentsOf: blankLine)
         if isChunked { ChunkEncoder.appendEnd(to: &out) }
     }

@@ -176,9 +176,9 @@ final class SharedStream {
     func frameNext(
         of feed: Feed, showing state: ShownVersion?, scratch: inout [UInt8]
     ) -> Int {
-        let position = HistoryPosition(framedThrough.number + 1)
-        frameNext(position, feed, state, &scratch)
-        return scratch.count
+        let begin = bytes.end
+        frameNext(HistoryPosition(framedThrough.number + 1), feed, state, &scratch)
+        return bytes.end - begin
     }
 
     /// Skips the events up to `position`, which no subscriber would read.
@@ -227,6 +227,7 @@ final class SharedStream {
     ) {
         scratch.removeAll(keepingCapacity: true)
         let begin = bytes.end
+        var shared: EventFramer.SharedData?
         if selection.log {
             _ = append(
                 after: framedThrough, through: position, from: feed, to: &scratch, limit: .max,
@@ -236,16 +237,28 @@ final class SharedStream {
             }
         } else if let (head, events) = feed.history.record(position.number) {
             let shown = state.flatMap { framer.change(to: $0) }
-            framer.append(
-                head.position, events, state: shown, of: feed, to: &scratch
+            shared = framer.append(
+                head.position, events, state: shown, of: feed, to: &scratch, sharesState: true
             ) { position, end in
                 marks.append(Mark(position: position, end: begin + end))
             }
         }
-        bytes.append(scratch)
+        if let shared {
+            bytes.append(Array(scratch[..<shared.offset]))
+            bytes.append(shared.data)
+            bytes.append(Array(scratch[shared.offset...]))
+        } else {
+            add(&scratch)
+        }
         framedThrough = position
         if hasUnsent { branches.first?.table.changed(self) }
         feed.loop.branches.examine(self, of: feed)
+    }
+
+    /// Adds framed bytes. Many are shared, not copied, so the next events are framed in other memory.
+    private func add(_ scratch: inout [UInt8]) {
+        bytes.append(scratch)
+        if scratch.count >= ChunkedBytes.largestChunkBytes { scratch = [] }
     }
 
     /// Frames records and notes that another node has committed, and that come next; not all of them if they make too
@@ -283,12 +296,13 @@ final class SharedStream {
             throw error
         }
         if followed?.exceedsLimit ?? false { followed = nil }
-        bytes.append(scratch)
+        let made = scratch.count
+        add(&scratch)
         framedThrough = end
         framedSinceGap = framedSinceGap.map { min($0 + 1, Self.steadyCount) }
         if hasUnsent { branches.first?.table.changed(self) }
         feed.loop.branches.examine(self, of: feed)
-        return scratch.count
+        return made
     }
 
     /// Extends the stream to cover the events after `position`, by at most `limit` bytes.
@@ -372,6 +386,7 @@ final class SharedStream {
         }
         var rest: [UInt8] = []
         let wanted = marks[next].end - cursor
+        rest.reserveCapacity(wanted)
         bytes.read(from: cursor) { span in
             rest.append(copying: span.extracting(first: min(span.count, wanted - rest.count)))
             return rest.count < wanted

@@ -24,7 +24,8 @@ package struct ChunkedBytes {
     package private(set) var end = 0
 
     private static let smallestChunkBytes = 256
-    private static let largestChunkBytes = 65_536
+    /// As many bytes or more are a chunk of their own.
+    static let largestChunkBytes = 65_536
 
     package init() {}
 
@@ -48,7 +49,10 @@ package struct ChunkedBytes {
             // Shared, not copied.
             chunks.append(Chunk(start: offset, bytes: bytes))
         } else {
-            let previous = chunks.last?.bytes.capacity ?? Self.smallestChunkBytes / 2
+            // A small piece after a large chunk begins anew.
+            let isSmall = chunks.last.map { $0.bytes.count < Self.largestChunkBytes } ?? false
+            let previous =
+                isSmall ? chunks[chunks.count - 1].bytes.capacity : Self.smallestChunkBytes / 2
             var chunk: [UInt8] = []
             chunk.reserveCapacity(
                 max(bytes.count, min(previous * 2, Self.largestChunkBytes)))

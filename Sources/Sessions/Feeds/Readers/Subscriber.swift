@@ -296,7 +296,7 @@ package final class Subscriber {
         // In the middle of an event nothing but its rest can be sent.
         guard let charge else { return abandon() }
         unsentCharges.append(charge)
-        unsent.append(contentsOf: rest)
+        if unsent.isEmpty { unsent = rest[...] } else { unsent.append(contentsOf: rest) }
     }
 
     /// The session has ended, and the stream has its `end` event.
