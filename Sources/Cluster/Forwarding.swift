@@ -59,7 +59,7 @@ package struct Forwarding: Sendable {
     private var began: Int64
     private let limits: Limits
     private let isRepeatable: Bool
-    private let onlyReads: Bool
+    package let onlyReads: Bool
     private var tries = 0
     private var mayBeApplied = false
     /// Whether the limits have restarted: the node that was asked had kept the request for longer

@@ -66,7 +66,7 @@ struct LostHistory {
     private func loadEnded(_ id: SessionID, _ loaded: SessionLookup) {
         switch loaded {
         case .session, .ended, .nothing, .notInMemory, .elsewhere: return
-        case .unreadable, .noRoom: table.reopenings.addForNextTick(id)
+        case .unreadable, .noRoom, .overBudget: table.reopenings.addForNextTick(id)
         case .quarantined, .noNode: break
         }
         // The subscribers reconnect with their last ids, and get the reason or a `reset` then.

@@ -210,6 +210,7 @@ extension SessionTable {
         case .unreadable(let failure): act(.unavailable(failure.publicDetail))
         case .noNode: act(.unavailable("no node of the cluster can read its session"))
         case .noRoom: act(.unavailable("memory holds the maximal number of sessions"))
+        case .overBudget: act(.unavailable("memory has no room for the session"))
         }
     }
 }

@@ -3,7 +3,8 @@ internal import Storage
 /// Copies of sessions that this node does not have awake, for the reads that come next.
 ///
 /// Each is shown only after the journal has said that the session's history still ends where the copy does. A copy
-/// that was not read for ``lifetime`` is removed, and at ``limit`` the one that was read least recently.
+/// that was not read for ``lifetime`` is removed, and the one that was read least recently at ``limit``, and if the
+/// budget of work has no room for another one.
 struct SessionCopies {
     private struct Entry {
         let session: Session
@@ -30,12 +31,20 @@ struct SessionCopies {
     }
 
     mutating func insert(_ copy: Session, at now: Int64, _ losses: UInt64) {
-        if entries.count >= Self.limit, entries[copy.id] == nil,
-            let oldest = entries.min(by: { $0.value.lastRead < $1.value.lastRead })
-        {
-            entries[oldest.key] = nil
-        }
+        if entries.count >= Self.limit, entries[copy.id] == nil { removeOldest() }
         entries[copy.id] = Entry(session: copy, lastRead: now, losses: losses)
+    }
+
+    /// Removes the copy that was read least recently.
+    ///
+    /// - Returns: false if there is none.
+    @discardableResult
+    mutating func removeOldest() -> Bool {
+        guard let oldest = entries.min(by: { $0.value.lastRead < $1.value.lastRead }) else {
+            return false
+        }
+        entries[oldest.key] = nil
+        return true
     }
 
     /// Removes a copy, unless a newer one was made meanwhile.

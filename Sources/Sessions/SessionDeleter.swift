@@ -58,7 +58,7 @@ struct SessionDeleter {
         SessionLoader(table: table).load(id) { loaded in
             switch loaded {
             case .quarantined, .unreadable, .noNode: delete(id, then: act)
-            case .session, .ended, .nothing, .noRoom, .notInMemory, .elsewhere:
+            case .session, .ended, .nothing, .noRoom, .overBudget, .notInMemory, .elsewhere:
                 act(.overtaken(loaded))
             }
         }

@@ -39,7 +39,8 @@ extension SessionTable {
             let isItsOwn = head?.key == session.key && head?.isDeleted == false
             return .awake(session, isItsOwn ? head : nil)
         case .notInMemory: break
-        case .ended, .nothing, .quarantined, .unreadable, .noRoom, .elsewhere, .noNode:
+        case .ended, .nothing, .quarantined, .unreadable, .noRoom, .overBudget, .elsewhere,
+            .noNode:
             return .absent(found)
         }
         guard let head else { return .absent(.nothing) }

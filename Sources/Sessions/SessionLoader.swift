@@ -113,7 +113,7 @@ struct SessionLoader {
         guard case .notInMemory = table.find(id) else { return }
         load(id) { loaded in
             switch loaded {
-            case .unreadable, .noRoom: table.reopenings.addForNextTick(id)
+            case .unreadable, .noRoom, .overBudget: table.reopenings.addForNextTick(id)
             case .session, .ended, .nothing, .notInMemory, .quarantined, .elsewhere, .noNode: break
             }
         }

@@ -16,6 +16,7 @@ final class SessionReads {
     /// A request that waits for its session.
     struct Read {
         let freshness: Freshness
+        let client: WorkClient?
         let act: (SessionLookup, Age) -> Void
     }
 
@@ -68,6 +69,24 @@ final class SessionReads {
     private var loadsUnderWay = 0
     private var copies = SessionCopies()
     private(set) var counts = ReadCounts()
+
+    /// The archive's answer to a load.
+    private enum Loaded: Sendable {
+        /// The charge is for what was read and what is made of it; nil if that is small.
+        case saved(SavedSession?, WorkCharge?)
+        /// There is no room for it, and nothing of it is in memory any more.
+        case overBudget
+
+        /// Called where the archive answers, so that what waits for the loop is counted.
+        init(_ saved: SavedSession?, _ work: WorkBudget, for client: WorkClient?) {
+            let bytes = RebuildQueue.factor * (saved?.stateBytes ?? 0)
+            guard bytes > WorkBudget.smallestBytes else {
+                self = .saved(saved, nil)
+                return
+            }
+            self = work.charge(bytes, for: client).map { .saved(saved, $0) } ?? .overBudget
+        }
+    }
 
     /// A state may be large: not all that are asked for are in memory at the same time.
     private static let loadLimit = 64
@@ -209,30 +228,84 @@ final class SessionReads {
         guard !group.reads.isEmpty else { return }
         guard loadsUnderWay < Self.loadLimit else { return waiting.append(group) }
         loadsUnderWay += 1
+        let (work, client) = (table.services.work, group.reads.first?.client)
         table.ask { archive, answer in
-            archive.load(group.id.text, answer)
+            archive.load(group.id.text) { result in
+                answer(result.map { Loaded($0, work, for: client) })
+            }
         } then: { [unowned table] result in
-            self.loaded(group, result, in: table)
+            self.loaded(group, result, for: client, in: table)
         }
     }
 
+    /// - Parameter client: the one for which the session was loaded.
     private func loaded(
-        _ group: Group, _ result: Result<SavedSession?, JournalFailure>, in table: SessionTable
+        _ group: Group, _ result: Result<Loaded, JournalFailure>, for client: WorkClient?,
+        in table: SessionTable
     ) {
         loadsUnderWay -= 1
         if case .failure(.historyLost) = result {
             load(group, in: table)
         } else if !group.reads.isEmpty {
-            let found = SessionLoader(table: table).copy(group.id, result)
-            if case .session(let copy) = found {
-                copies.insert(copy, at: table.uptime, table.feeds.journal.losses)
+            if let found = found(group.id, result, for: client, in: table) {
+                for read in group.takeReads() { read.act(found, .none) }
+            } else {
+                refuse(group, client, in: table)
             }
-            for read in group.takeReads() { read.act(found, .none) }
         }
         // Those whose reads were answered late need no load.
         while loadsUnderWay < Self.loadLimit, let next = waiting.popFirst() {
             load(next, in: table)
         }
+    }
+
+    /// - Returns: nil if the budget has no room for the session.
+    private func found(
+        _ id: SessionID, _ result: Result<Loaded, JournalFailure>,
+        for client: WorkClient?, in table: SessionTable
+    ) -> SessionLookup? {
+        let loader = SessionLoader(table: table)
+        switch result {
+        case .failure(let failure): return loader.copy(id, .failure(failure))
+        case .success(.overBudget): return nil
+        case .success(.saved(let saved, let charge)):
+            let found = loader.copy(id, .success(saved))
+            guard case .session(let copy) = found else { return found }
+            return keep(copy, charge, for: client, in: table) ? found : nil
+        }
+    }
+
+    /// Counts a copy as long as it is in memory, and keeps it for the reads that come next if it is small or
+    /// there is room for optional bytes.
+    ///
+    /// - Parameter charge: of the load; nil if it was small.
+    /// - Returns: false if there is no room for the copy at all.
+    private func keep(
+        _ copy: Session, _ charge: WorkCharge?, for client: WorkClient?,
+        in table: SessionTable
+    ) -> Bool {
+        let (work, bytes) = (table.services.work, copy.stateEstimate)
+        // Its bytes would count twice. (A few bytes in the journal can make a large state.)
+        _ = charge?.resize(to: 0)
+        if bytes > WorkBudget.smallestBytes {
+            repeat {
+                copy.persistence?.copyCharge = work.charge(bytes, for: client, mayBeDropped: true)
+            } while copy.persistence?.copyCharge == nil && copies.removeOldest()
+            guard copy.persistence?.copyCharge != nil else {
+                copy.persistence?.copyCharge = work.charge(bytes, for: client)
+                return copy.persistence?.copyCharge != nil
+            }
+        }
+        copies.insert(copy, at: table.uptime, table.feeds.journal.losses)
+        return true
+    }
+
+    /// Refuses the reads of a client that has no room for the session. The others load it on their own.
+    private func refuse(_ group: Group, _ client: WorkClient?, in table: SessionTable) {
+        let reads = group.takeReads()
+        group.reads = reads.filter { $0.client != client }
+        for read in reads where read.client == client { read.act(.overBudget, .none) }
+        load(group, in: table)
     }
 
     // MARK: Without an answer
@@ -322,10 +395,13 @@ extension SessionTable {
     /// in memory, with a copy of one, or with the reason why there is none.
     ///
     /// - Precondition: ``hasOwners``.
+    /// - Parameter client: the one for which a copy is made.
     package func read(
-        _ id: SessionID, _ freshness: Freshness, then act: @escaping (SessionLookup, Age) -> Void
+        _ id: SessionID, _ freshness: Freshness, for client: WorkClient? = nil,
+        then act: @escaping (SessionLookup, Age) -> Void
     ) {
-        reads?.find(id, SessionReads.Read(freshness: freshness, act: act), in: self)
+        reads?.find(
+            id, SessionReads.Read(freshness: freshness, client: client, act: act), in: self)
     }
 
     /// Answers reads that wait for the journal for too long. Called a few times a second if

@@ -187,11 +187,12 @@ struct StateReader {
     ) throws(WorkOverload) -> Reply.Content {
         let table = session.table
         // Charges the estimated size first: without room the loop spends no time on the state.
-        let charge = try table.feeds.charge(session.stateEstimate, for: token)
+        let copy = session.persistence?.copyCharge
+        let charge = try table.feeds.charge(session.stateEstimate, for: token, besides: copy)
         var content = session.content(encode())
         guard case .state(let state, _) = content.kind else { return content }
         content.charge = try table.feeds.adjust(
-            charge, to: state.count, for: table.output.client(of: token))
+            charge, to: state.count, for: table.output.client(of: token), besides: copy)
         return content
     }
 
@@ -203,7 +204,8 @@ struct StateReader {
             if let shared = table.shown?.bytes {
                 content.charge = try shared.charge(for: table.output.client(of: token))
             } else {
-                content.charge = try table.feeds.charge(state.bytes.count, for: token)
+                content.charge = try table.feeds.charge(
+                    state.bytes.count, for: token, besides: session.persistence?.copyCharge)
                 table.shown?.share(content.charge?.bytes)
             }
             return content

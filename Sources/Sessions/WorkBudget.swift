@@ -39,11 +39,15 @@ package final class WorkBudget: Sendable {
     ///   - client: nil: they are in no client's share.
     ///   - mayBeDropped: whether the bytes are optional. Optional bytes leave half of the budget to
     ///     bytes without which a request is refused, and have a share of their own.
+    ///   - copy: the copy of a session from which the bytes are made; it does not prevent that they
+    ///     are admitted alone.
     package func charge(
-        _ count: Int, for client: WorkClient?, mayBeDropped: Bool = false
+        _ count: Int, for client: WorkClient?, mayBeDropped: Bool = false,
+        besides copy: WorkCharge? = nil
     ) -> WorkCharge? {
         let client = mayBeDropped ? client?.ofDroppable : client
-        let rule: ByteBudget<WorkClient>.Rule = mayBeDropped ? .leavingHalf : .alone(own: 0)
+        let rule: ByteBudget<WorkClient>.Rule =
+            mayBeDropped ? .leavingHalf : .alone(own: copy?.size ?? 0)
         guard bytes.charge(count, for: client, rule) else { return nil }
         return WorkCharge(count, for: client, of: WorkBytes(count, of: self, mayBeDropped))
     }
@@ -146,15 +150,22 @@ package final class WorkCharge: Sendable {
 
     deinit { bytes.budget.giveBackShare(count.load(ordering: .relaxed), of: client) }
 
+    /// The number of bytes.
+    var size: Int { count.load(ordering: .relaxed) }
+
     /// Changes the number of bytes; false, without a change, if there is no room for more.
     ///
     /// Called only by the loop that uses the charge, and before the bytes are shared.
-    package func resize(to bytes: Int) -> Bool {
+    ///
+    /// - Parameter copy: as in ``WorkBudget/charge(_:for:mayBeDropped:besides:)``.
+    package func resize(to bytes: Int, besides copy: WorkCharge? = nil) -> Bool {
         let present = count.load(ordering: .relaxed)
         let growth = bytes - present
         let budget = self.bytes.budget
         if growth > 0 {
-            guard budget.add(growth, to: self, own: present) else { return false }
+            guard budget.add(growth, to: self, own: present + (copy?.size ?? 0)) else {
+                return false
+            }
         } else {
             budget.giveBack(-growth)
             budget.giveBackShare(-growth, of: client)

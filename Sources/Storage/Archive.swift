@@ -158,6 +158,11 @@ package struct SavedSession: Sendable, Equatable {
         running = []
         hasStoredAnswers = false
     }
+
+    /// The bytes of its state: of the snapshot, and of the mutations after it.
+    package var stateBytes: Int {
+        mutations.reduce(snapshot?.state.count ?? 0) { $0 + $1.content.count }
+    }
 }
 
 /// The owner of a session, as a journal keeps it.

@@ -78,9 +78,12 @@ package struct IncomingLink: Sendable {
         return stream
     }
 
-    package mutating func answer(_ stream: UInt32, _ answer: LinkAnswer) {
+    /// - Parameter charge: Held until the answer is sent.
+    package mutating func answer(
+        _ stream: UInt32, _ answer: LinkAnswer, holding charge: (any AnyObject & Sendable)? = nil
+    ) {
         guard underWay.remove(stream) != nil else { return }
-        output.append { answer.append(stream: stream, to: &$0) }
+        output.append(holding: charge) { answer.append(stream: stream, to: &$0) }
         finishIfIdle()
     }
 

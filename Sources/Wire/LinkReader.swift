@@ -27,9 +27,12 @@ package struct LinkReader: Sendable {
     /// The memory of a payload that has arrived in part, in bytes.
     ///
     /// - Parameter kind: Payloads of other kinds do not count.
-    package func partialBytes(of kind: LinkFrame.Kind) -> Int {
-        guard case .payload(let present, _) = state, present == kind else { return 0 }
-        return payload.capacity
+    package func partialBytes(of kind: LinkFrame.Kind) -> Int { partial(of: kind)?.bytes ?? 0 }
+
+    /// The same, with the stream of its frame; nil if no payload of that kind has arrived in part.
+    package func partial(of kind: LinkFrame.Kind) -> (stream: UInt32, bytes: Int)? {
+        guard case .payload(let present, let stream) = state, present == kind else { return nil }
+        return (stream, payload.capacity)
     }
 
     /// Releases the payload that has arrived in part, and skips its rest. Its frame is not returned.

@@ -29,6 +29,7 @@ struct QuarantineExitTests {
         case .quarantined: "quarantined"
         case .unreadable: "unreadable"
         case .noRoom: "noRoom"
+        case .overBudget: "overBudget"
         case .elsewhere: "elsewhere"
         case .noNode: "noNode"
         }

@@ -144,6 +144,73 @@ struct LinkEndsTests {
         #expect(ends.outgoing.hasRoom)
     }
 
+    private final class Charge: Sendable {}
+
+    @Test func `the charge of an answer is held until its last byte is sent`() throws {
+        var ends = try LinkEnds.opened()
+        var streams: [UInt32] = []
+        for _ in 0..<3 { streams.append(try ends.send(request)) }
+        try ends.deliver()
+        weak var first: Charge?
+        weak var second: Charge?
+        let large = LinkAnswer(status: 200, body: [UInt8](repeating: 1, count: 9 << 20))
+        do {
+            let charges = (Charge(), Charge())
+            (first, second) = charges
+            ends.incoming.answer(streams[0], large, holding: charges.0)
+            ends.incoming.answer(streams[1], answer)
+            ends.incoming.answer(streams[2], large, holding: charges.1)
+        }
+        #expect(ends.incoming.isBlocked, "no further request is read")
+        #expect(!ends.incoming.output.isFullOfUncounted, "the budget bounds what is counted")
+        let total = ends.incoming.output.unsent.count
+        let each = (total - 50) / 2
+        ends.incoming.sent(each)
+        #expect(first != nil)
+        ends.incoming.sent(100)
+        #expect(first == nil)
+        #expect(second != nil)
+        ends.incoming.sent(total - each - 101)
+        #expect(second != nil)
+        ends.incoming.sent(1)
+        #expect(second == nil)
+        #expect(!ends.incoming.isBlocked)
+    }
+
+    @Test func `answers that no budget counts fill the link`() throws {
+        var ends = try LinkEnds.opened()
+        let small = LinkAnswer(status: 200, body: [UInt8](repeating: 1, count: 64 << 10))
+        var count = 0
+        while !ends.incoming.output.isFullOfUncounted {
+            let stream = try ends.send(request)
+            try ends.deliverRequests()
+            ends.incoming.answer(stream, small)
+            count += 1
+        }
+        #expect((127...128).contains(count))
+    }
+
+    @Test func `an answer that has arrived in part is skipped without the ones behind it`() throws {
+        var ends = try LinkEnds.opened()
+        let (skipped, next) = (try ends.send(request), try ends.send(request))
+        try ends.deliver()
+        let large = LinkAnswer(status: 200, body: [UInt8](repeating: 1, count: 100_000))
+        ends.incoming.answer(skipped, large)
+        ends.incoming.answer(next, answer)
+        let all = Array(ends.incoming.output.unsent)
+        let (begin, rest) = (Array(all[..<50_000]), Array(all[50_000...]))
+        try ends.outgoing.receive(begin.span) { event in Issue.record("\(event)") }
+        let partial = try #require(ends.outgoing.partialAnswer)
+        #expect(partial.stream == skipped)
+        #expect(partial.bytes >= 49_000)
+        ends.outgoing.skipPartialAnswer()
+        #expect(ends.outgoing.partialAnswer == nil)
+        #expect(ends.outgoing.underWay == [next])
+        var events: [OutgoingLink.Event] = []
+        try ends.outgoing.receive(rest.span) { events.append($0) }
+        #expect(events == [.answer(stream: next, answer)])
+    }
+
     @Test func `a request without room is answered early, and those behind it are served`() throws {
         var ends = try LinkEnds.opened()
         var large = request
@@ -342,6 +409,13 @@ struct LinkEnds {
                 try outgoing.receive(piece.span) { answers.append($0) }
             }
         }
+    }
+
+    /// Delivers the requests alone: the end that has sent them does not read.
+    mutating func deliverRequests() throws {
+        let question = Array(outgoing.output.unsent)
+        outgoing.sent(question.count)
+        try incoming.receive(question.span) { _ in }
     }
 
     private static func pieces(_ bytes: [UInt8]) -> [[UInt8]] {

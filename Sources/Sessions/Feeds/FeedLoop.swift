@@ -55,30 +55,33 @@ package final class FeedLoop {
     ///
     /// - Returns: nil if they are few.
     func charge(
-        _ bytes: Int, for client: @autoclosure () -> WorkClient?
+        _ bytes: Int, for client: @autoclosure () -> WorkClient?, besides copy: WorkCharge? = nil
     ) throws(WorkOverload) -> WorkCharge? {
         guard bytes > WorkBudget.smallestBytes else { return nil }
-        guard let charge = subscribers.work.charge(bytes, for: client()) else {
+        guard let charge = subscribers.work.charge(bytes, for: client(), besides: copy) else {
             throw WorkOverload()
         }
         return charge
     }
 
     /// - Parameter token: of a connection of this loop.
-    func charge(_ bytes: Int, for token: UInt64) throws(WorkOverload) -> WorkCharge? {
-        try charge(bytes, for: output.client(of: token))
+    func charge(
+        _ bytes: Int, for token: UInt64, besides copy: WorkCharge? = nil
+    ) throws(WorkOverload) -> WorkCharge? {
+        try charge(bytes, for: output.client(of: token), besides: copy)
     }
 
     /// Changes the charge of an estimate to the real number of bytes.
     ///
     /// - Parameter charge: that of the estimate.
     func adjust(
-        _ charge: WorkCharge?, to bytes: Int, for client: @autoclosure () -> WorkClient?
+        _ charge: WorkCharge?, to bytes: Int, for client: @autoclosure () -> WorkClient?,
+        besides copy: WorkCharge? = nil
     ) throws(WorkOverload) -> WorkCharge? {
         guard let charge, bytes > WorkBudget.smallestBytes else {
-            return try self.charge(bytes, for: client())
+            return try self.charge(bytes, for: client(), besides: copy)
         }
-        guard charge.resize(to: bytes) else { throw WorkOverload() }
+        guard charge.resize(to: bytes, besides: copy) else { throw WorkOverload() }
         return charge
     }
 }

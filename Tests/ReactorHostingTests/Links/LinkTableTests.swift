@@ -83,7 +83,9 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
         let members = TwoMembers(members: Members(own: node.member, others: [far]))
         let way = ClusterWay(node.member.node, members, configuration.logger)
         let bodies = BodyBudget(configuration, exempt: [])
-        links = LinkTable(node, way, bodies, table, nil) { _, end in lookups.ends.append(end) }
+        links = LinkTable(node, way, bodies, WorkBudget(), table, nil) { _, end in
+            lookups.ends.append(end)
+        }
         links.delegate = self
     }
 
@@ -149,7 +151,7 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
 }
 
 /// The members of a cluster without sessions.
-private struct TwoMembers: Ownership {
+struct TwoMembers: Ownership {
     let members: Members
 
     func claim(
@@ -179,7 +181,7 @@ private struct TwoMembers: Ownership {
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {}
 }
 
-private struct NoHistories: HistoryArchive {
+struct NoHistories: HistoryArchive {
     func records(
         of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
         limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>

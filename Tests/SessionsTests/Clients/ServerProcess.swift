@@ -312,7 +312,7 @@ final class ServerProcess: SessionOutput {
         case .quarantined(let fault):
             return call.respond(.endedStream(.quarantined(target.id.text, fault)))
         case .unreadable(let failure): return call.respond(.endedStream(.unreadable(failure)))
-        case .noRoom: return call.respond(.endedStream(.noRoomForSession))
+        case .noRoom, .overBudget: return call.respond(.endedStream(.noRoomForSession))
         case .elsewhere, .noNode:
             return call.respond(.endedStream(.moved(target.id.text)))
         case .nothing, .notInMemory: throw .unknownSession(target.id.text, to: nil)
@@ -358,7 +358,7 @@ final class ServerProcess: SessionOutput {
         case .nothing, .notInMemory: return .end(.unknown)
         case .quarantined(let fault): return .problem(RelayProblem(.quarantined(id.text, fault)))
         case .unreadable(let failure): return .problem(RelayProblem(.unreadable(failure)))
-        case .noRoom: return .problem(RelayProblem(.noRoomForSession))
+        case .noRoom, .overBudget: return .problem(RelayProblem(.noRoomForSession))
         case .elsewhere, .noNode: return .problem(RelayProblem(.moved(id.text)))
         }
     }

@@ -1,7 +1,8 @@
 import Cluster
-import Sessions
 import Storage
 import Testing
+
+@testable import Sessions
 
 @Suite("ADR-0049 — a read looks at the journal", .timeLimit(.minutes(15)))
 struct ClusterReadTests {
@@ -301,6 +302,125 @@ struct ClusterReadTests {
         try read(ids[1])
         #expect(loads(rigs) == 66)
         #expect(shown == 68)
+    }
+
+    // ADR-0065
+
+    private static let large = 200_000
+
+    /// Two nodes, and sessions with large states at the first one.
+    private func large(_ names: String..., limit: Int, client: Int = .max / 4) throws -> (
+        ClusterRig, WorkBudget
+    ) {
+        let rigs = ClusterRig(2, [try .sized()])
+        for name in names {
+            let session = try rigs[0].create(name, .sized())
+            rigs.settle()
+            // As many as make a snapshot.
+            for _ in 0..<4 {
+                _ = try rigs.post(#"{"size":\#(Self.large)}"#, to: session, at: 0)
+            }
+        }
+        let work = rigs[1].table.services.work
+        work.adopt(limit: limit, clientLimit: client)
+        #expect(work.used == 0)
+        return (rigs, work)
+    }
+
+    /// Reads the present state at the second node.
+    private func ask(
+        _ id: String, _ rigs: ClusterRig, for client: WorkClient? = nil, into lines: Lines
+    ) throws {
+        let (rig, token) = (rigs[1], rigs[1].nextToken())
+        rig.output.clients[token] = client
+        rig.table.read(try #require(SessionID(id)), .preferred, for: client) { found, _ in
+            switch found {
+            case .session(let session):
+                session.read(version: nil, for: token)
+                lines.texts.append(String(rig.line(token).prefix(10)))
+            case .overBudget: lines.texts.append("no copy")
+            default: lines.texts.append("\(found)")
+            }
+        }
+    }
+
+    private final class Lines {
+        var texts: [String] = []
+    }
+
+    @Test func `a copy counts as long as it is kept, in the share of what may be dropped`() throws {
+        let (rigs, work) = try large("s", limit: 1_000_000)
+        let lines = Lines()
+        try ask("s", rigs, into: lines)
+        rigs.settle()
+        #expect(lines.texts.first?.hasPrefix("state") == true)
+        rigs[1].output.releaseAnswers()
+        #expect((Self.large..<250_000).contains(work.used))
+        for _ in 0..<12 {
+            rigs[1].clock.uptime += 250
+            rigs[1].table.answerLateReads()
+        }
+        #expect(work.used == 0)
+    }
+
+    @Test func `without room for it a session is not held, and its readers are refused`() throws {
+        let (rigs, work) = try large("a", "b", limit: 450_000)
+        let other = try #require(work.charge(100_000, for: nil))
+        let lines = Lines()
+        for id in ["a", "b"] { try ask(id, rigs, into: lines) }
+        rigs.settle()
+        #expect(lines.texts == ["no copy", "no copy"])
+        #expect(work.used == 100_000)
+        _ = consume other
+        // A copy that is alone is admitted, whatever the limit is, and so is the answer that is made of it.
+        work.adopt(limit: 1_000, clientLimit: 1_000)
+        for id in ["a", "b", "a"] {
+            try ask(id, rigs, into: lines)
+            rigs.settle()
+            rigs[1].output.releaseAnswers()
+            #expect(lines.texts.last?.hasPrefix("state") == true, "\(id)")
+            #expect(work.used == 0, "there is no room to keep it")
+        }
+    }
+
+    @Test func `loads that are under way together share the budget`() throws {
+        let (rigs, work) = try large("a", "b", "c", limit: 500_000)
+        let lines = Lines()
+        for id in ["a", "b", "c"] { try ask(id, rigs, into: lines) }
+        rigs.run()
+        // The journal has answered all of them before the loop gets an answer.
+        while rigs.nodes.contains(where: { $0.waitingCount > 0 }) {
+            for node in rigs.nodes { node.settle() }
+        }
+        #expect(work.used <= 500_000)
+        rigs.settle()
+        #expect(lines.texts.count == 3)
+        #expect(lines.texts.count { $0 == "no copy" } == 2)
+    }
+
+    @Test func `a client without room is refused, and others of the round are not`() throws {
+        let (rigs, work) = try large("s", limit: 10_000_000, client: 500_000)
+        let ada = WorkClient(subject: "ada")
+        let other = try #require(work.charge(200_000, for: ada))
+        let lines = Lines()
+        try ask("s", rigs, for: ada, into: lines)
+        try ask("s", rigs, for: WorkClient(subject: "bob"), into: lines)
+        rigs.settle()
+        #expect(lines.texts.first == "no copy")
+        #expect(lines.texts.last?.hasPrefix("state") == true)
+        _ = consume other
+    }
+
+    @Test func `a copy gives way to the next one`() throws {
+        let (rigs, work) = try large("a", "b", limit: 900_000)
+        let lines = Lines()
+        for id in ["a", "b", "b"] {
+            try ask(id, rigs, into: lines)
+            rigs.settle()
+            rigs[1].output.releaseAnswers()
+            #expect(lines.texts.last?.hasPrefix("state") == true)
+            #expect((1..<450_000).contains(work.used))
+        }
     }
 
     @Test func `an ended session, and one that never was, are known on any node`() throws {

@@ -156,7 +156,7 @@ final class JointReader {
                 knownPulses: named.filter { session.registration.pulses.contains($0) })
         case .ended: .end(.deleted)
         case .nothing, .notInMemory: .end(.unknown)
-        case .quarantined, .unreadable, .noRoom, .elsewhere, .noNode:
+        case .quarantined, .unreadable, .noRoom, .overBudget, .elsewhere, .noNode:
             .problem(RelayProblem(code: "unavailable", body: Array("{}".utf8)))
         }
     }

@@ -88,7 +88,7 @@ extension WholeLife {
             said[token] = .ended
         case .nothing: said[token] = .nothing
         case .unreadable: said[token] = .unreadable
-        case .noRoom: said[token] = .refused
+        case .noRoom, .overBudget: said[token] = .refused
         case .elsewhere, .noNode: blame("one process owns every session")
         case .quarantined(let fault):
             said[token] = .quarantined

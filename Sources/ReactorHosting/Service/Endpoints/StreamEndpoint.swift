@@ -34,6 +34,7 @@ extension StreamEndpoint {
         case .quarantined(let fault): return .endedStream(.quarantined(target.id.text, fault))
         case .unreadable(let failure): return .endedStream(.unreadable(failure))
         case .noRoom: return .endedStream(.noRoomForSession)
+        case .overBudget: return .endedStream(.tooMuchMemory)
         case .elsewhere: return .endedStream(.moved(target.id.text))
         case .noNode(let traits, let version):
             return .endedStream(.noNode(target.id.text, traits.reactor, version))

@@ -74,6 +74,7 @@ private struct JointChooser: Sendable {
         case .quarantined(let fault): return .problem(RelayProblem(.quarantined(id.text, fault)))
         case .unreadable(let failure): return .problem(RelayProblem(.unreadable(failure)))
         case .noRoom: return .problem(RelayProblem(.noRoomForSession))
+        case .overBudget: return .problem(RelayProblem(.tooMuchMemory))
         case .elsewhere: return .problem(RelayProblem(.moved(id.text)))
         case .noNode(let traits, let version):
             return .problem(RelayProblem(.noNode(id.text, traits.reactor, version)))

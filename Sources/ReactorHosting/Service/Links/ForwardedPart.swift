@@ -27,6 +27,8 @@ final class ForwardedPart {
 }
 
 extension ForwardedPart: Forward {
+    var onlyReads: Bool { false }
+
     /// The other node sends what it accepts right after it has proved itself.
     func isReady(for link: OutgoingLink) -> Bool { link.isOpen && link.features != nil }
 

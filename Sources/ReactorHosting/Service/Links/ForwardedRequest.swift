@@ -6,6 +6,8 @@ internal import Wire
 /// A request, or an action of a part, on its way to the node that decides on its session.
 protocol Forward: AnyObject {
     var session: SessionID { get }
+    /// Whether it changes nothing.
+    var onlyReads: Bool { get }
     var place: ForwardStage { get set }
 
     /// Whether it can be sent on a link, or will never be: what the other node accepts is known.
@@ -57,6 +59,8 @@ final class ForwardedRequest {
 }
 
 extension ForwardedRequest: Forward {
+    var onlyReads: Bool { forwarding.onlyReads }
+
     /// Waits for the other node's first ping, which has the database that it believes.
     func isReady(for link: OutgoingLink) -> Bool { link.isOpen && link.features != nil }
 

@@ -35,7 +35,11 @@ extension HTTPConnection {
         // serve it.
         if response.status == 503, !isHeard { return answerGuest(movedTo: nil) }
         options.endSpan(status: response.status, response.code)
-        loop.links?.incoming.answer(origin, LinkAnswer(response))
+        if options.onlyReads {
+            loop.links?.incoming.answerRead(origin, LinkAnswer(response), response.charge)
+        } else {
+            loop.links?.incoming.answer(origin, LinkAnswer(response))
+        }
         loop.links?.way.countGuest(isServed: true)
         releaseGuest(origin)
     }
@@ -88,6 +92,7 @@ extension RequestDispatcher {
         // The nodes differ in --auth, or this one is newer.
         guard (loop.gate == nil) == (request.access == nil) else { throw .notForwarded }
         connection.beginGuestRequest(request)
+        if endpoint.onlyReads(request) { connection.setOptions { $0.onlyReads = true } }
         let session = try request.readSessionID()
         guard session.owner(of: loop.peers.count) == loop.index else {
             return connection.answerGuest(movedTo: nil)

@@ -59,6 +59,20 @@ final class IncomingLinks {
         unsent.insert(origin.link)
     }
 
+    /// Sends the answer to a request that has changed nothing.
+    ///
+    /// A large answer is counted until it is sent. If the other node reads so slowly that
+    /// ``LinkOutput/limitBytes`` of small ones wait, it gets a refusal in place of further ones.
+    func answerRead(_ origin: GuestOrigin, _ answer: LinkAnswer, _ charge: WorkCharge?) {
+        guard let link = links[origin.link] else { return }
+        if charge == nil, link.machine.output.isFullOfUncounted {
+            link.machine.answer(origin.stream, LinkAnswer(.problem(.tooMuchMemory)))
+        } else {
+            link.machine.answer(origin.stream, answer, holding: charge)
+        }
+        unsent.insert(origin.link)
+    }
+
     func answer(_ origin: GuestOrigin, movedTo node: Node?) {
         guard let link = links[origin.link] else { return }
         link.machine.answer(origin.stream, LinkMoved(node: node?.number ?? 0))

@@ -18,6 +18,8 @@ final class OutgoingConnection {
     /// Values of topics that have no answer, by their streams.
     var publications: [UInt32: TopicTicket] = [:]
     var followed = FollowedStreams()
+    /// Counts the answer that has arrived in part; nil if that is small.
+    var partialCharge: WorkCharge?
     /// The database that the other node believes; nil before its first ping.
     var database: DatabaseMark?
     /// Whether the other node was sent the values that this one remembers.

@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Sessions
 internal import Sockets
 internal import Wire
 
@@ -32,14 +33,17 @@ final class LinkTable {
 
     /// - Parameters:
     ///   - bodies: Counts the requests of other nodes that have arrived in part.
+    ///   - work: Counts their large answers that have.
     ///   - listeners: The sessions that listen to topics; nil on all loops but the first.
     init(
-        _ node: LocalNode, _ way: ClusterWay, _ bodies: BodyBudget, _ table: ConnectionTable,
-        _ listeners: ClusterTopics.Listeners?, dial: @escaping OutgoingLinks.Dial
+        _ node: LocalNode, _ way: ClusterWay, _ bodies: BodyBudget, _ work: WorkBudget,
+        _ table: ConnectionTable, _ listeners: ClusterTopics.Listeners?,
+        dial: @escaping OutgoingLinks.Dial
     ) {
         self.way = way
         timer = LinkTimer(table)
-        outgoing = OutgoingLinks(way, table, timer, secret: node.secrets.first ?? [], dial: dial)
+        outgoing = OutgoingLinks(
+            way, table, timer, work, secret: node.secrets.first ?? [], dial: dial)
         incoming = IncomingLinks(way, table, timer, bodies)
         parts = PartForwarder(way, outgoing, table)
         topics = listeners.map { [outgoing, incoming] in

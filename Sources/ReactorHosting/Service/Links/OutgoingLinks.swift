@@ -36,6 +36,7 @@ final class OutgoingLinks {
     let way: ClusterWay
     private let table: ConnectionTable
     private let timer: LinkTimer
+    private let work: WorkBudget
     private let secret: [UInt8]
     private let dial: Dial
     private(set) var links: [FarEnd: OutgoingConnection] = [:]
@@ -49,12 +50,13 @@ final class OutgoingLinks {
     private let meetings = LinkMeetings()
 
     init(
-        _ way: ClusterWay, _ table: ConnectionTable, _ timer: LinkTimer, secret: [UInt8],
-        dial: @escaping Dial
+        _ way: ClusterWay, _ table: ConnectionTable, _ timer: LinkTimer, _ work: WorkBudget,
+        secret: [UInt8], dial: @escaping Dial
     ) {
         self.way = way
         self.table = table
         self.timer = timer
+        self.work = work
         self.secret = secret
         self.dial = dial
     }
@@ -228,7 +230,29 @@ final class OutgoingLinks {
             case .last: end(link, .finished)
             }
         }
-        if let fault { end(link, .fault(fault)) }
+        if let fault { return end(link, .fault(fault)) }
+        countPartial(of: link)
+    }
+
+    /// Counts the memory of an answer that has arrived in part. Without room for it, its rest is
+    /// skipped, and its client gets a refusal.
+    private func countPartial(of link: OutgoingConnection) {
+        guard let (stream, bytes) = link.machine.partialAnswer, bytes > WorkBudget.smallestBytes
+        else { return link.partialCharge = nil }
+        if let charge = link.partialCharge {
+            // Another answer may have taken the place of the one before.
+            if charge.resize(to: bytes) { return }
+        } else {
+            link.partialCharge = work.charge(bytes, for: nil)
+            if link.partialCharge != nil { return }
+        }
+        // The outcome of any other request has to arrive, and is small.
+        guard let forward = link.underWay[stream], forward.onlyReads else { return }
+        link.machine.skipPartialAnswer()
+        link.partialCharge = nil
+        link.underWay[stream] = nil
+        forward.place = .here
+        forward.answered(LinkAnswer(.problem(.tooMuchMemory)), delegate)
     }
 
     private func heard(_ standing: DatabaseStanding, on link: OutgoingConnection) {

@@ -163,8 +163,9 @@ enum RequestForwarder {
 
     /// Looks for another node that can read the session. A read claims nothing.
     private static func readAgain(_ forward: ForwardedRequest, on connection: HTTPConnection) {
-        let id = connection.id
-        connection.loop.sessions.read(forward.session, .confirmed) { found, _ in
+        let (id, loop) = (connection.id, connection.loop)
+        let client = loop.service.workClient(of: connection.identity)
+        loop.sessions.read(forward.session, .confirmed, for: client) { found, _ in
             guard connection.id == id, case .forwarded(let present)? = connection.linkPart,
                 present === forward
             else { return }
@@ -213,7 +214,16 @@ enum RequestForwarder {
         if let asked = forward.asked { loop.links?.way.remember(asked, of: forward.session) }
         loop.links?.way.count(.answered)
         _ = connection.buffers?.removeParked(loop)
-        connection.respondLater { () throws(Problem) in Response(answer) }
+        connection.respondLater { () throws(Problem) in
+            var response = Response(answer)
+            let bytes = answer.body.count
+            guard bytes > WorkBudget.smallestBytes else { return response }
+            response.charge = loop.service.work.charge(
+                bytes, for: loop.service.workClient(of: connection.identity))
+            // The outcome of any other request has to arrive.
+            if response.charge == nil, forward.onlyReads { throw .tooMuchMemory }
+            return response
+        }
     }
 
     private static func serveHere(

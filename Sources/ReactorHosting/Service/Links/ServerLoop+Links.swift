@@ -16,7 +16,9 @@ extension ServerLoop: LinkTableDelegate {
         else { return nil }
         let way = ClusterWay(node.member.node, ownership, service.configuration.logger)
         let listeners = resources.index == 0 ? makeListeners() : nil
-        let links = LinkTable(node, way, service.bodies, resources.table, listeners) {
+        let links = LinkTable(
+            node, way, service.bodies, service.work, resources.table, listeners
+        ) {
             [loop] address, then in
             service.dialler.dial(host: address.host, port: address.port, on: loop) {
                 if let links = $0.resources.links { then(links.outgoing, $1) }

@@ -94,7 +94,7 @@ struct SessionTarget {
         case .elsewhere(_, let traits?):
             return isHidden(reactor: traits.reactor, owner: traits.owner)
         case .noNode(let traits, _): return isHidden(reactor: traits.reactor, owner: traits.owner)
-        case .nothing, .notInMemory, .unreadable, .noRoom, .elsewhere: return false
+        case .nothing, .notInMemory, .unreadable, .noRoom, .overBudget, .elsewhere: return false
         }
     }
 
@@ -120,6 +120,7 @@ struct SessionTarget {
         case .quarantined(let fault): throw .quarantined(id.text, fault)
         case .unreadable(let failure): throw .unreadable(failure)
         case .noRoom: throw .noRoomForSession
+        case .overBudget: throw .tooMuchMemory
         case .notInMemory: throw .noRoomForSession
         case .elsewhere: throw .moved(id.text)
         case .noNode(let traits, let version): throw .noNode(id.text, traits.reactor, version)

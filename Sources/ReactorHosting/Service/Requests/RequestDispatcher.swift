@@ -254,7 +254,9 @@ enum RequestDispatcher {
         }
         switch need {
         case .owned: loop.sessions.wake(session) { respond($0, .none) }
-        case .copy(let freshness): loop.sessions.read(session, freshness, then: respond)
+        case .copy(let freshness):
+            let client = loop.service.workClient(of: connection.identity)
+            loop.sessions.read(session, freshness, for: client, then: respond)
         case .stream: loop.sessions.findForStream(session) { respond($0, .none) }
         }
     }
