@@ -104,10 +104,19 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // A session as its readers know it: the committed history and the framed streams (ADR-0073).
+        .target(
+            name: "Feeds",
+            dependencies: [
+                "JSONCoding", "Wire", "Storage", "Cluster",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: strict
+        ),
         .target(
             name: "Sessions",
             dependencies: [
-                "Reactors", "Cyclers", "JSONCoding", "Wire", "Storage", "Cluster",
+                "Feeds", "Reactors", "Cyclers", "JSONCoding", "Wire", "Storage", "Cluster",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict
@@ -120,7 +129,8 @@ let package = Package(
         .target(
             name: "ReactorHosting",
             dependencies: [
-                "Reactors", "Cyclers", "JSONCoding", "Wire", "Sockets", "Storage", "Sessions",
+                "Reactors", "Cyclers", "JSONCoding", "Wire", "Sockets", "Storage", "Feeds",
+                "Sessions",
                 "Cluster", "CPages", "CMalloc",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -242,8 +252,9 @@ let package = Package(
         .testTarget(
             name: "SessionsTests",
             dependencies: [
-                "Sessions", "Reactors", "Cyclers", "ReactorHosting", "Storage", "SampleReactors",
-                "ClientMachine", "EngineSuite", "JSONCoding", "Wire", "TestRandomness",
+                "Sessions", "Feeds", "Reactors", "Cyclers", "ReactorHosting", "Storage",
+                "SampleReactors", "ClientMachine", "EngineSuite", "JSONCoding", "Wire",
+                "TestRandomness",
                 "TestStreams", "Cluster",
             ],
             swiftSettings: strict),
@@ -273,7 +284,7 @@ let package = Package(
         .testTarget(
             name: "ReactorHostingTests",
             dependencies: [
-                "ReactorHosting", "Wire", "Sockets", "JSONCoding", "Sessions", "Storage",
+                "ReactorHosting", "Wire", "Sockets", "JSONCoding", "Feeds", "Sessions", "Storage",
                 "Cluster", "Reactors",
                 "TestRandomness",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -346,7 +357,7 @@ let fuzzing: [String: [Target.Dependency]] = [
     "Chunks": ["Wire", "WireFeeds"],
     "Events": ["Wire", "WireFeeds"],
     "Links": ["Wire", "WireFeeds"],
-    "Positions": ["Sessions", "Storage"],
+    "Positions": ["Feeds", "Storage"],
     "Records": ["Storage"],
     "Requests": ["Wire", "WireFeeds"],
     "Tokens": ["ReactorTokens", "ReactorHosting", "JSONCoding"],

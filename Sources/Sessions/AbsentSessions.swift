@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// The knowledge about sessions that are not in memory: which of them have ended, and which of them

@@ -1,3 +1,5 @@
+package import Feeds
+
 /// One request to post actions.
 package struct ActionPost {
     package var body: ActionBody

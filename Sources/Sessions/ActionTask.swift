@@ -1,4 +1,5 @@
 internal import Cyclers
+internal import Feeds
 internal import Reactors
 internal import Storage
 import Synchronization

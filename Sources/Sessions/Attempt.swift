@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// The decision that is being made: a request, or one mutation of an effect or a source. It can be undone

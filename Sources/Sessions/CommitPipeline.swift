@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import Feeds
 internal import Storage
 
 /// Commits the steps of a table's sessions.

@@ -1,4 +1,5 @@
 internal import Cyclers
+internal import Feeds
 internal import Reactors
 
 /// The stub of a Cycler's session.

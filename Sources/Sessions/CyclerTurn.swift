@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Reactors
 
 /// A part of an action that a Cycler carries out without waiting: from where the action begins or

@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import Feeds
 
 /// Ids of ended sessions, up to a limit; the oldest are forgotten first.
 ///

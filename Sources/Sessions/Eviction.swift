@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Feeds
 
 /// Removes sessions from memory: those that were not used for some ticks, the least recently used ones when
 /// as many are awake as may be, and those that another node is to continue.

@@ -1,3 +1,4 @@
+package import Feeds
 package import Storage
 
 /// Why a state cannot be exported to another session.

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// Handles a failed commit of a session: everything after the last committed record is undone.

@@ -1,5 +1,6 @@
 internal import Cluster
 internal import DequeModule
+package import Feeds
 internal import Storage
 
 /// The sessions of a loop that have subscribers here and that other nodes decide on, or nobody. Exists
@@ -253,11 +254,11 @@ final class FollowedSessions {
         guard !session.streams.isEmpty else { return session.table.forget(session) }
         // Before its subscribers continue: the last of them may end.
         byID[session.id] = session
-        session.beginFollowing(Following(since: session.table.uptime, loads, questions))
+        session.beginFollowing(FollowingState(since: session.table.uptime, loads, questions))
     }
 
     private func needsClaim(_ saved: SavedSession, in table: SessionTable) -> Bool {
-        var following = Following(confirmed: table.uptime)
+        var following = FollowingState(confirmed: table.uptime)
         following.loaded(
             saved, mayListen: table.absent.registration(saved.reactor)?.listensToTopics, by: loads)
         return following.need(ownership.members, table.uptime) == .claim
@@ -333,7 +334,8 @@ final class FollowedSessions {
     private func look(at session: Session, _ now: Int64, in table: SessionTable) {
         guard let following = session.feed.archive?.following else { return remove(session.feed) }
         // Ten questions have had no answer.
-        if now - following.confirmed >= max(Following.confirmationLimit, 10 * ownership.followPause)
+        if now - following.confirmed
+            >= max(FollowingState.confirmationLimit, 10 * ownership.followPause)
         {
             unconfirmed += UInt64(session.streams.subscriberCount)
             return session.feed.abandonReaders()
@@ -449,7 +451,7 @@ final class FollowedSessions {
 
     /// Claims a session whose owner is gone. Reading wakes nobody, but the end of an owner does.
     private func meetNeed(
-        of session: Session, _ following: Following, _ now: Int64, in table: SessionTable
+        of session: Session, _ following: FollowingState, _ now: Int64, in table: SessionTable
     ) {
         guard !table.operations.isLoading(session.id) else { return }
         switch following.need(ownership.members, now) {

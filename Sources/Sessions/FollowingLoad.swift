@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// A read of a session that is not followed yet, or whose state is needed.

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// A page of an action log: `{"entries":[…],"next":…}`. If the log cannot continue at the requested

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// Reads pages of a session's action log, from memory or from the journal.

@@ -1,3 +1,4 @@
+package import Feeds
 package import Reactors
 
 /// The services that a loop provides to its sessions.

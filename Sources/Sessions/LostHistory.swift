@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import Feeds
 internal import Storage
 
 /// Forgets what a loop has in memory, because the journal has lost history (ADR-0047, rule 3): records

@@ -1,4 +1,5 @@
 internal import Cyclers
+package import Feeds
 public import JSONCoding
 public import Reactors
 package import Storage

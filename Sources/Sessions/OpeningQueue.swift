@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import Feeds
 internal import JSONCoding
 
 /// Streams of parts of large states that wait to be opened.

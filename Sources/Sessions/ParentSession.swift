@@ -1,4 +1,5 @@
 internal import Cyclers
+internal import Feeds
 internal import JSONCoding
 internal import Reactors
 

@@ -1,5 +1,6 @@
 package import Cluster
 internal import Cyclers
+package import Feeds
 package import Storage
 import Synchronization
 

@@ -1,3 +1,4 @@
+internal import Feeds
 package import Storage
 
 /// The loads and the deletions of sessions that are not in memory, while they wait for the journal.

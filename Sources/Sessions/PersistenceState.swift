@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// Per-session state used only when the journal stores records; nil otherwise. The state of its

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import JSONCoding
 public import Reactors
 

@@ -1,3 +1,4 @@
+internal import Feeds
 public import Reactors
 
 // Turns the core's reports for the action log into notes.

@@ -1,3 +1,4 @@
+internal import Feeds
 public import Reactors
 
 // A stubbed session: actions are recorded, states are injected, the reactor's own state waits.

@@ -1,3 +1,4 @@
+package import Feeds
 internal import JSONCoding
 package import Cyclers
 public import Reactors

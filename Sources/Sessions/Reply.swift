@@ -1,3 +1,4 @@
+package import Feeds
 package import JSONCoding
 package import Storage
 

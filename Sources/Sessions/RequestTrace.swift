@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Reactors
 
 /// The trace of a request that posts actions: its commit and the steps of its effects are parts of it.

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// The sessions of a table that are in memory. A session that is asleep is one of them as long as

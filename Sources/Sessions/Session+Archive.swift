@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 // Reads of the archive.

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 // Replies about positions that this node has not reached: another owner may have reached them.

@@ -1,9 +1,10 @@
-internal import JSONCoding
-internal import Storage
+public import Feeds
+package import JSONCoding
+package import Storage
 
 // The states of a session, for its feed; and requests for streams, which wait for what is decided.
 extension Session: FeedSource {
-    var phase: FeedPhase {
+    package var phase: FeedPhase {
         switch life {
         case .asleep: .asleep
         case .starting: .starting
@@ -18,8 +19,7 @@ extension Session: FeedSource {
 
     @usableFromInline
     var wantsStates: Bool {
-        streams.showStates && ahead.bytes <= SharedStream.surplusBytes
-            && meters.state.size <= StateFraming.aheadBytes
+        feed.wantsStates(ahead: ahead.bytes, ofBytes: meters.state.size)
     }
 
     // MARK: Opening a stream
@@ -59,7 +59,7 @@ extension Session: FeedSource {
         }
     }
 
-    func answer(_ answer: SubscriptionAnswer, to token: UInt64) {
+    package func answer(_ answer: SubscriptionAnswer, to token: UInt64) {
         let kind: Reply.Kind =
             switch answer {
             case .subscribed(let subscriber, let opening): .subscribed(subscriber, opening)
@@ -71,7 +71,7 @@ extension Session: FeedSource {
     }
 
     /// Another node may own the session by now, and have reached the position: the journal knows.
-    func confirm(_ request: SubscriptionRequest) {
+    package func confirm(_ request: SubscriptionRequest) {
         table.read(id, .confirmed) { [self] found, _ in
             switch found {
             case .session(let present) where present === self:
@@ -97,34 +97,36 @@ extension Session: FeedSource {
 
     // MARK: States
 
-    func shown(at version: UInt64) -> ShownVersion { StateReader(session: self).shown(at: version) }
+    package func shown(at version: UInt64) -> ShownVersion {
+        StateReader(session: self).shown(at: version)
+    }
 
-    func appendPulses(_ chosen: UInt64, at version: UInt64, to out: inout [UInt8]) {
+    package func appendPulses(_ chosen: UInt64, at version: UInt64, to out: inout [UInt8]) {
         machine?.encodePulses(chosen, at: version, in: self, to: &out)
     }
 
-    func appendMutation(to version: UInt64, _ out: inout [UInt8]) {
+    package func appendMutation(to version: UInt64, _ out: inout [UInt8]) {
         machine?.encodeMutation(to: version, in: self, out: &out)
     }
 
-    func endReplay() { machine?.endReplay() }
+    package func endReplay() { machine?.endReplay() }
 
     /// Those of which streams show parts, or are about to.
-    func pointers() -> [JSONPointer] {
-        streams.all.compactMap(\.selection.pointer) + table.openings.pointers(of: self)
+    package func pointers() -> [JSONPointer] {
+        feed.pointers + table.openings.pointers(of: self)
     }
 
-    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
+    package func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
         guard let machine else { return try registration.makeFold(snapshot) }
         return try machine.makeFold(from: snapshot)
     }
 
-    func forget(before version: UInt64, atOnce: Bool) -> Bool {
+    package func forget(before version: UInt64, atOnce: Bool) -> Bool {
         machine?.forget(before: version, atOnce: atOnce) ?? false
     }
 
     /// Shows what is committed to the readers.
-    func publish(isContinued: Bool = false) {
+    package func publish(isContinued: Bool = false) {
         ahead.forget()
         feed.publish(isContinued: isContinued)
         finishIfFramed()

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 // A session that another node decides on, or nobody: only its feed is used.
@@ -11,7 +12,7 @@ extension Session {
     }
 
     /// This node has owned the session until now, and its state has left memory.
-    func beginFollowing(_ following: Following) {
+    func beginFollowing(_ following: FollowingState) {
         persistence?.epoch = 0
         feed.beginFollowing(following)
     }

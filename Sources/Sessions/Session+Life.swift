@@ -1,3 +1,5 @@
+internal import Feeds
+
 // Conditions of a session's life.
 extension Session {
     /// The machine while the session is awake, until its end is committed.

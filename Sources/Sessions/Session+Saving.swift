@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 // Snapshots and running actions in the journal; waking and sleeping.

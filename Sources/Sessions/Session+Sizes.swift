@@ -1,3 +1,4 @@
+internal import Feeds
 internal import JSONCoding
 
 // Sizes: of the mutations that memory keeps, and of the state.
@@ -28,7 +29,7 @@ extension Session {
     // MARK: The state
 
     /// About the bytes of the state as JSON; 0 if it was not measured.
-    var stateEstimate: Int { min(meters.state.estimate, table.limits.stateBytes) }
+    package var stateEstimate: Int { min(meters.state.estimate, table.limits.stateBytes) }
 
     /// Counts a mutation.
     ///

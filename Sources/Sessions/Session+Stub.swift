@@ -1,3 +1,4 @@
+internal import Feeds
 internal import JSONCoding
 internal import Reactors
 internal import Storage

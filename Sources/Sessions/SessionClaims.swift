@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Feeds
 internal import Storage
 
 /// Claims sessions for this node, and gives them up. Exists only if several nodes write to the journal.

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// Copies of sessions that this node does not have awake, for the reads that come next.

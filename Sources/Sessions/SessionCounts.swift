@@ -1,3 +1,4 @@
+package import Feeds
 package import Storage
 
 /// The present numbers of a table, and its counters since it began, for monitoring.

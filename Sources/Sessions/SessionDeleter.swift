@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// Deletes sessions that cannot be loaded: today's code cannot rebuild them, or their records cannot

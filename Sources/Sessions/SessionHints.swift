@@ -1,5 +1,6 @@
 package import Cluster
-package import Storage
+package import Feeds
+internal import Storage
 
 /// The links on which the owners of sessions say that these have new records (ADR-0052).
 ///
@@ -25,17 +26,6 @@ package protocol SessionHints: AnyObject {
 
     /// A session has left memory, which this node may have owned.
     func left(_ session: SessionID)
-}
-
-/// The newest committed position of a session, as its owner has it.
-package struct CommittedEnd: Equatable, Sendable {
-    package var generation: String
-    package var position: HistoryPosition
-
-    package init(_ generation: String, _ position: HistoryPosition) {
-        self.generation = generation
-        self.position = position
-    }
 }
 
 extension Session {

@@ -1,3 +1,4 @@
+package import Feeds
 package import Storage
 
 /// Looks at a session without loading it. Being looked at is no use of a session: it falls asleep as if

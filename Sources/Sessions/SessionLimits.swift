@@ -1,3 +1,5 @@
+package import Feeds
+
 /// The limits of one loop's sessions.
 package struct SessionLimits: Sendable {
     /// Sessions in memory. Creating more is refused; waking more puts the least recently used ones

@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Feeds
 internal import Storage
 
 /// Loads sessions from the journal.

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Reactors
 
 /// Delivers the reports of a task to its session, on the session's loop. It contains the session's id

@@ -1,3 +1,5 @@
+package import Feeds
+
 /// The receiver of a table's replies and events: the layer above, on the loop of the sessions.
 ///
 /// Invariant: no method calls the session that it is called from.

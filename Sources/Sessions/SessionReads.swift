@@ -1,5 +1,6 @@
 internal import Cluster
 internal import DequeModule
+package import Feeds
 internal import Storage
 
 /// Finds sessions for requests that only read them. Exists only if several nodes write to the journal.

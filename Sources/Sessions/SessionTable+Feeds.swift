@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 // The table, as the feeds of its loop know it.

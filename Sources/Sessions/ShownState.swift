@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// The large state that was encoded last on a loop. All requests that read it while it is current share it.

@@ -1,3 +1,5 @@
+internal import Feeds
+
 /// The sessions whose sources have to be opened again: they left memory when a commit failed. Each
 /// of them is loaded, which opens its sources.
 struct SourceReopenings {

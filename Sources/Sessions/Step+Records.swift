@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 // Records for the nodes that follow a session.

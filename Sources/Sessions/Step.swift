@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Storage
 
 /// Decisions of a session that must be carried out: *records* to commit first, *events* to publish and

@@ -1,4 +1,5 @@
 internal import DequeModule
+package import Feeds
 
 /// The sessions of a loop that are woken in the background, because they act without a request.
 ///

@@ -1,4 +1,5 @@
 package import Cluster
+package import Feeds
 package import Storage
 internal import Synchronization
 

@@ -1,3 +1,4 @@
+import Feeds
 import Sessions
 import Testing
 import Wire

@@ -1,3 +1,4 @@
+import Feeds
 import JSONCoding
 import Sessions
 import Storage

@@ -1,4 +1,5 @@
 import TestRandomness
+@testable import Feeds
 @testable import Sessions
 import Storage
 import Testing

@@ -1,3 +1,4 @@
+import Feeds
 import Reactors
 import Sessions
 import Storage

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("The events of one session among those of others", .timeLimit(.minutes(15)))

@@ -1,3 +1,4 @@
+import Feeds
 import Sessions
 import Storage
 import Testing

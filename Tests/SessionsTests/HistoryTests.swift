@@ -2,6 +2,7 @@ import Storage
 import Testing
 import TestRandomness
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("History — the part of a session's history that memory keeps", .timeLimit(.minutes(15)))

@@ -1,3 +1,4 @@
+@testable import Feeds
 @testable import Sessions
 import TestStreams
 import Testing

@@ -1,6 +1,7 @@
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("Several sessions on one stream: changes while a relay waits", .timeLimit(.minutes(15)))

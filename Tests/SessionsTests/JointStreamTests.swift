@@ -1,6 +1,7 @@
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("Several sessions on one stream", .timeLimit(.minutes(15)))

@@ -2,6 +2,7 @@ import Reactors
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite(

@@ -2,6 +2,7 @@ import JSONCoding
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite(

@@ -1,4 +1,5 @@
 import Cyclers
+import Feeds
 import Reactors
 import Sessions
 import Storage

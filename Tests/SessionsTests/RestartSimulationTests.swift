@@ -1,3 +1,4 @@
+import Feeds
 import TestRandomness
 import Sessions
 import Storage

@@ -3,6 +3,7 @@ import Storage
 import TestStreams
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("A look at a session shows its activity, and wakes nobody", .timeLimit(.minutes(15)))

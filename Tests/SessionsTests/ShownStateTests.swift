@@ -1,6 +1,7 @@
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("Case 144 — a large state is encoded once for all readers", .timeLimit(.minutes(15)))

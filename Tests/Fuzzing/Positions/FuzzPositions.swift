@@ -1,5 +1,5 @@
 import FuzzSupport
-import Sessions
+import Feeds
 import Storage
 
 @main enum PositionsTarget: FuzzTarget {}

@@ -1,5 +1,6 @@
 import Cluster
 import Glibc
+import Feeds
 import Sessions
 import Sockets
 import Storage

@@ -1,4 +1,5 @@
 import Cluster
+import Feeds
 import Sessions
 import Sockets
 import Storage

@@ -1,4 +1,5 @@
 import ClientMachine
+import Feeds
 import Sessions
 import Wire
 

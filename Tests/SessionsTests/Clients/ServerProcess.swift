@@ -1,4 +1,5 @@
 import ClientMachine
+import Feeds
 import JSONCoding
 import Reactors
 import Sessions
@@ -133,14 +134,14 @@ final class ServerProcess: SessionOutput {
     // MARK: SessionOutput
 
     func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
-        guard !StreamRelays.isRelay(subscriber) else {
+        guard !ReaderToken.isRelay(subscriber) else {
             return table.relays.write(bytes, to: subscriber)
         }
         return calls[subscriber]?.write(bytes) ?? bytes.count
     }
 
     func reply(_ content: Reply.Content, to token: UInt64) {
-        guard !StreamRelays.isRelay(token) else {
+        guard !ReaderToken.isRelay(token) else {
             return table.relays.reply(content, to: token) { RelayProblem(for: $0) }
         }
         guard let call = calls[token] else {
@@ -154,13 +155,13 @@ final class ServerProcess: SessionOutput {
     }
 
     func finish(_ subscriber: Subscriber) {
-        guard !StreamRelays.isRelay(subscriber.id) else { return table.relays.finish(subscriber) }
+        guard !ReaderToken.isRelay(subscriber.id) else { return table.relays.finish(subscriber) }
         calls[subscriber.id]?.finish(.whole)
     }
 
     func refuse(_ subscriber: Subscriber) {
         subscriber.cancel()
-        guard !StreamRelays.isRelay(subscriber.id) else { return }
+        guard !ReaderToken.isRelay(subscriber.id) else { return }
         calls[subscriber.id]?.finish(.whole)
     }
 

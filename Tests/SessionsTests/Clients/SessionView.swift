@@ -1,3 +1,4 @@
+import Feeds
 import JSONCoding
 
 @testable import ClientMachine

@@ -1,4 +1,5 @@
 import Cluster
+import Feeds
 import Storage
 import Testing
 

@@ -1,4 +1,5 @@
 import Cluster
+@testable import Feeds
 @testable import Sessions
 import Storage
 

@@ -1,3 +1,4 @@
+@testable import Feeds
 import Storage
 
 @testable import Sessions

@@ -5,6 +5,7 @@ import Reactors
 import Storage
 import Synchronization
 
+@testable import Feeds
 @testable import Sessions
 
 /// The parent of the parts of a life.

@@ -2,6 +2,7 @@ import Cluster
 import Storage
 import TestRandomness
 
+@testable import Feeds
 @testable import Sessions
 
 /// A random life of sessions on three nodes: of two, or of a crowd, of which a node follows more than it

@@ -1,6 +1,7 @@
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 /// A session that the first node owns, and readers at the second, of which some are on another loop.

@@ -2,6 +2,7 @@ import Cluster
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("ADR-0052 — a node that follows a session keeps its state", .timeLimit(.minutes(15)))

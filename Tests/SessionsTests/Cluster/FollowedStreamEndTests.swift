@@ -2,6 +2,7 @@ import Cluster
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("ADR-0051 — the ends of streams at any node", .timeLimit(.minutes(15)))

@@ -3,6 +3,7 @@ import Reactors
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("ADR-0051 — any node serves a stream", .timeLimit(.minutes(15)))

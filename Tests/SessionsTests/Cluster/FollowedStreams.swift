@@ -1,6 +1,7 @@
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 /// Streams of a session at a node that does not own it.

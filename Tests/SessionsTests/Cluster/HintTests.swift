@@ -2,6 +2,7 @@ import Cluster
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("ADR-0052 — a session's owner says when it has new records", .timeLimit(.minutes(15)))

@@ -4,6 +4,7 @@ import Storage
 import TestStreams
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("Sessions that are at rest go to their homes", .timeLimit(.minutes(15)))

@@ -2,6 +2,7 @@ import Cluster
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("ADR-0052 — readers of a stream share its state", .timeLimit(.minutes(15)))

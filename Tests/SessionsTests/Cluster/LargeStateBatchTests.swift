@@ -1,6 +1,7 @@
 import Storage
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("A batch of small actions on a large state", .timeLimit(.minutes(15)))

@@ -4,6 +4,7 @@ import Storage
 import TestStreams
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("A session is decided by the node that owns it", .timeLimit(.minutes(15)))

@@ -6,6 +6,7 @@ import Storage
 import Synchronization
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("An action of a part is applied once, or it is said", .timeLimit(.minutes(15)))

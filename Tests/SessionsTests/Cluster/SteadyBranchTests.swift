@@ -1,4 +1,5 @@
 import Cluster
+@testable import Feeds
 import Storage
 import Testing
 

@@ -5,6 +5,7 @@ import Synchronization
 import TestStreams
 import Testing
 
+@testable import Feeds
 @testable import Sessions
 
 @Suite("Sessions that act without a request are woken", .timeLimit(.minutes(15)))

@@ -1,3 +1,4 @@
+import Feeds
 import Sessions
 
 /// The layer above, as a test sees it: the reply to each request, and the bytes of every reader.
@@ -32,7 +33,7 @@ final class RecordingOutput: SessionOutput {
     // MARK: SessionOutput
 
     func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
-        guard !StreamRelays.isRelay(subscriber) else {
+        guard !ReaderToken.isRelay(subscriber) else {
             return relays?.write(bytes, to: subscriber) ?? 0
         }
         guard !gone.contains(subscriber) else { return bytes.count }
@@ -43,7 +44,7 @@ final class RecordingOutput: SessionOutput {
     }
 
     func reply(_ content: Reply.Content, to token: UInt64) {
-        guard !StreamRelays.isRelay(token) else {
+        guard !ReaderToken.isRelay(token) else {
             relays?.reply(content, to: token) {
                 RelayProblem(code: "problem", body: Array("\"\($0)\"".utf8.prefix(12)))
             }
@@ -62,7 +63,7 @@ final class RecordingOutput: SessionOutput {
     }
 
     func finish(_ subscriber: Subscriber) {
-        guard !StreamRelays.isRelay(subscriber.id) else {
+        guard !ReaderToken.isRelay(subscriber.id) else {
             relays?.finish(subscriber)
             return
         }
@@ -71,7 +72,7 @@ final class RecordingOutput: SessionOutput {
     }
 
     func refuse(_ subscriber: Subscriber) {
-        guard !StreamRelays.isRelay(subscriber.id) else {
+        guard !ReaderToken.isRelay(subscriber.id) else {
             relays?.refuse(
                 subscriber, RelayProblem(code: "problem", body: Array("\"memory\"".utf8)))
             return
@@ -82,7 +83,7 @@ final class RecordingOutput: SessionOutput {
     }
 
     func client(of token: UInt64) -> WorkClient? {
-        StreamRelays.isRelay(token) ? relays?.client(of: token) : clients[token]
+        ReaderToken.isRelay(token) ? relays?.client(of: token) : clients[token]
     }
 
     func move(

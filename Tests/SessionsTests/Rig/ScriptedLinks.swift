@@ -1,4 +1,5 @@
 import Cluster
+import Feeds
 import Sessions
 
 /// The links of the nodes of a test. Each letter waits until the test delivers it, loses it, or delivers it

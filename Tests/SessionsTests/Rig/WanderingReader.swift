@@ -1,3 +1,4 @@
+import Feeds
 import Sessions
 
 /// A client of a cluster that connects again and again, perhaps at another node each time.

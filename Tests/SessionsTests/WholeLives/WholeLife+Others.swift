@@ -1,5 +1,6 @@
 import Storage
 
+@testable import Feeds
 @testable import Sessions
 
 // Other processes that write to the journal, and verdicts that are neither success nor failure.

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Sessions
 
 /// `DELETE /v1/sessions/{id}`. Also deletes a session that cannot be rebuilt.

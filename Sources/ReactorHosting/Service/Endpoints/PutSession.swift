@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Feeds
 internal import Sessions
 
 /// `PUT /v1/sessions/{id}`: creates the session, or confirms that it exists with the same reactor.

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Sessions
 
 /// A request that is served here, kept until its response.

@@ -1,5 +1,6 @@
 internal import Cluster
 internal import Cyclers
+internal import Feeds
 internal import Sessions
 internal import Sockets
 internal import Wire

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Reactors
 internal import Sessions
 internal import Sockets

@@ -1,3 +1,4 @@
+internal import Feeds
 package import JSONCoding
 package import Sessions
 package import Storage

@@ -1,0 +1,56 @@
+package import Cluster
+
+/// The hints of a session that is followed.
+package struct FollowedHints {
+    /// The wish for hints that was sent last.
+    private struct Wish {
+        let owner: Node
+        let epoch: Int64
+        /// By the loop's own clock.
+        var sent: Int64
+        var isGranted = false
+    }
+
+    private var wish: Wish?
+    /// Whether a hint has come that no answered question was sent after.
+    package var isDue = false
+
+    /// A node that was asked and that refused, or whose link has ended, is asked again after this time, in
+    /// milliseconds.
+    private static let pause: Int64 = 1_000
+
+    /// Whether the owner of that epoch sends hints.
+    func areComing(in epoch: Int64?) -> Bool {
+        wish.map { $0.isGranted && $0.epoch == epoch } ?? false
+    }
+
+    package enum Step { case nothing, follow(Node), unfollow }
+
+    /// The next step, so that hints come from the session's owner.
+    ///
+    /// - Parameters:
+    ///   - owner: Another node; nil: there are no hints.
+    ///   - epoch: Counts the changes of the owner.
+    package mutating func next(_ owner: Node?, _ epoch: Int64?, _ now: Int64) -> Step {
+        guard let owner, let epoch else {
+            defer { wish = nil }
+            return wish == nil ? .nothing : .unfollow
+        }
+        if let wish, wish.epoch == epoch, wish.owner == owner,
+            wish.isGranted || now - wish.sent < Self.pause
+        {
+            return .nothing
+        }
+        wish = Wish(owner: owner, epoch: epoch, sent: now)
+        return .follow(owner)
+    }
+
+    /// A hint has come.
+    package mutating func come() { wish?.isGranted = true }
+
+    /// No hints come any more.
+    package mutating func end(_ now: Int64) {
+        wish?.isGranted = false
+        wish?.sent = now
+    }
+}

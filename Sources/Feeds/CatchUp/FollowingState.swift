@@ -1,0 +1,193 @@
+package import Cluster
+package import Storage
+
+/// The knowledge of this node about a session that it follows.
+package struct FollowingState {
+    /// Counts the changes of the session's owner; nil until the journal was asked for it.
+    package private(set) var epoch: Int64?
+    /// The node that owned the session in that epoch; nil: none.
+    package private(set) var owner: Node?
+    /// Whether the session acts without a request: it listens to a topic, or the effects of actions were
+    /// running when it was last loaded. Nil: the owner has changed since then.
+    package private(set) var hasWork: Bool?
+    /// The last question that was sent before the session was followed: its answer may be of an earlier stay.
+    package private(set) var lastQuestion: UInt64 = 0
+    /// The number of the load with which this generation was found; 0 before that.
+    package private(set) var firstLoad: UInt64 = 0
+    /// When a question was sent that the journal has answered, by the loop's own clock.
+    package var confirmed: Int64
+    /// The number of the last question that the journal has answered.
+    package var answered: UInt64 = 0
+    /// When the session was last claimed, because its owner is gone.
+    package var claimed: Int64?
+    /// Of loads for subscribers that need the state.
+    package var failures = ReadFailures()
+    /// The claims since the owner has gone that were refused in favour of a node that does not own the session.
+    private var refusals = 0
+    package var hints = FollowedHints()
+    /// Whether the state is in memory, for new subscribers.
+    var isOpening = true
+    /// Whether a subscriber waits for the journal.
+    package var hasWaiting = false
+    /// The number of the load that shows the next records; nil: they are shown as soon as this node has them.
+    package var awaited: UInt64?
+    /// The journal's newest position in its last answer, while the owner's records up to there may be on their way.
+    private var expected: HistoryPosition?
+    /// The position of the newest hint that was no next record.
+    private var hinted: HistoryPosition?
+    /// Whether the session has ended. Its subscribers get the last events.
+    package var isOver = false
+
+    package init(confirmed: Int64) { self.confirmed = confirmed }
+
+    /// - Parameters:
+    ///   - now: when this node has ceased to own the session.
+    ///   - loads: the loads that were sent until then.
+    ///   - questions: the questions that were sent until then.
+    package init(since now: Int64, _ loads: UInt64, _ questions: UInt64) {
+        confirmed = now
+        firstLoad = loads + 1
+        lastQuestion = questions
+        isOpening = false
+    }
+
+    /// Whether this subscriber's gap stands in the journal's answers, too. Otherwise the session may have
+    /// ended, so that its records are read in another way.
+    func confirms(_ gap: JournalGap) -> Bool { isOver || answered > gap.question }
+
+    /// Whether the owner says when there are new records.
+    package var isHinted: Bool { hints.areComing(in: epoch) }
+
+    /// Whether the journal is to be asked.
+    ///
+    /// - Parameter pause: Between two questions while the owner says when there are new records, in
+    ///   milliseconds. A question may come early by half of a quarter of a second.
+    package func isDue(at now: Int64, _ pause: Int64) -> Bool {
+        !isHinted || hints.isDue || hasWaiting || now - confirmed > pause - 125
+    }
+
+    /// Records up to this position come from the journal alone, or some before them do.
+    package mutating func noteGap(before position: HistoryPosition) {
+        hinted = max(position, hinted ?? position)
+    }
+
+    /// Whether the owner's records that the journal already has may be on their way.
+    ///
+    /// - Parameters:
+    ///   - end: the journal's newest position, in the ownership of `epoch`.
+    ///   - shown: the position up to which records were shown.
+    package func mayCome(
+        through end: HistoryPosition, in epoch: Int64?, behind shown: HistoryPosition
+    ) -> Bool {
+        end > shown && epoch == self.epoch && isHinted && hinted ?? shown <= shown
+    }
+
+    /// The same for an answer of the journal to a question. If they have not come until the next answer, some are
+    /// missing.
+    mutating func awaitsRecords(
+        through end: HistoryPosition, in epoch: Int64, behind shown: HistoryPosition
+    ) -> Bool {
+        let isLate = expected.map { $0 > shown } ?? false
+        let mayCome = !isLate && mayCome(through: end, in: epoch, behind: shown)
+        expected = mayCome ? end : nil
+        return mayCome
+    }
+
+    package mutating func setOwner(_ node: Node?, epoch: Int64) {
+        guard let present = self.epoch else {
+            (self.epoch, owner) = (epoch, node)
+            return
+        }
+        guard epoch > present else { return }
+        (self.epoch, owner, hasWork, refusals) = (epoch, node, nil, 0)
+    }
+
+    /// Takes the values of a session that was loaded.
+    ///
+    /// - Parameters:
+    ///   - mayListen: whether its reactor's sources include a topic; nil: the reactor is not hosted here.
+    ///   - load: the number of the load.
+    package mutating func loaded(_ saved: SavedSession, mayListen: Bool?, by load: UInt64) {
+        if firstLoad == 0 { firstLoad = load }
+        if let ownership = saved.ownership { setOwner(ownership.owner, epoch: ownership.epoch) }
+        hasWork = mayListen.map { $0 || !saved.running.isEmpty } ?? false
+        failures.end()
+        awaited = nil
+    }
+
+    /// The next step for the session, so that its effects and sources do not rest for ever.
+    package func need(_ members: Members, _ now: Int64) -> Need {
+        guard epoch != nil, !isOver, members.isHeard else { return .nothing }
+        if let claimed, now - claimed < Self.claimPause { return .nothing }
+        if let owner, owner != members.own.node { return members[owner] == nil ? .claim : .owned }
+        switch hasWork {
+        case nil: return .load
+        case true?: return .claim
+        case false?: return .nothing
+        }
+    }
+
+    package enum Need { case nothing, owned, load, claim }
+
+    /// A claim was refused in favour of another node.
+    ///
+    /// That may be the owner: it is there, and this node's list of the members is as old as the last beat.
+    ///
+    /// - Returns: whether as many were refused as show that no node continues the session.
+    package mutating func claimWasRefused(for node: Node) -> Bool {
+        guard node != owner else {
+            ownerIsPresent()
+            return false
+        }
+        refusals += 1
+        return refusals >= Self.refusalLimit
+    }
+
+    /// The session's owner is a member. Refusals before its next absence say nothing about that.
+    package mutating func ownerIsPresent() { refusals = 0 }
+
+    /// The time after which a stream is closed that nothing has confirmed, in milliseconds.
+    package static let confirmationLimit: Int64 = 10_000
+    /// The time between two claims of one session.
+    private static let claimPause: Int64 = 1_000
+    /// Claims of a session whose owner is gone that another node is named for, and that no node continues.
+    private static let refusalLimit = 5
+}
+
+/// Reads of the journal that have failed one after the other, although it answers: what is read may be
+/// damaged.
+package struct ReadFailures {
+    /// When the first and the last of them have failed; nil if the last read did not fail.
+    private var times: (first: Int64, last: Int64)?
+
+    /// A read has failed.
+    ///
+    /// - Parameter now: By the loop's own clock.
+    /// - Returns: false if all reads have failed for as long as a stream may be without an answer.
+    package mutating func mayContinue(at now: Int64) -> Bool {
+        let limit = FollowingState.confirmationLimit
+        let first = times.flatMap { now - $0.last < 2 * limit ? $0.first : nil } ?? now
+        times = (first, now)
+        return now - first < limit
+    }
+
+    /// A read has not failed.
+    mutating func end() { times = nil }
+}
+
+/// A record that a read of the journal has not found.
+struct JournalGap {
+    /// The record comes next after this position.
+    let after: HistoryPosition
+    /// The number of the last question that was sent before the read ended.
+    let question: UInt64
+}
+
+/// The reads of the journal for one subscriber that did not find what comes next.
+///
+/// Why a class: most of many subscribers have none.
+final class MissedReads {
+    /// The record that the journal did not have when it was read.
+    var gap: JournalGap?
+    var failures = ReadFailures()
+}

@@ -1,0 +1,58 @@
+package import JSONCoding
+package import Storage
+
+/// A state that is rebuilt from the journal, one record after the other.
+package protocol StateFold: AnyObject {
+    /// The number of mutations so far.
+    var version: UInt64 { get }
+
+    /// The `stateVersion` of the records that it can apply.
+    var stateVersion: Int { get }
+
+    /// Applies a record of the kind `mutation`.
+    func apply(_ record: HistoryEntry) throws(RecoveryFault)
+
+    /// Appends the state as it is shown. If its decoration fails, appends the undecorated state.
+    ///
+    /// - Returns: the first failure of a decoration; nil otherwise.
+    func encodeShown(to out: inout [UInt8]) throws(JSONEncodingFailure) -> String?
+
+    /// Appends the state as `reduce` made it.
+    func encodeRaw(to out: inout [UInt8]) throws(JSONEncodingFailure)
+}
+
+extension StateFold {
+    /// Applies the next mutation.
+    ///
+    /// - Throws: ``RecoveryFault``, also if the mutation is not the next one: a state that lacks an
+    ///   acknowledged mutation must never be shown.
+    func applyNext(_ record: HistoryEntry) throws(RecoveryFault) {
+        guard record.version == version + 1 else {
+            throw RecoveryFault(
+                place: "the mutation of version \(record.version)",
+                reason: "it comes right behind version \(version)")
+        }
+        try apply(record)
+    }
+
+    /// Applies every mutation that a session has saved since its snapshot.
+    ///
+    /// - Throws: ``RecoveryFault``, also if the mutations do not end at the session's version, or if the
+    ///   snapshot is of a record that the session has not reached: the records up to it, once they are
+    ///   written, would never be read again.
+    package func applyAll(of saved: SavedSession) throws(RecoveryFault) {
+        if let snapshot = saved.snapshot, snapshot.number > saved.end.number {
+            throw RecoveryFault(
+                place: "the snapshot of version \(snapshot.version)",
+                reason: "it is of record \(snapshot.number), and the history ends at record "
+                    + "\(saved.end.number)")
+        }
+        for record in saved.mutations { try applyNext(record) }
+        guard version == saved.end.version else {
+            throw RecoveryFault(
+                place: "the history",
+                reason: "it ends at version \(version), and the session is at "
+                    + "\(saved.end.version)")
+        }
+    }
+}

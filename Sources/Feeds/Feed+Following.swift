@@ -1,0 +1,190 @@
+package import Cluster
+package import Storage
+
+// A feed that another node continues, or nobody, and that has readers here.
+//
+// Design: only the readers are in memory, as of a session that is asleep. Records that the owner sends
+// are framed once for each stream (``CommittedRecords``). When the journal has other new records, every
+// subscriber falls behind and catches up (``CatchUp``). The state is in memory only while subscribers
+// are added.
+extension Feed {
+    /// Whether another node decides, or nobody, and readers are here.
+    package var isFollowed: Bool { archive?.following != nil }
+
+    /// Whether a followed session has ended elsewhere.
+    package var isOver: Bool { archive?.following?.isOver ?? false }
+
+    /// Whether the journal has lost history of this generation, of which only the readers are left.
+    package var isVoid: Bool { archive?.isVoid ?? false }
+
+    /// - Parameter asked: When the session was read, by the loop's own clock.
+    package func beginFollowing(asked: Int64) {
+        guard let archive else { return }
+        var following = archive.following ?? FollowingState(confirmed: asked)
+        following.confirmed = max(following.confirmed, asked)
+        following.isOpening = true
+        archive.following = following
+    }
+
+    /// This node has owned the session until now, and its state has left memory.
+    package func beginFollowing(_ following: FollowingState) {
+        archive?.following = following
+        for stream in streams.all {
+            stream.dropSnapshot()
+            stream.deliverPending()
+            if stream.isAtRest { stream.removeAll() }
+        }
+        showJournal(through: history.committed)
+        advanceWaiting()
+    }
+
+    /// This node decides on the session from now on. The subscribers stay.
+    package func endFollowing() {
+        for stream in streams.all { stream.followed = nil }
+        archive?.following = nil
+    }
+
+    /// New subscribers were added, and the state has left memory.
+    package func endOpening() {
+        for stream in streams.all { stream.dropSnapshot() }
+        archive?.following?.isOpening = false
+        if streams.isEmpty { loop.upstream?.forget(self) }
+    }
+
+    /// Whether the subscribers are to read the newer records that the journal has; otherwise it is asked once more.
+    ///
+    /// Why: the journal may be faster than the link to the owner. Readers on other loops would come back for records
+    /// that are on their way.
+    package func mayAdvance(to head: SavedHead, _ epoch: Int64) -> Bool {
+        guard let archive, archive.following?.awaited == nil else { return false }
+        guard hasBranches else { return true }
+        let isAwaited = archive.following?.awaitsRecords(
+            through: head.end.position, in: epoch, behind: history.committed.position)
+        return !(isAwaited ?? false)
+    }
+
+    /// The journal has more of the session: the subscribers read it.
+    package func advance(to head: SavedHead) {
+        guard head.end.position > history.committed.position else { return }
+        archive?.advance(to: head)
+        showJournal(through: head.end)
+    }
+
+    private func showJournal(through end: HistoryEnd) {
+        history.restart(at: end, keepsNotes: loop.journal.keepsRecords)
+        readJournal()
+    }
+
+    /// The session has ended elsewhere. The subscribers get the events before its end, and then `end`.
+    ///
+    /// - Parameter end: the record that is the end; nil: the journal has the last records no longer, and
+    ///   the subscribers get a `reset` before `end`.
+    package func endElsewhere(at end: UInt64?) {
+        let isKept = end.map { $0 > history.committed.number } ?? false
+        archive?.following?.isOver = true
+        if isKept, let end {
+            showJournal(through: HistoryEnd(number: end, version: history.committed.version))
+        }
+        for stream in streams.all {
+            // None of them stops in the middle of an event.
+            stream.dropAll()
+            stream.closeBranches(isKept ? nil : .trimmed)
+            stream.appendEnd(position, scratch: &loop.buffers.scratch)
+            for subscriber in stream.subscribers { subscriber.endElsewhere(isKept: isKept) }
+        }
+    }
+
+    /// Whether subscribers of the stream may be on other loops.
+    ///
+    /// Of a followed session they would come back behind each gap in the records that the owner sends, and while the
+    /// state that they are shown is not kept.
+    func maySpread(_ stream: SharedStream) -> Bool {
+        if case .deciding = phase { return true }
+        return isFollowed && !isVoid && !isOver && stream.isSteady
+            && (!stream.selection.readsStates || stream.followed != nil)
+    }
+
+    /// Whether readers on other loops get its events.
+    package var hasBranches: Bool { streams.all.contains { $0.branches.contains(where: \.isOpen) } }
+
+    /// The session has another generation: the subscribers wait until that is loaded.
+    package func strandReaders() {
+        archive?.isVoid = true
+        for stream in streams.all { stream.strand() }
+    }
+
+    /// Continues the subscribers that have waited for the journal or for the state.
+    package func advanceWaiting() {
+        archive?.following?.hasWaiting = false
+        for stream in streams.all {
+            for subscriber in stream.subscribers where subscriber.isWaiting { subscriber.advance() }
+        }
+    }
+
+    // MARK: Records of the owner
+
+    /// Shows records of the owner that come next behind those that this node knows.
+    ///
+    /// Design: a subscriber that has all earlier events gets them as at the owner: they are framed once for its stream,
+    /// with the states that they make if the one before them is kept (``FollowedState``). The others get them by the
+    /// code that reads the journal.
+    ///
+    /// - Returns: the bytes that the feed keeps of them; nil if they are not the next ones, or if nothing is shown
+    ///   of the session now.
+    package func show(_ records: CommittedRecords, from owner: Node) -> Int? {
+        guard let archive, isFollowed, phase.isAsleep, !isVoid, !isOver,
+            let entries = records.entries(
+                of: key, catalog.reactor, behind: history.committed)
+        else { return nil }
+        var bytes = 0
+        if streams.showStates {
+            archive.received.append(
+                entries, after: records.after, by: owner, bytes: records.text.count)
+            bytes += records.text.count
+        }
+        let end = HistoryEnd(records.end, version: records.version)
+        for stream in streams.all { bytes += frame(entries, by: owner, through: end, for: stream) }
+        // Those that are not framed until there fall behind.
+        showJournal(through: end)
+        for stream in streams.all { loop.deliver(stream) }
+        return bytes
+    }
+
+    private func frame(
+        _ entries: [HistoryEntry], by writer: Node, through end: HistoryEnd,
+        for stream: SharedStream
+    ) -> Int {
+        let isLog = stream.selection.log
+        guard stream.framedThrough == history.committedPosition(notes: isLog),
+            !stream.selection.readsStates || !entries.contains(where: { $0.kind == .mutation })
+                || stream.followed?.continues(history.committed.version, by: writer) ?? false
+        else { return 0 }
+        defer { loop.buffers.shrinkScratch() }
+        do {
+            return try stream.frame(
+                entries, through: isLog ? end.position : HistoryPosition(end.number), of: self,
+                scratch: &loop.buffers.scratch)
+        } catch {
+            // A reader that reads the journal instead reports it.
+            return 0
+        }
+    }
+
+    /// Drops the records that have come, and their events.
+    func dropReceived() {
+        archive?.holdsRecords = false
+        archive?.received.removeAll()
+        // This node may own the session by now, or have shown its end.
+        guard isFollowed else { return }
+        for stream in streams.all where stream.ending == nil { stream.dropAll() }
+    }
+
+    /// Makes room for states of other feeds: drops those that were not used since the last call.
+    package func dropUnusedStates() {
+        for stream in streams.all {
+            guard let state = stream.followed else { continue }
+            if !state.isUsed { stream.followed = nil }
+            state.isUsed = false
+        }
+    }
+}

@@ -1,0 +1,184 @@
+internal import Storage
+
+// Design: events are framed for each stream when they are committed, and trimmed with the history.
+extension Feed {
+    /// Frames committed events for every stream, writes them to subscribers that accept bytes, in this
+    /// pass or in one of the next, and drops history beyond the limits.
+    ///
+    /// - Parameter isContinued: as for ``StateFraming/frame(isContinued:)``.
+    package func publish(isContinued: Bool = false) {
+        for stream in streams.all where !stream.selection.readsStates {
+            frame(stream)
+            loop.deliver(stream)
+        }
+        if streams.showStates { StateFraming(feed: self).frame(isContinued: isContinued) }
+        let retention = loop.limits.retention
+        guard history.exceeds(retention) || streams.areMany else { return }
+        trim(to: retention)
+    }
+
+    private func trim(to retention: Retention) {
+        history.trim(to: retention)
+        if streams.showStates { StateFraming(feed: self).leaveTrimmed() }
+        // A quarter of the limit, so that versions are forgotten in batches.
+        let isHeavy = history.droppedWeight > max(65_536, retention.bytes / 4)
+        if source?.forget(before: history.keptVersion, atOnce: isHeavy) ?? false {
+            history.forgetDroppedWeight()
+        }
+        let limit = streams.limitBytes(retention)
+        for stream in streams.all {
+            stream.trim(keptAfter: keptPosition(for: stream.selection), limit: limit)
+        }
+    }
+
+    /// Whether every stream has framed everything that is committed.
+    package var isFramed: Bool {
+        streams.all.allSatisfy { $0.framedThrough >= committedPosition(for: $0.selection) }
+    }
+
+    /// Frames everything that is committed, for a reader that has it, or gets it in a snapshot. A
+    /// stream of states may take many passes: the reader is ahead of it meanwhile.
+    func frameForReader(_ stream: SharedStream) {
+        guard stream.selection.readsStates else { return frame(stream) }
+        let end = committedPosition(for: stream.selection)
+        if stream.framedThrough < end, !stream.isRead { stream.skip(to: end) }
+    }
+
+    /// Frames everything that is committed.
+    ///
+    /// - Precondition: the stream shows no states.
+    private func frame(_ stream: SharedStream) {
+        let end = committedPosition(for: stream.selection)
+        guard stream.framedThrough < end else { return }
+        let limit = streams.limitBytes(loop.limits.retention)
+        stream.frame(through: end, of: self, scratch: &loop.buffers.scratch, limit: limit)
+        while stream.framedThrough < end {
+            // Subscribers that have not got the oldest events fall behind.
+            loop.deliver(stream)
+            stream.trim(keptAfter: stream.coveredAfter, limit: limit)
+            stream.frame(through: end, of: self, scratch: &loop.buffers.scratch, limit: limit)
+        }
+        loop.buffers.shrinkScratch()
+    }
+
+    /// Extends a stream back to `position`.
+    ///
+    /// - Returns: false if the stream would exceed its limit.
+    func extend(_ stream: SharedStream, backTo position: HistoryPosition) -> Bool {
+        stream.extend(
+            backTo: position, of: self, limit: streams.limitBytes(loop.limits.retention))
+    }
+
+    /// Extends a stream back to the position of a reader, if memory has everything after it.
+    func extend(_ stream: SharedStream, forReader position: HistoryPosition) {
+        guard phase.isReadable, position >= keptPosition(for: stream.selection) else { return }
+        _ = extend(stream, backTo: stream.selection.start(after: position))
+    }
+
+    /// Counts what a stream keeps of states, after it was extended for a reader and that has
+    /// written what its connection accepts. A followed session has another limit
+    /// (``FollowedState``).
+    func account(_ stream: SharedStream) {
+        if stream.selection.readsStates, !isFollowed { stream.account() }
+    }
+
+    // MARK: The life of its session
+
+    /// The session was loaded into memory again, at an end that the journal has.
+    ///
+    /// - Parameters:
+    ///   - isCopy: whether the state is for readers alone.
+    ///   - wasFollowed: whether another node has decided until now.
+    package func continueStreams(asCopy isCopy: Bool, wasFollowed: Bool) {
+        // Records may have been committed after a commit that was reported as failed, or by another
+        // node: the subscribers have not got them.
+        for stream in streams.all {
+            let end = committedPosition(for: stream.selection)
+            let isBehind = stream.framedThrough < end
+            // The journal's records are framed for each reader, so the stream has not seen their states.
+            if isBehind { stream.restart(at: end) }
+            guard stream.selection.readsStates, isBehind || wasFollowed else { continue }
+            if isCopy {
+                stream.showsPart(of: shown(at: history.committed.number))
+            } else {
+                stream.forgetPart()
+            }
+        }
+        if wasFollowed || isCopy { advanceWaiting() }
+        guard wasFollowed else { return }
+        for stream in streams.all { loop.branches.examine(stream, of: self) }
+    }
+
+    /// The session is asleep, and every subscriber has got everything.
+    package func rest() {
+        for stream in streams.all {
+            stream.removeAll()
+            stream.forgetPart()
+        }
+    }
+
+    /// Subscribers read in the journal what is committed and not framed: no later pass frames it.
+    /// That loads the session.
+    package func readJournal() {
+        for stream in streams.all {
+            let end = committedPosition(for: stream.selection)
+            if stream.framedThrough < end { stream.restart(at: end) }
+        }
+    }
+
+    /// Disconnects the subscribers that read the journal: they need a state to continue, and it leaves
+    /// memory.
+    package func abandonReadersOfJournal() {
+        for stream in streams.all {
+            for subscriber in stream.subscribers where !subscriber.isLive { subscriber.abandon() }
+        }
+    }
+
+    /// Disconnects the subscribers, because the session in the journal is another one, or none. They
+    /// reconnect with the id of their last event.
+    package func abandonReaders() {
+        for stream in streams.all {
+            stream.closeBranches(.abandoned)
+            stream.abandonAll()
+        }
+        streams = FeedStreams()
+        loop.upstream?.forget(self)
+    }
+
+    /// Takes over the subscribers of the generation before: each gets a `reset`.
+    package func takeReaders(of earlier: Feed, _ opener: StreamOpener) {
+        var moved: [Subscriber] = []
+        for stream in earlier.streams.all where !stream.isUnused {
+            if stream.selection.log { history.keepNotes() }
+            let (next, _) = opener.presentStream(stream.selection)
+            next.takeBranches(of: stream, for: self)
+            for subscriber in stream.subscribers {
+                subscriber.move(to: next, of: self)
+                moved.append(subscriber)
+            }
+        }
+        earlier.streams = FeedStreams()
+        // Once all have moved: a stream without subscribers is removed.
+        for subscriber in moved where !subscriber.isBlocked { subscriber.advance() }
+    }
+
+    /// The session has ended, and its end is committed and framed: the subscribers get `end`.
+    package func end() {
+        for stream in streams.all {
+            stream.appendEnd(position, scratch: &loop.buffers.scratch)
+            for subscriber in stream.subscribers { subscriber.drain() }
+        }
+        streams = FeedStreams()
+    }
+
+    /// A stream has lost its last reader.
+    func removeStream(_ stream: SharedStream) {
+        let rest = streams.removing(stream)
+        guard rest.all.count < streams.all.count else { return }
+        streams = rest
+        stream.followed = nil
+        // While subscribers are being added to a followed session, others of them may have left.
+        let isOpening = archive?.following?.isOpening ?? false
+        if phase.isAsleep, streams.isEmpty, !isOpening { loop.upstream?.forget(self) }
+    }
+}

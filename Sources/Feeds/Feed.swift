@@ -1,0 +1,184 @@
+package import JSONCoding
+package import Storage
+
+/// The committed history of one session and its framed streams, as this loop knows them.
+///
+/// Design (ADR-0073): readers read a feed and know no session. A session decides, commits, and
+/// appends to its feed in this order: entries are decided in ``history``, the journal commits them,
+/// ``History/commit(_:)`` advances the committed end, and ``publish(isContinued:)`` frames what is
+/// before that end. Code of the feed shows nothing after it.
+///
+/// The journal (``archive``) has the entries that memory has no longer. Questions that only a state
+/// in memory can answer go to ``source``.
+package final class Feed {
+    package let id: SessionID
+    package let generation: Generation
+    package let key: SessionKey
+    let loop: FeedLoop
+    /// The events of the session's reactor.
+    package let catalog: EventCatalog
+    /// Why a constant: a variable reference is retained for each use.
+    package let history = History()
+    /// Nil if the journal has no archive.
+    package let archive: FeedArchive?
+    /// Nil once the session is released: readers of the journal may keep the feed alone.
+    ///
+    /// Why unowned: a weak reference would make each use of the session slower. Invariant: the session
+    /// sets it, and removes it in its `deinit`.
+    package unowned var source: (any FeedSource)?
+    package var activities = ActivityNames()
+    /// Why not the property itself: see ``History``.
+    private var openStreams = FeedStreams()
+    /// Whether a later pass continues to frame states.
+    package internal(set) var isFramingStates = false
+
+    package init(
+        _ id: SessionID, _ generation: Generation, _ catalog: EventCatalog, _ saved: SavedSession?,
+        in loop: FeedLoop
+    ) {
+        self.id = id
+        self.generation = generation
+        self.catalog = catalog
+        self.loop = loop
+        key = SessionKey(session: id.text, generation: generation.text)
+        archive = loop.journal.isArchived ? FeedArchive(saved) : nil
+    }
+
+    package var reactor: String { catalog.reactor }
+
+    /// One for each selection that has readers.
+    package internal(set) var streams: FeedStreams {
+        get { openStreams }
+        set { openStreams = newValue }
+    }
+
+    package var position: Position { Position(generation, history.committed.number) }
+
+    // MARK: Positions
+
+    /// The last position that a stream of this selection may show.
+    package func committedPosition(for selection: Selection) -> HistoryPosition {
+        history.committedPosition(notes: selection.log)
+    }
+
+    /// The position after which memory has everything for a stream of this selection.
+    package func keptPosition(for selection: Selection) -> HistoryPosition {
+        history.keptPosition(notes: selection.log)
+    }
+
+    /// The position after which a client continues, or why it cannot.
+    package func resumption(
+        _ text: String, _ selection: Selection
+    ) -> Result<Position, ResetReason> {
+        guard let position = Position(text) else { return .failure(.malformed) }
+        guard position.generation == generation else { return .failure(.generation) }
+        guard position.inHistory <= committedPosition(for: selection) else {
+            return .failure(.ahead)
+        }
+        // If the journal has an archive, the read shows whether it has the position.
+        guard position.inHistory >= keptPosition(for: selection) || archive != nil else {
+            return .failure(.trimmed)
+        }
+        return .success(position)
+    }
+
+    // MARK: Names
+
+    /// The fields of an event before its position.
+    func prefix(of source: EventSource) -> [UInt8] {
+        switch source {
+        case .pulse(let index): catalog.pulsePrefixes[index]
+        case .activity(let index): activities.prefix(at: index, in: catalog)
+        case .state: EventFramer.state
+        case .content: preconditionFailure("only the action log shows it")
+        }
+    }
+
+    /// The source of an event of a stored record, by its name. Nil if today's reactor has no such
+    /// pulse, or if the session has reached the limit of names of activities.
+    func source(of name: String, in kind: HistoryEntry.Kind) -> EventSource? {
+        guard kind == .mutation else {
+            return activities.index(named: name, in: catalog).map { .activity($0) }
+        }
+        if let index = catalog.pulses.firstIndex(of: name) { return .pulse(index) }
+        // Older journals name pulses by their coding keys.
+        return catalog.properties.firstIndex(of: name).map { .pulse($0) }
+    }
+
+    // MARK: States
+
+    /// Whether a state is to be encoded with its record, because a stream shows states.
+    ///
+    /// - Parameters:
+    ///   - ahead: the bytes of states that were encoded with records which are not framed yet.
+    ///   - stateBytes: the size of the state.
+    package func wantsStates(ahead: Int, ofBytes stateBytes: Int) -> Bool {
+        openStreams.showStates && ahead <= SharedStream.surplusBytes
+            && stateBytes <= StateFraming.aheadBytes
+    }
+
+    /// The parts of the state that streams show.
+    package var pointers: [JSONPointer] { streams.all.compactMap(\.selection.pointer) }
+
+    /// Whether states are in memory, and whether they are those of a decider.
+    package var phase: FeedPhase { source?.phase ?? .asleep }
+
+    /// Whether there is a state in memory.
+    var isAwake: Bool { phase.isAwake }
+
+    /// About the bytes of the state as JSON; 0 if it was not measured.
+    var stateEstimate: Int { source?.stateEstimate ?? 0 }
+
+    /// The state as it was shown at this record.
+    ///
+    /// - Parameter events: those of the record, which may have the state.
+    /// - Precondition: a state is in memory, or the events have it.
+    func shown(at number: UInt64, _ events: KeptEvents? = nil) -> ShownVersion {
+        if let state = events?.state {
+            return ShownVersion(state, loop.pass) { [unowned self] in source?.pointers() ?? [] }
+        }
+        let version = history.version(at: number) ?? history.keptVersion
+        return source?.shown(at: version) ?? ShownVersion(EventFramer.null, loop.pass)
+    }
+
+    /// Ends a sequence of reads of earlier states.
+    func endReplay() { source?.endReplay() }
+
+    /// Begins to rebuild a state of the session.
+    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
+        guard let source, isAwake else { return try catalog.makeFold(snapshot) }
+        return try source.makeFold(from: snapshot)
+    }
+
+    /// Appends the state as clients see it; `null` if it has no JSON. A decoration that has no JSON is
+    /// logged, and the state is appended without it.
+    ///
+    /// - Returns: why the state has no JSON.
+    @discardableResult
+    package func append(_ fold: any StateFold, to out: inout [UInt8]) -> JSONEncodingFailure? {
+        do throws(JSONEncodingFailure) {
+            if let error = try fold.encodeShown(to: &out) {
+                report(
+                    .undecorated(
+                        "version \(fold.version) and others are shown bare: \(error)"))
+            }
+            return nil
+        } catch {
+            out.append(contentsOf: EventFramer.null)
+            report(.unencodableState(error.description))
+            return error
+        }
+    }
+
+    func report(_ failure: FeedFailure) { loop.upstream?.report(failure, of: self) }
+
+    // MARK: The action log
+
+    /// The line of an entry that is in memory; nil for the end, which the stream itself shows.
+    package func line(_ head: HistoryEntry.Head, _ events: KeptEvents) -> ActionLogLine? {
+        guard head.kind == .mutation else { return ActionLogLine(head, events.content) }
+        var content: [UInt8] = []
+        source?.appendMutation(to: head.version, &content)
+        return ActionLogLine(head, content[...])
+    }
+}

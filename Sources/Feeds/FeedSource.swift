@@ -1,0 +1,105 @@
+package import JSONCoding
+package import Storage
+
+/// A session in memory, as its feed knows it: the states of the versions that memory has.
+///
+/// Why a protocol: code of readers must not be able to decide. Framing a record of pulses and
+/// activities calls none of these methods.
+package protocol FeedSource: AnyObject {
+    var phase: FeedPhase { get }
+
+    /// About the bytes of the state as JSON; 0 if it was not measured.
+    var stateEstimate: Int { get }
+
+    /// The state as a stream shows it at a kept version. Calls have ascending versions until
+    /// ``endReplay()``.
+    func shown(at version: UInt64) -> ShownVersion
+
+    /// Appends `{"<pulse>":<value>,…}`: the chosen pulses as they were shown at a kept version.
+    func appendPulses(_ chosen: UInt64, at version: UInt64, to out: inout [UInt8])
+
+    /// Appends the mutation that made this version.
+    func appendMutation(to version: UInt64, _ out: inout [UInt8])
+
+    /// Ends a sequence of reads of earlier states.
+    func endReplay()
+
+    /// The parts that streams show, or are about to.
+    func pointers() -> [JSONPointer]
+
+    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold
+
+    /// The feed has dropped the entries before this version.
+    ///
+    /// - Returns: whether the states before it are forgotten.
+    func forget(before version: UInt64, atOnce: Bool) -> Bool
+
+    /// Continues to frame what an earlier pass has left.
+    func publish(isContinued: Bool)
+
+    /// Responds to a request for a stream.
+    func answer(_ answer: SubscriptionAnswer, to token: UInt64)
+
+    /// The client has a position that this session has not reached, and another node may have. Asks
+    /// the journal, and then opens the stream.
+    func confirm(_ request: SubscriptionRequest)
+}
+
+/// The part that a feed's session has now.
+package enum FeedPhase {
+    /// The state is only in the journal.
+    case asleep
+    /// The state is being made.
+    case starting
+    /// The state is a copy, for readers alone.
+    case copied
+    case deciding
+    /// The end is decided and not committed yet.
+    case ending
+    case ended
+
+    /// Whether there is a state in memory.
+    package var isAwake: Bool {
+        switch self {
+        case .copied, .deciding, .ending: true
+        case .asleep, .starting, .ended: false
+        }
+    }
+
+    /// Whether the session counts as asleep.
+    package var isAsleep: Bool {
+        switch self {
+        case .asleep, .starting, .copied: true
+        case .deciding, .ending, .ended: false
+        }
+    }
+
+    /// Whether requests that only read are carried out.
+    package var isReadable: Bool {
+        switch self {
+        case .copied, .deciding: true
+        case .asleep, .starting, .ending, .ended: false
+        }
+    }
+}
+
+/// The answer to a request for a stream.
+package enum SubscriptionAnswer {
+    case subscribed(Subscriber, StreamOpening)
+    /// The session has as many streams of different selections as it may.
+    case tooManySelections(limit: Int)
+    /// The session has as many subscribers as it may.
+    case tooManySubscribers(limit: Int)
+    /// There is no room for the snapshot (``WorkBudget``).
+    case overBudget
+}
+
+/// A failure that a reader meets and that does not end its session.
+package enum FeedFailure {
+    /// The decoration of a state has failed; why.
+    case undecorated(String)
+    /// The state has no JSON, so `null` is shown; why.
+    case unencodableState(String)
+    /// Data in the journal cannot be read, or today's code cannot use them.
+    case unreadable(String)
+}

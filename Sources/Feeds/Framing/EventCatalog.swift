@@ -1,0 +1,59 @@
+package import Storage
+
+/// The events of one reactor's streams: their names, and how a state is rebuilt from records.
+package final class EventCatalog: Sendable {
+    /// The reactor's name.
+    package let reactor: String
+    /// The names on the wire, in declaration order; ``EventSource/pulse(_:)`` is an index of it.
+    package let pulses: [String]
+    /// The names of the pulses in Swift.
+    package let properties: [String]
+    /// The names of activities that the reactor has announced.
+    package let activities: [String]
+    /// `event: <name>` and the beginning of the id line, per pulse and per activity.
+    let pulsePrefixes: [[UInt8]]
+    let activityPrefixes: [[UInt8]]
+    /// Begins to rebuild a state without a session.
+    package let makeFold: @Sendable (Snapshot?) throws(RecoveryFault) -> any StateFold
+
+    package init(
+        of reactor: String, pulses: [String], properties: [String], activities: [String],
+        makeFold: @escaping @Sendable (Snapshot?) throws(RecoveryFault) -> any StateFold
+    ) {
+        self.reactor = reactor
+        self.pulses = pulses
+        self.properties = properties
+        self.activities = activities
+        pulsePrefixes = pulses.map(EventFramer.prefix)
+        activityPrefixes = activities.map(EventFramer.prefix)
+        self.makeFold = makeFold
+    }
+}
+
+/// The names of events, by which a client finds them.
+package enum EventName {
+    /// Names that are the service's or EventSource's own (contract §3.2), and those that it may
+    /// use later: a name can be given to reactors at any time, but cannot be taken from them.
+    package static let reserved: Set<String> = [
+        "snapshot", "reset", "state", "end", "ping", "problem", "message", "open", "error", "patch",
+        "receipt", "mutation", "cause", "log",
+    ]
+
+    /// Why events cannot have these names; empty if they can.
+    package static func faults(in names: [String]) -> [String] {
+        var faults: [String] = []
+        var seen: Set<String> = []
+        for name in names {
+            if reserved.contains(name) {
+                faults.append("\(name) is reserved; a pulse or activity needs another name")
+            }
+            if name.isEmpty || name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+                faults.append("\"\(name)\" can't be the name of an event")
+            }
+            if !seen.insert(name).inserted {
+                faults.append("two pulses or activities are named \(name)")
+            }
+        }
+        return faults
+    }
+}

@@ -1,0 +1,641 @@
+// Why one file: the framed bytes, their marks and the offsets of the subscribers change together.
+
+internal import DequeModule
+internal import Storage
+internal import Wire
+
+/// The events of one selection, framed once for all of its subscribers.
+///
+/// Design: a live subscriber is an offset in these bytes. Live delivery and resumption are the same
+/// code: write from the offset to the end. A stream exists while it has subscribers; it is framed
+/// from the session's history and can be framed again.
+package final class SharedStream {
+    let selection: Selection
+
+    private var bytes = ChunkedBytes()
+    /// Invariant: ascending by position; each event begins at the end of the event before it.
+    private var marks: Deque<Mark> = []
+    /// `bytes` contains the selected events after this position, up to `framedThrough`. Invariant:
+    /// except on the action log, both are positions of records, whose events are added and dropped
+    /// together.
+    private(set) var coveredAfter: HistoryPosition
+    private(set) var framedThrough: HistoryPosition {
+        didSet { if hasAhead { admitAhead() } }
+    }
+    /// Whether a subscriber may be ahead of what is framed.
+    private var hasAhead = false
+    private var framer: EventFramer
+    /// The snapshot block of one record number, for subscribers that connect at the same time.
+    private var snapshot: (number: UInt64, block: ChargedBytes.Shared)?
+    /// The same for a large one, while it is being sent to one of them.
+    private weak var largeSnapshot: ChargedBytes.Shared?
+    private var largeSnapshotNumber: UInt64 = 0
+    private(set) var subscribers: [Subscriber] = []
+    /// Its readers on other loops.
+    private(set) var branches: [StreamBranch] = []
+    /// The offset and the position up to which the branches have the stream.
+    private var sent: (offset: Int, through: HistoryPosition)
+    /// The charge of the kept bytes of states, for ``payer``; nil if they are few.
+    private var charge: WorkCharge?
+    /// One of the subscribers: its client's share has the kept bytes.
+    private weak var payer: Subscriber?
+    /// Whether it is among ``StreamBranches/changed``.
+    var isChanged = false
+    /// The subscribers before this index are the next to move.
+    private var moveIndex = 0
+    /// The owner's messages that were framed since the subscribers had to read the journal; nil: they never had to.
+    private var framedSinceGap: Int?
+    /// Why: a subscriber that moves to another loop and comes back costs about as much as this number of deliveries
+    /// to it.
+    private static let steadyCount = 16
+    /// The tally of the loop.
+    let tally: SubscriberTally
+    /// Of a followed session, for a stream of states: the state at `framedThrough`, or an earlier one; nil: it is not
+    /// kept. The framer is at the same state.
+    var followed: FollowedState?
+    /// The offset and the position of the `end` event; nil while the session lives.
+    private(set) var ending: (offset: Int, position: Position)?
+
+    init(_ selection: Selection, after position: HistoryPosition, tally: SubscriberTally) {
+        self.selection = selection
+        self.tally = tally
+        framer = EventFramer(selection)
+        self.coveredAfter = position
+        self.framedThrough = position
+        sent = (0, position)
+    }
+
+    var end: Int { bytes.end }
+    var isUnused: Bool { subscribers.isEmpty && branches.isEmpty }
+
+    /// The subscribers on all loops.
+    var readerCount: Int { branches.reduce(subscribers.count) { $0 + $1.readers } }
+
+    // MARK: Subscribers
+
+    func add(_ subscriber: Subscriber) {
+        subscriber.index = subscribers.count
+        subscribers.append(subscriber)
+        moveIndex = subscribers.count
+        tally.add(subscriber)
+    }
+
+    /// - Returns: false if it is not one of them.
+    @discardableResult
+    func remove(_ subscriber: Subscriber) -> Bool {
+        let index = subscriber.index
+        guard index < subscribers.count, subscribers[index] === subscriber else { return false }
+        subscribers.swapAt(index, subscribers.count - 1)
+        subscribers[index].index = index
+        subscribers.removeLast()
+        tally.remove(subscriber)
+        if subscriber === payer { passCharge() }
+        return true
+    }
+
+    /// The offset of the first event after `position`.
+    ///
+    /// - Precondition: the position is covered.
+    func offset(after position: HistoryPosition) -> Int {
+        let next = marks.index(behind: position)
+        return next == 0 ? bytes.start : marks[next - 1].end
+    }
+
+    /// The state of a subscriber that has everything up to `position`.
+    ///
+    /// - Precondition: the position is covered, or later than all that is framed.
+    func place(after position: HistoryPosition) -> Subscriber.State {
+        // A followed session may have ended meanwhile.
+        if ending != nil { return .draining(offset(after: position)) }
+        guard position.number <= framedThrough.number || selection.log else {
+            hasAhead = true
+            return .ahead(of: position)
+        }
+        return .live(offset(after: position))
+    }
+
+    /// More is framed: the subscribers that were ahead of it may be live.
+    private func admitAhead() {
+        hasAhead = false
+        for subscriber in subscribers { subscriber.streamAdvanced() }
+    }
+
+    /// Passes the bytes from `offset` to the end, piece by piece, until `act` returns false.
+    func read(from offset: Int, _ act: (Span<UInt8>) -> Bool) {
+        guard offset < bytes.end else { return }
+        bytes.read(from: offset, act)
+    }
+
+    /// The newest bytes; see ``PendingDeliveries``.
+    ///
+    /// Why it is passed around: nearly every subscriber has all bytes before it, and searching for its
+    /// next byte would cost as much as the rest of the delivery.
+    var newestChunk: ChunkedBytes.Chunk { bytes.newestChunk }
+
+    /// Writes to the subscribers that wait for a later pass, and passes on what the branches have not got.
+    func deliverPending() {
+        passOn()
+        for subscriber in subscribers where subscriber.isPending { subscriber.deliverPending() }
+    }
+
+    // MARK: Framing
+
+    /// Sets the state that the readers have before the next record.
+    func showsPart(of state: ShownVersion) { framer.showsPart(of: state) }
+
+    /// The bytes that a stream may have beyond those that it may keep, until subscribers have got them or are behind: a
+    /// few small actions make as many states.
+    static let surplusBytes = 4 << 20
+
+    /// Whether subscribers have to get bytes before more are added.
+    func isFull(_ limit: Int) -> Bool { bytes.count - limit > Self.surplusBytes }
+
+    /// Whether a subscriber reads the stream's bytes, here or on another loop. Other subscribers
+    /// read the journal.
+    var isRead: Bool { !branches.isEmpty || subscribers.contains(where: \.readsStream) }
+
+    /// Frames the events that were committed up to `position`, or some of them: until the stream has more than `limit`
+    /// bytes.
+    ///
+    /// - Precondition: `position` is after `framedThrough`.
+    func frame(
+        through position: HistoryPosition, of feed: Feed, scratch: inout [UInt8], limit: Int
+    ) {
+        guard !selection.log else { return frameNext(position, feed, nil, &scratch) }
+        for number in (framedThrough.number + 1)...position.number {
+            frameNext(HistoryPosition(number), feed, nil, &scratch)
+            if isFull(limit) { return }
+        }
+    }
+
+    /// Frames the events of the next record.
+    ///
+    /// - Parameter state: as the record has left it; nil if the record has changed none.
+    /// - Returns: the number of bytes.
+    /// - Precondition: if there is a state, the stream does not lack its part of the one before.
+    func frameNext(
+        of feed: Feed, showing state: ShownVersion?, scratch: inout [UInt8]
+    ) -> Int {
+        let begin = bytes.end
+        frameNext(HistoryPosition(framedThrough.number + 1), feed, state, &scratch)
+        return bytes.end - begin
+    }
+
+    /// Skips the events up to `position`, which no subscriber would read.
+    ///
+    /// - Precondition: ``isRead`` is false.
+    func skip(to position: HistoryPosition) {
+        removeAll()
+        framer.forgetPart()
+        coveredAfter = position
+        framedThrough = position
+    }
+
+    /// Whether the state before the next record has to be found.
+    var lacksPart: Bool { framer.lacksPart }
+
+    /// Forgets the last part. The state before the next record is found when that is framed.
+    func forgetPart() { framer.forgetPart() }
+
+    /// Charges the bytes that the stream keeps of states. Without room it keeps none, and
+    /// subscribers that have not received them fall behind.
+    func account() {
+        let kept = bytes.count + framer.heldBytes
+        guard kept > WorkBudget.smallestBytes, !isUnused else { return charge = nil }
+        if let charge {
+            guard !charge.resize(to: kept) else { return }
+        } else {
+            payer = subscribers.first
+            charge = tally.work.charge(kept, for: payer?.client, mayBeDropped: true)
+            guard charge == nil else { return }
+        }
+        charge = nil
+        passOn()
+        dropAll()
+        framer.forgetPart()
+    }
+
+    /// The subscriber that has caused the kept bytes has left: another one causes them.
+    private func passCharge() {
+        payer = subscribers.first
+        charge = isUnused ? nil : charge?.passed(to: payer?.client)
+    }
+
+    private func frameNext(
+        _ position: HistoryPosition, _ feed: Feed, _ state: ShownVersion?,
+        _ scratch: inout [UInt8]
+    ) {
+        scratch.removeAll(keepingCapacity: true)
+        let begin = bytes.end
+        var shared: EventFramer.SharedData?
+        if selection.log {
+            _ = append(
+                after: framedThrough, through: position, from: feed, to: &scratch, limit: .max,
+                with: &framer
+            ) { position, end in
+                marks.append(Mark(position: position, end: begin + end))
+            }
+        } else if let (head, events) = feed.history.record(position.number) {
+            let shown = state.flatMap { framer.change(to: $0) }
+            shared = framer.append(
+                head.position, events, state: shown, of: feed, to: &scratch, sharesState: true
+            ) { position, end in
+                marks.append(Mark(position: position, end: begin + end))
+            }
+        }
+        if let shared {
+            bytes.append(Array(scratch[..<shared.offset]))
+            bytes.append(shared.data)
+            bytes.append(Array(scratch[shared.offset...]))
+        } else {
+            add(&scratch)
+        }
+        framedThrough = position
+        if hasUnsent { branches.first?.table.changed(self) }
+        feed.loop.branches.examine(self, of: feed)
+    }
+
+    /// Adds framed bytes. Many are shared, not copied, so the next events are framed in other memory.
+    private func add(_ scratch: inout [UInt8]) {
+        bytes.append(scratch)
+        if scratch.count >= ChunkedBytes.largestChunkBytes { scratch = [] }
+    }
+
+    /// Frames records and notes that another node has committed, and that come next; not all of them if they make too
+    /// many bytes.
+    ///
+    /// - Parameter end: the position of the last of them that this stream may show.
+    /// - Returns: the bytes that were added.
+    /// - Throws: if the state behind a record cannot be made. Nothing is added then.
+    /// - Precondition: a stream that shows states has the one before these records, if any is a mutation.
+    func frame(
+        _ entries: [HistoryEntry], through end: HistoryPosition, of feed: Feed,
+        scratch: inout [UInt8]
+    ) throws(RecoveryFault) -> Int {
+        scratch.removeAll(keepingCapacity: true)
+        let begin = bytes.end
+        let count = marks.count
+        var end = end
+        do {
+            for entry in entries where selection.log || entry.part == 0 {
+                if scratch.count > Self.surplusBytes {
+                    end = HistoryPosition(entry.number - 1)
+                    break
+                }
+                let state = try followed?.state(behind: entry, of: feed)
+                let shown = state.flatMap {
+                    framer.change(to: ShownVersion($0, feed.loop.pass))
+                }
+                framer.append(entry, state: shown, of: feed, to: &scratch) { position, end in
+                    marks.append(Mark(position: position, end: begin + end))
+                }
+            }
+        } catch {
+            followed = nil
+            marks.removeLast(marks.count - count)
+            throw error
+        }
+        if followed?.exceedsLimit ?? false { followed = nil }
+        let made = scratch.count
+        add(&scratch)
+        framedThrough = end
+        framedSinceGap = framedSinceGap.map { min($0 + 1, Self.steadyCount) }
+        if hasUnsent { branches.first?.table.changed(self) }
+        feed.loop.branches.examine(self, of: feed)
+        return made
+    }
+
+    /// Extends the stream to cover the events after `position`, by at most `limit` bytes.
+    ///
+    /// - Returns: whether the stream covers them now.
+    func extend(backTo position: HistoryPosition, of feed: Feed, limit: Int) -> Bool {
+        guard position < coveredAfter else { return true }
+        var framed: [UInt8] = []
+        var earlier: [Mark] = []
+        var framer = EventFramer(selection)
+        if case .part = selection.states {
+            framer.showsPart(of: feed.shown(at: position.number))
+        }
+        defer { feed.endReplay() }
+        let isWhole = append(
+            after: position, through: coveredAfter, from: feed, to: &framed, limit: limit,
+            with: &framer
+        ) { position, end in
+            earlier.append(Mark(position: position, end: end))
+        }
+        guard isWhole else { return false }
+        let begin = bytes.start - framed.count
+        for mark in earlier.reversed() {
+            marks.prepend(Mark(position: mark.position, end: begin + mark.end))
+        }
+        bytes.prepend(framed)
+        coveredAfter = position
+        return true
+    }
+
+    /// Drops events that the session no longer keeps, and the oldest records beyond `limit` bytes.
+    /// Subscribers that have not got them fall behind.
+    ///
+    /// The limit may be exceeded by an eighth: dropping visits every subscriber, so it is not done for
+    /// each record.
+    func trim(keptAfter: HistoryPosition, limit: Int) {
+        // A subtraction, because the limit may be `Int.max`.
+        guard bytes.count - limit > limit / 8 || coveredAfter.number + 1_024 < keptAfter.number
+        else { return }
+        var dropped = 0
+        var last = coveredAfter
+        while dropped < marks.count {
+            let mark = marks[dropped]
+            let isSurplus =
+                bytes.end - (dropped == 0 ? bytes.start : marks[dropped - 1].end) > limit
+            let isNewest = isTogether(mark.position, marks[marks.count - 1].position)
+            guard
+                mark.position <= keptAfter || (isSurplus && !isNewest)
+                    || isTogether(mark.position, last)
+            else { break }
+            last = mark.position
+            dropped += 1
+        }
+        let offset = dropped == 0 ? bytes.start : marks[dropped - 1].end
+        deliverPending()
+        for subscriber in subscribers { leaveBehind(subscriber, before: offset) }
+        marks.removeFirst(dropped)
+        bytes.drop(before: offset)
+        let covered = selection.log ? last : HistoryPosition(last.number)
+        coveredAfter = max(covered, min(keptAfter, framedThrough))
+    }
+
+    /// Whether two events are dropped together: the events of one record are; on the action log each
+    /// entry is dropped separately.
+    private func isTogether(_ one: HistoryPosition, _ other: HistoryPosition) -> Bool {
+        selection.log ? one == other : one.number == other.number
+    }
+
+    /// The subscriber falls behind if it is live and before `offset`.
+    ///
+    /// Invariant: it gets the rest of an event that was partly written, so that whole events follow.
+    private func leaveBehind(_ subscriber: Subscriber, before offset: Int) {
+        if case .ahead(let position) = subscriber.state, offset == .max {
+            return subscriber.fallBehind(after: position)
+        }
+        guard case .live(let cursor) = subscriber.state, cursor < offset else { return }
+        let next = marks.index(endingBehind: cursor)
+        let start = next == 0 ? bytes.start : marks[next - 1].end
+        guard next < marks.count, start < cursor else {
+            return subscriber.fallBehind(after: position(before: next))
+        }
+        var rest: [UInt8] = []
+        let wanted = marks[next].end - cursor
+        rest.reserveCapacity(wanted)
+        bytes.read(from: cursor) { span in
+            rest.append(copying: span.extracting(first: min(span.count, wanted - rest.count)))
+            return rest.count < wanted
+        }
+        subscriber.fallBehind(after: position(before: next + 1), rest: rest)
+    }
+
+    /// The position of a reader that has all events before the mark of this index.
+    private func position(before index: Int) -> HistoryPosition {
+        // A reader that has all events has also passed later records without an event on this stream.
+        guard index < marks.count else { return framedThrough }
+        return index == 0 ? coveredAfter : marks[index - 1].position
+    }
+
+    /// Drops every event. Subscribers that have not got them fall behind.
+    ///
+    /// - Precondition: the session has not ended.
+    func dropAll() {
+        guard bytes.count > 0 else { return }
+        deliverPending()
+        for subscriber in subscribers { leaveBehind(subscriber, before: bytes.end) }
+        removeAll()
+    }
+
+    /// Whether every subscriber has got all bytes, and the branches are about to.
+    var isAtRest: Bool { !hasUnsent && subscribers.allSatisfy(\.isAtRest) }
+
+    /// Drops every byte.
+    ///
+    /// - Precondition: no subscriber needs one.
+    func removeAll() {
+        marks.removeAll(keepingCapacity: false)
+        bytes.drop(before: bytes.end)
+        charge = nil
+        coveredAfter = framedThrough
+        dropSnapshot()
+    }
+
+    /// Releases the snapshot block.
+    func dropSnapshot() {
+        snapshot = nil
+        largeSnapshot = nil
+    }
+
+    /// Whether the subscribers of a followed session's stream are unlikely to read the journal soon.
+    var isSteady: Bool { framedSinceGap ?? .max >= Self.steadyCount }
+
+    /// The session was loaded into memory again, at this position. Only the journal has the events
+    /// between.
+    func restart(at position: HistoryPosition) {
+        framedSinceGap = 0
+        deliverPending()
+        closeBranches()
+        for subscriber in subscribers { leaveBehind(subscriber, before: .max) }
+        removeAll()
+        coveredAfter = position
+        framedThrough = position
+        // A blocked one continues when its connection has accepted the rest of the present event.
+        for subscriber in subscribers where !subscriber.isBlocked { subscriber.resume() }
+    }
+
+    /// The session's history is void. The subscribers get the rest of an event that was partly written,
+    /// and wait for the session's next generation.
+    func strand() {
+        deliverPending()
+        closeBranches(.void)
+        for subscriber in subscribers {
+            leaveBehind(subscriber, before: .max)
+            subscriber.strand()
+        }
+        removeAll()
+        followed = nil
+    }
+
+    /// The `snapshot` block at `number`, made once per number.
+    ///
+    /// - Parameter client: that holds the block.
+    func snapshotBlock(
+        at number: UInt64, for client: @autoclosure () -> WorkClient?,
+        make: () throws(WorkOverload) -> ChargedBytes
+    ) throws(WorkOverload) -> ChargedBytes {
+        if let snapshot, snapshot.number == number {
+            return try snapshot.block.held(by: client())
+        }
+        if let largeSnapshot, largeSnapshotNumber == number {
+            return try largeSnapshot.held(by: client())
+        }
+        let block = try make()
+        if block.bytes.count <= WorkBudget.smallestBytes {
+            snapshot = (number, block.shared)
+        } else {
+            (largeSnapshot, largeSnapshotNumber) = (block.shared, number)
+        }
+        return block
+    }
+
+    /// Appends the events after `start` up to `end`.
+    ///
+    /// - Returns: false, with some of them appended, if they exceed `limit` bytes; the first entry
+    ///   alone may exceed it.
+    private func append(
+        after start: HistoryPosition, through end: HistoryPosition, from feed: Feed,
+        to out: inout [UInt8], limit: Int, with framer: inout EventFramer,
+        ended: EventFramer.Ended
+    ) -> Bool {
+        guard
+            case .entries(let entries) = feed.history.entries(
+                after: start, through: end, notes: selection.log)
+        else { return false }
+        var isFirst = true
+        var encoded = 0
+        for (head, events) in entries {
+            append(head, events, from: feed, to: &out, with: &framer, &encoded, ended)
+            // Encoding a state takes time even if only a part of it is shown.
+            guard isFirst || (out.count <= limit && encoded <= Self.surplusBytes) else {
+                return false
+            }
+            isFirst = false
+        }
+        return true
+    }
+
+    private func append(
+        _ head: HistoryEntry.Head, _ events: KeptEvents, from feed: Feed,
+        to out: inout [UInt8], with framer: inout EventFramer, _ encoded: inout Int,
+        _ ended: EventFramer.Ended
+    ) {
+        guard !selection.log else {
+            guard let line = feed.line(head, events) else { return }
+            return framer.append(
+                line, cause: events.cause, of: feed, to: &out, ended: ended)
+        }
+        var state: ArraySlice<UInt8>?
+        if selection.readsStates, head.kind == .mutation {
+            let version = feed.shown(at: head.position.number, events)
+            encoded += version.bytes.count
+            state = framer.change(to: version)
+        }
+        framer.append(head.position, events, state: state, of: feed, to: &out, ended: ended)
+    }
+
+    /// Appends the session's last event.
+    func appendEnd(_ position: Position, scratch: inout [UInt8]) {
+        deliverPending()
+        scratch.removeAll(keepingCapacity: true)
+        EventFramer.append(
+            EventFramer.end, position, EventFramer.deleted[...], isChunked: selection.isChunked,
+            to: &scratch)
+        appendEnd(framed: scratch, position)
+        branches.first?.table.end(self, with: scratch, position)
+    }
+
+    private func appendEnd(framed: [UInt8], _ position: Position) {
+        ending = (bytes.append(framed), position)
+    }
+
+    // MARK: Branches, on the loop of the session
+
+    /// The next subscriber to move to another loop: the newest, and then each in its turn, from the last to the first.
+    ///
+    /// - Precondition: there is one.
+    func nextToMove() -> Subscriber {
+        if moveIndex <= 0 || moveIndex > subscribers.count { moveIndex = subscribers.count }
+        moveIndex -= 1
+        return subscribers[moveIndex]
+    }
+
+    /// Whether a branch has not got all bytes.
+    private var hasUnsent: Bool {
+        !branches.isEmpty && sent.offset < bytes.end && branches.contains(where: \.isOpen)
+    }
+
+    /// Passes on what the branches have not got.
+    func passOn() {
+        if hasUnsent { branches.first?.table.collect(self) }
+    }
+
+    /// - Precondition: the other branches have got all bytes.
+    func add(_ branch: StreamBranch) {
+        branches.append(branch)
+        sent = (bytes.end, framedThrough)
+    }
+
+    func remove(_ branch: StreamBranch) { branches.removeAll { $0 === branch } }
+
+    /// The readers on other loops get nothing more there, and come back.
+    ///
+    /// - Parameter closing: why they do not continue then; also of those that have not come back from branches that were
+    ///   closed before.
+    func closeBranches(_ closing: StreamBranch.Closing? = nil) {
+        passOn()
+        if let closing { for branch in branches { branch.close(closing) } }
+        branches.first?.table.close(
+            self, through: framedThrough, isAbandoned: closing == .abandoned)
+    }
+
+    /// The readers that have not come back get a `reset` of this stream.
+    ///
+    /// - Parameter earlier: that of another generation, whose branches are closed.
+    func takeBranches(of earlier: SharedStream, for feed: Feed) {
+        for branch in earlier.branches { branch.move(to: self, of: feed) }
+        branches += earlier.branches
+        earlier.branches = []
+    }
+
+    /// The bytes that the branches have not got; they count as sent.
+    func takeRun() -> FramedRun {
+        defer { sent = (bytes.end, framedThrough) }
+        var run = FramedRun(after: sent.through, through: framedThrough)
+        run.bytes.reserveCapacity(bytes.end - sent.offset)
+        read(from: sent.offset) { span in
+            run.bytes.append(copying: span)
+            return true
+        }
+        for mark in marks[marks.index(endingBehind: sent.offset)...] {
+            run.marks.append(Mark(position: mark.position, end: mark.end - sent.offset))
+        }
+        return run
+    }
+
+    // MARK: A branch, on the loop of its readers
+
+    /// Appends events that the loop of the session has framed.
+    func append(_ run: FramedRun) {
+        let begin = bytes.append(run.bytes)
+        for mark in run.marks {
+            marks.append(Mark(position: mark.position, end: begin + mark.end))
+        }
+        framedThrough = run.through
+    }
+
+    /// Appends the session's last event; the subscribers get it and end.
+    func end(with framed: [UInt8], _ position: Position) {
+        deliverPending()
+        appendEnd(framed: framed, position)
+        for subscriber in subscribers { subscriber.drain() }
+    }
+
+    /// The session sends nothing more to this loop: the subscribers go back to it.
+    ///
+    /// - Parameter position: that of a reader that has all bytes.
+    func close(through position: HistoryPosition) {
+        framedThrough = position
+        restart(at: position)
+    }
+
+    /// Disconnects the subscribers.
+    func abandonAll() {
+        deliverPending()
+        for subscriber in subscribers { subscriber.abandon() }
+    }
+}

@@ -1,0 +1,42 @@
+package import JSONCoding
+
+/// A state as clients see it at one version, with the parts that the streams of its session show.
+///
+/// Design: the state is encoded once for all streams of its session, and searched once for all
+/// their pointers, also for those that name nothing. A part is a view of the bytes.
+package final class ShownVersion {
+    package let bytes: ArraySlice<UInt8>
+    private let pass: PassMeter
+    private let pointers: () -> [JSONPointer]
+    /// Nil before the first part is asked for.
+    private var found: (state: [UInt8], parts: JSONParts)?
+
+    /// - Parameters:
+    ///   - pass: counts the searches.
+    ///   - pointers: those for which ``part(_:)`` will be called: they are found together.
+    package init(
+        _ bytes: ArraySlice<UInt8>, _ pass: PassMeter,
+        for pointers: @escaping () -> [JSONPointer] = { [] }
+    ) {
+        self.bytes = bytes
+        self.pass = pass
+        self.pointers = pointers
+    }
+
+    package convenience init(_ bytes: [UInt8], _ pass: PassMeter) { self.init(bytes[...], pass) }
+
+    /// The part of the state that the pointer names; nil if there is none.
+    package func part(_ pointer: JSONPointer) -> ArraySlice<UInt8>? {
+        let present: (state: [UInt8], parts: JSONParts)
+        if let found, found.parts.includes(pointer) {
+            present = found
+        } else {
+            // Of an array's whole slice this is the array, not a copy.
+            let state = Array(bytes)
+            pass.count(state.count)
+            present = (state, JSONParts(pointers() + [pointer], of: state))
+            found = present
+        }
+        return present.parts[pointer].map { present.state[$0] }
+    }
+}

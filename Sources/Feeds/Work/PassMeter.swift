@@ -1,0 +1,22 @@
+/// Counts the bytes of states that one pass of a loop encodes, decodes and searches.
+///
+/// Why: a request of a few bytes makes work in proportion to a state. One state of the largest size
+/// takes a loop about 50 ms, so a pass works on one of them, and leaves the rest to the next
+/// passes.
+package final class PassMeter {
+    /// The bytes after which a pass begins no other work on states. The last work may exceed it.
+    package var limitBytes = 4 << 20
+    /// The bytes of the present pass.
+    package private(set) var bytes = 0
+    /// The most bytes of a pass so far.
+    var most = 0
+
+    package var isUsedUp: Bool { bytes >= limitBytes }
+
+    package func count(_ bytes: Int) { self.bytes += bytes }
+
+    package func end() {
+        most = max(most, bytes)
+        bytes = 0
+    }
+}

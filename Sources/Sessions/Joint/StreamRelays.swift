@@ -1,0 +1,183 @@
+package import Feeds
+
+/// The relays of a loop: the subscriptions of its sessions for streams of several sessions.
+///
+/// Design: a relay's subscriber has a token that no connection has (``ReaderToken``), so an ordinary
+/// subscriber costs no more than without relays.
+package final class StreamRelays {
+    /// Sends reports to a loop.
+    package typealias Send = (_ reports: [RelayReport], _ loop: Int) -> Void
+
+    private static let mark = ReaderToken.relayMark
+
+    private var slots: [StreamRelay?] = []
+    private var vacant: [Int] = []
+    private var byKey: [RelayKey: StreamRelay] = [:]
+    /// The relays with a report, in order of their first change.
+    private var changed: [StreamRelay] = []
+    /// Why a queue: a request may name a hundred sessions, and each may have to encode its state.
+    let openings: BackgroundQueue
+    private var generation: UInt64 = 0
+
+    init(_ pass: PassMeter, hop: @escaping LoopServices.Hop) {
+        openings = BackgroundQueue(pass) { _ = hop { $0.relays.openings.run() } }
+    }
+
+    package var count: Int { byKey.count }
+
+    /// The subscribers of all relays, for tests.
+    var subscribers: [Subscriber] { byKey.values.compactMap(\.subscriber) }
+
+    /// Drops all relays because the loop has stopped.
+    func removeAll() {
+        (slots, vacant, byKey, changed) = ([], [], [:], [])
+        openings.removeAll()
+    }
+
+    // MARK: The stream
+
+    /// Carries out the requests of streams, in order.
+    package func receive(_ requests: [RelayRequest], in table: SessionTable) {
+        for request in requests {
+            switch request {
+            case .open(let key, let opening):
+                insert(key, opening)
+                openings.append { [unowned table] in table.relays.open(key, in: table) }
+            case .credit(let key, let bytes):
+                guard let relay = byKey[key] else { continue }
+                relay.returnCredit(bytes)
+                // Also without having stopped it: a subscriber that is not blocked has no more bytes.
+                if let subscriber = relay.subscriber, subscriber.isBlocked { subscriber.resume() }
+            case .close(let key):
+                guard let relay = byKey[key] else { continue }
+                remove(relay)
+                relay.subscriber?.cancel()
+            }
+        }
+    }
+
+    private func insert(_ key: RelayKey, _ opening: RelayOpening) {
+        generation = (generation + 1) & 0xffff_ffff
+        let slot = vacant.popLast() ?? slots.count
+        if slot == slots.count { slots.append(nil) }
+        let relay = StreamRelay(key, opening, token: generation << 32 | Self.mark | UInt64(slot))
+        slots[slot] = relay
+        byKey[key] = relay
+    }
+
+    private func remove(_ relay: StreamRelay) {
+        guard byKey.removeValue(forKey: relay.key) != nil else { return }
+        let slot = Int(relay.token & (Self.mark - 1))
+        slots[slot] = nil
+        vacant.append(slot)
+        // Gives the memory of a peak back.
+        if byKey.isEmpty { (slots, vacant, byKey) = ([], [], [:]) }
+    }
+
+    /// The relay with this token; nil if the token is that of a connection, or if the relay has ended.
+    private func find(_ token: UInt64) -> StreamRelay? {
+        guard ReaderToken.isRelay(token) else { return nil }
+        let slot = Int(token & (Self.mark - 1))
+        guard slot < slots.count, let relay = slots[slot], relay.token == token else { return nil }
+        return relay
+    }
+
+    // MARK: The session
+
+    private func open(_ key: RelayKey, in table: SessionTable) {
+        guard let relay = byKey[key] else { return }
+        table.findForStream(relay.request.session) { [self] found in
+            // The stream may have ended meanwhile.
+            if byKey[key] != nil { open(relay, found) }
+        }
+    }
+
+    private func open(_ relay: StreamRelay, _ found: SessionLookup) {
+        switch relay.request.choose(relay.request.session, found) {
+        case .end(let reason): end(relay, .over(reason))
+        case .problem(let problem): end(relay, .problem(problem))
+        case .events(let session, let selection, let knownPulses):
+            relay.reportPulses(knownPulses)
+            change(relay)
+            var selection = selection
+            // One chunk for each block, so that the stream finds their ends. The bytes are shared with
+            // the subscribers by HTTP/1.1.
+            selection.isChunked = true
+            session.subscribe(
+                SubscriptionRequest(
+                    token: relay.token, selection: selection, start: relay.request.start))
+        }
+    }
+
+    private func end(_ relay: StreamRelay, _ end: RelayReport.End) {
+        relay.reportEnd(end)
+        change(relay)
+        remove(relay)
+    }
+
+    private func change(_ relay: StreamRelay) {
+        if relay.change() { changed.append(relay) }
+    }
+
+    // MARK: SessionOutput
+
+    /// The client of the relay's stream, for its share of the ``WorkBudget``; nil: it has none.
+    package func client(of token: UInt64) -> WorkClient? { find(token)?.request.client }
+
+    /// Accepts bytes of a subscriber, as far as its relay has credit.
+    package func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
+        guard let relay = find(subscriber) else { return 0 }
+        let accepted = relay.write(bytes)
+        if accepted > 0 { change(relay) }
+        return accepted
+    }
+
+    /// Handles the session's reply.
+    ///
+    /// - Parameter problem: the problem that the reply stands for.
+    package func reply(
+        _ content: Reply.Content, to token: UInt64, problem: (Reply.Kind) -> RelayProblem
+    ) {
+        guard let relay = find(token) else {
+            // The stream has ended.
+            if case .subscribed(let subscriber, _) = content.kind { subscriber.cancel() }
+            return
+        }
+        switch content.kind {
+        case .subscribed(let subscriber, let opening): begin(subscriber, opening, relay)
+        // The session has ended meanwhile.
+        case .gone: end(relay, .over(.deleted))
+        default: end(relay, .problem(problem(content.kind)))
+        }
+    }
+
+    private func begin(_ subscriber: Subscriber, _ opening: StreamOpening, _ relay: StreamRelay) {
+        relay.subscriber = subscriber
+        let bytes = opening.whole
+        change(relay)
+        subscriber.hold(bytes[relay.write(bytes.span)...], of: opening.held)
+    }
+
+    /// Ends the subscriber's part of the stream with a problem.
+    package func refuse(_ subscriber: Subscriber, _ problem: RelayProblem) {
+        if let relay = find(subscriber.id) { end(relay, .problem(problem)) }
+        subscriber.cancel()
+    }
+
+    /// The subscriber has sent everything.
+    package func finish(_ subscriber: Subscriber) {
+        if let relay = find(subscriber.id) { end(relay, .finished) }
+    }
+
+    /// Sends the reports of a round: one message to each loop.
+    package func flush(_ send: Send) {
+        guard !changed.isEmpty else { return }
+        var reports: [Int: [RelayReport]] = [:]
+        for relay in changed {
+            let report = relay.takeReport()
+            reports[report.key.loop, default: []].append(report)
+        }
+        changed.removeAll(keepingCapacity: changed.count <= 256)
+        for (loop, reports) in reports { send(reports, loop) }
+    }
+}
