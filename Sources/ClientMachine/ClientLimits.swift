@@ -33,8 +33,8 @@ package struct ClientLimits: Sendable {
     /// The time for an answer, in addition to the time for which the request asks the server to wait and
     /// to the time for its body (C4). Default 30 s.
     package var answer = Duration.seconds(30)
-    /// The bytes of a body for which an attempt has another second. Default 4 096, the server's
-    /// minimum: a slower body is refused there.
+    /// An attempt gets one more second for each of this many bytes of its body. Default 4 096, the
+    /// server's minimum: the server refuses a slower body.
     package var bodyBytesPerSecond = 4_096
     /// The fewest bytes of actions to which requests shrink on a slow line. Default 4 KiB.
     package var leastBytesInRequest = 4_096

@@ -11,14 +11,14 @@ extension ClientMachine {
                 return refuseSent(session, problem, at: now)
             }
             settleSent(session, at: now, position: position) { _ in .refused(problem) }
-        // No question is unfit, so this says nothing of the request.
+        // A question is never unfit, so this says nothing about the request.
         case .unfit where links[session]?.question != nil,
             .unread where links[session]?.question != nil:
             settleSent(session, at: now) { _ in .inDoubt }
         case .unfit(let problem): narrow(problem, session, at: now)
         case .unread(let problem):
-            // An earlier attempt may have been carried out, when the server still read such a body: only
-            // the service's answer for the key shows that.
+            // An earlier attempt may have been executed, while the server still read such a body.
+            // Only the service's answer for the key shows whether it was.
             guard links[session]?.isUnclear == true else {
                 return narrow(problem, session, at: now)
             }

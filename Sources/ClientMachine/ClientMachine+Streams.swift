@@ -209,7 +209,7 @@ extension ClientMachine {
         }
     }
 
-    /// Receives what the service says of a session, one stream of which was answered with 204.
+    /// Receives the service's answer about a session of which a stream got 204.
     mutating func lookedUp(
         _ response: ClientResponse, _ session: SessionName, at now: ClientInstant
     ) {

@@ -1,8 +1,8 @@
 /// The deletion of a session, and what its answers mean (C5).
 ///
-/// A 204 has no words: something in between may say it to whatever it is asked. So the session is
-/// deleted once more, and then the service says that it is gone. Why not a GET: a client may delete
-/// and not read.
+/// A 204 has no body, and something in between may send it in response to anything. So the client
+/// deletes the session once more, and the service then says that it is gone. Why not a GET: a
+/// client may be allowed to delete but not to read.
 package struct Deletion: Sendable {
     package enum Step: Equatable, Sendable {
         /// The request leaves again.

@@ -7,7 +7,7 @@ enum PostAnswer: Equatable {
     case unfit(ProblemDetails)
     /// The body is too large to be read: the service has not looked for the key.
     case unread(ProblemDetails)
-    /// A question found no answer: nothing is applied under the key.
+    /// A question found no answer: nothing was applied under the key.
     case unknownKey(ProblemDetails)
     /// The key was used with another body: two programs share an outbox.
     case keyReused(ProblemDetails)

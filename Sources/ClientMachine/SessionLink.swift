@@ -50,8 +50,8 @@ struct SessionLink: Sendable {
     var isSaved = true
     /// Whether an attempt of the sent request may have been carried out without an answer.
     var isUnclear = false
-    /// The refusal of the sent request, which the server gave without looking for its key: until the server
-    /// has said that it does not know the key, attempts only ask for its answer.
+    /// The refusal of the sent request, if the server refused it without looking for its key. Until
+    /// the server has said that it does not know the key, attempts only ask for its answer.
     var question: ProblemDetails?
     /// An earlier run of the program sent the request, so only its date shows its age.
     var isOfEarlierLife = false

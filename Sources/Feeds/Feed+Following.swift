@@ -1,20 +1,20 @@
 package import Cluster
 package import Storage
 
-// A feed that another node continues, or nobody, and that has readers here.
+// A feed that has readers here, but that another node continues, or no node.
 //
-// Design: only the readers are in memory, as of a session that is asleep. Records that the owner sends
-// are framed once for each stream (``CommittedRecords``). When the journal has other new records, every
-// subscriber falls behind and catches up (``CatchUp``). The state is in memory only while subscribers
-// are added.
+// Design: only the readers are in memory, as for a session that is asleep. Records that the owner
+// sends are framed once for each stream (``CommittedRecords``). When the journal has other new
+// records, every subscriber falls behind and catches up (``CatchUp``). The state is in memory only
+// while subscribers are added.
 extension Feed {
-    /// Whether another node decides, or nobody, and readers are here.
+    /// Whether readers are here, and another node decides, or no node.
     package var isFollowed: Bool { archive?.following != nil }
 
     /// Whether a followed session has ended elsewhere.
     package var isOver: Bool { archive?.following?.isOver ?? false }
 
-    /// Whether the journal has lost history of this generation, of which only the readers are left.
+    /// Whether the journal has lost history of this generation, so that only the readers are left.
     package var isVoid: Bool { archive?.isVoid ?? false }
 
     /// - Parameter asked: When the session was read, by the loop's own clock.
@@ -51,10 +51,11 @@ extension Feed {
         if streams.isEmpty { loop.upstream?.forget(self) }
     }
 
-    /// Whether the subscribers are to read the newer records that the journal has; otherwise it is asked once more.
+    /// Whether the subscribers should read the journal's newer records now. Otherwise the journal
+    /// is asked once more.
     ///
-    /// Why: the journal may be faster than the link to the owner. Readers on other loops would come back for records
-    /// that are on their way.
+    /// Why: the journal may be faster than the link to the owner. Readers on other loops would move
+    /// back for records that are already on their way.
     package func mayAdvance(to head: SavedHead, _ epoch: Int64) -> Bool {
         guard let archive, archive.following?.awaited == nil else { return false }
         guard hasBranches else { return true }
@@ -63,7 +64,7 @@ extension Feed {
         return !(isAwaited ?? false)
     }
 
-    /// The journal has more of the session: the subscribers read it.
+    /// The journal has newer records of the session, and the subscribers read them.
     package func advance(to head: SavedHead) {
         guard head.end.position > history.committed.position else { return }
         archive?.advance(to: head)
@@ -77,8 +78,8 @@ extension Feed {
 
     /// The session has ended elsewhere. The subscribers get the events before its end, and then `end`.
     ///
-    /// - Parameter end: the record that is the end; nil: the journal has the last records no longer, and
-    ///   the subscribers get a `reset` before `end`.
+    /// - Parameter end: the record of the end; nil if the journal no longer has the last records:
+    ///   the subscribers then get a `reset` before `end`.
     package func endElsewhere(at end: UInt64?) {
         let isKept = end.map { $0 > history.committed.number } ?? false
         archive?.following?.isOver = true
@@ -96,8 +97,8 @@ extension Feed {
 
     /// Whether subscribers of the stream may be on other loops.
     ///
-    /// Of a followed session they would come back behind each gap in the records that the owner sends, and while the
-    /// state that they are shown is not kept.
+    /// In a followed session they would move back after each gap in the records that the owner
+    /// sends, and while the state that they read is not kept.
     func maySpread(_ stream: SharedStream) -> Bool {
         if case .deciding = phase { return true }
         return isFollowed && !isVoid && !isOver && stream.isSteady
@@ -107,7 +108,7 @@ extension Feed {
     /// Whether readers on other loops get its events.
     package var hasBranches: Bool { streams.all.contains { $0.branches.contains(where: \.isOpen) } }
 
-    /// The session has another generation: the subscribers wait until that is loaded.
+    /// The session has another generation. The subscribers wait until it is loaded.
     package func strandReaders() {
         archive?.isVoid = true
         for stream in streams.all { stream.strand() }
@@ -123,14 +124,14 @@ extension Feed {
 
     // MARK: Records of the owner
 
-    /// Shows records of the owner that come next behind those that this node knows.
+    /// Shows records of the owner that come directly after those that this node knows.
     ///
-    /// Design: a subscriber that has all earlier events gets them as at the owner: they are framed once for its stream,
-    /// with the states that they make if the one before them is kept (``FollowedState``). The others get them by the
-    /// code that reads the journal.
+    /// Design: for subscribers that have all earlier events, the records are framed once for each
+    /// stream, as at the owner. They are framed with their states if the state before them is kept
+    /// (``FollowedState``). Other subscribers get them through the code that reads the journal.
     ///
-    /// - Returns: the bytes that the feed keeps of them; nil if they are not the next ones, or if nothing is shown
-    ///   of the session now.
+    /// - Returns: the bytes that the feed keeps of them; nil if they are not the next ones, or if
+    ///   the session cannot be shown now.
     package func show(_ records: CommittedRecords, from owner: Node) -> Int? {
         guard let archive, isFollowed, phase.isAsleep, !isVoid, !isOver,
             let entries = records.entries(
@@ -144,7 +145,7 @@ extension Feed {
         }
         let end = HistoryEnd(records.end, version: records.version)
         for stream in streams.all { bytes += frame(entries, by: owner, through: end, for: stream) }
-        // Those that are not framed until there fall behind.
+        // A stream that is not framed up to there falls behind.
         showJournal(through: end)
         for stream in streams.all { loop.deliver(stream) }
         return bytes
@@ -170,7 +171,7 @@ extension Feed {
         }
     }
 
-    /// Drops the records that have come, and their events.
+    /// Drops the records that have arrived, and their events.
     func dropReceived() {
         archive?.holdsRecords = false
         archive?.received.removeAll()

@@ -36,8 +36,8 @@ extension Feed {
         streams.all.allSatisfy { $0.framedThrough >= committedPosition(for: $0.selection) }
     }
 
-    /// Frames everything that is committed, for a reader that has it, or gets it in a snapshot. A
-    /// stream of states may take many passes: the reader is ahead of it meanwhile.
+    /// Frames everything that is committed, for a reader that has it already or gets it in a
+    /// snapshot. A stream of states may need many passes, and the reader is ahead of it meanwhile.
     func frameForReader(_ stream: SharedStream) {
         guard stream.selection.readsStates else { return frame(stream) }
         let end = committedPosition(for: stream.selection)
@@ -53,7 +53,7 @@ extension Feed {
         let limit = streams.limitBytes(loop.limits.retention)
         stream.frame(through: end, of: self, scratch: &loop.buffers.scratch, limit: limit)
         while stream.framedThrough < end {
-            // Subscribers that have not got the oldest events fall behind.
+            // Subscribers that do not have the oldest events yet fall behind.
             loop.deliver(stream)
             stream.trim(keptAfter: stream.coveredAfter, limit: limit)
             stream.frame(through: end, of: self, scratch: &loop.buffers.scratch, limit: limit)
@@ -75,8 +75,8 @@ extension Feed {
         _ = extend(stream, backTo: stream.selection.start(after: position))
     }
 
-    /// Counts what a stream keeps of states, after it was extended for a reader and that has
-    /// written what its connection accepts. A followed session has another limit
+    /// Counts the bytes of states that a stream keeps, after it was extended for a reader and the
+    /// reader has written what its connection accepts. A followed session has another limit
     /// (``FollowedState``).
     func account(_ stream: SharedStream) {
         if stream.selection.readsStates, !isFollowed { stream.account() }
@@ -91,7 +91,7 @@ extension Feed {
     ///   - wasFollowed: whether another node has decided until now.
     package func continueStreams(asCopy isCopy: Bool, wasFollowed: Bool) {
         // Records may have been committed after a commit that was reported as failed, or by another
-        // node: the subscribers have not got them.
+        // node. The subscribers do not have them.
         for stream in streams.all {
             let end = committedPosition(for: stream.selection)
             let isBehind = stream.framedThrough < end
@@ -109,7 +109,7 @@ extension Feed {
         for stream in streams.all { loop.branches.examine(stream, of: self) }
     }
 
-    /// The session is asleep, and every subscriber has got everything.
+    /// The session is asleep, and every subscriber has everything.
     package func rest() {
         for stream in streams.all {
             stream.removeAll()
@@ -117,8 +117,8 @@ extension Feed {
         }
     }
 
-    /// Subscribers read in the journal what is committed and not framed: no later pass frames it.
-    /// That loads the session.
+    /// Subscribers read committed entries that are not framed yet from the journal, because no
+    /// later pass frames them. That loads the session.
     package func readJournal() {
         for stream in streams.all {
             let end = committedPosition(for: stream.selection)
@@ -126,16 +126,16 @@ extension Feed {
         }
     }
 
-    /// Disconnects the subscribers that read the journal: they need a state to continue, and it leaves
-    /// memory.
+    /// Disconnects the subscribers that read the journal, because they need a state to continue,
+    /// and the state leaves memory.
     package func abandonReadersOfJournal() {
         for stream in streams.all {
             for subscriber in stream.subscribers where !subscriber.isLive { subscriber.abandon() }
         }
     }
 
-    /// Disconnects the subscribers, because the session in the journal is another one, or none. They
-    /// reconnect with the id of their last event.
+    /// Disconnects the subscribers, because the journal has another session in place of this one,
+    /// or none. They reconnect with the id of their last event.
     package func abandonReaders() {
         for stream in streams.all {
             stream.closeBranches(.abandoned)
@@ -145,7 +145,7 @@ extension Feed {
         loop.upstream?.forget(self)
     }
 
-    /// Takes over the subscribers of the generation before: each gets a `reset`.
+    /// Takes over the subscribers of the previous generation. Each gets a `reset`.
     package func takeReaders(of earlier: Feed, _ opener: StreamOpener) {
         var moved: [Subscriber] = []
         for stream in earlier.streams.all where !stream.isUnused {
@@ -162,7 +162,7 @@ extension Feed {
         for subscriber in moved where !subscriber.isBlocked { subscriber.advance() }
     }
 
-    /// The session has ended, and its end is committed and framed: the subscribers get `end`.
+    /// The session has ended, and its end is committed and framed. The subscribers get `end`.
     package func end() {
         for stream in streams.all {
             stream.appendEnd(position, scratch: &loop.buffers.scratch)

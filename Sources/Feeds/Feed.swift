@@ -6,10 +6,10 @@ package import Storage
 /// Design (ADR-0073): readers read a feed and know no session. A session decides, commits, and
 /// appends to its feed in this order: entries are decided in ``history``, the journal commits them,
 /// ``History/commit(_:)`` advances the committed end, and ``publish(isContinued:)`` frames what is
-/// before that end. Code of the feed shows nothing after it.
+/// before that end. The feed's code shows nothing after that end.
 ///
-/// The journal (``archive``) has the entries that memory has no longer. Questions that only a state
-/// in memory can answer go to ``source``.
+/// The journal (``archive``) has the entries that are no longer in memory. Questions that only a
+/// state in memory can answer go to ``source``.
 package final class Feed {
     package let id: SessionID
     package let generation: Generation
@@ -21,7 +21,7 @@ package final class Feed {
     package let history = History()
     /// Nil if the journal has no archive.
     package let archive: FeedArchive?
-    /// Nil once the session is released: readers of the journal may keep the feed alone.
+    /// Nil once the session is released: readers of the journal may still hold the feed.
     ///
     /// Why unowned: a weak reference would make each use of the session slower. Invariant: the session
     /// sets it, and removes it in its `deinit`.
@@ -66,7 +66,7 @@ package final class Feed {
         history.keptPosition(notes: selection.log)
     }
 
-    /// The position after which a client continues, or why it cannot.
+    /// The position after which a client continues, or the reason why it cannot.
     package func resumption(
         _ text: String, _ selection: Selection
     ) -> Result<Position, ResetReason> {
@@ -107,7 +107,7 @@ package final class Feed {
 
     // MARK: States
 
-    /// Whether a state is to be encoded with its record, because a stream shows states.
+    /// Whether a state should be encoded together with its record, because a stream shows states.
     ///
     /// - Parameters:
     ///   - ahead: the bytes of states that were encoded with records which are not framed yet.

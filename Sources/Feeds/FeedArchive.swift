@@ -2,8 +2,8 @@ package import Storage
 
 /// The part of a feed that exists only with an archive of the journal.
 package final class FeedArchive {
-    /// The journal had everything after this record when the session was loaded. It trims
-    /// independently.
+    /// When the session was loaded, the journal had everything after this record. It may have
+    /// trimmed more since.
     package private(set) var keptAfter: UInt64
     package private(set) var keptVersion: UInt64
     /// The size of the largest snapshot that was read to rebuild a state: earlier states may be
@@ -17,10 +17,10 @@ package final class FeedArchive {
     var received = ReceivedRecords()
     /// Whether the feed is among the loop's ``HeldRecords``.
     var holdsRecords = false
-    /// Whether the journal has lost history of this generation. Only the readers are left, which wait
-    /// for the next generation.
+    /// Whether the journal has lost history of this generation. Only the readers are left, and they
+    /// wait for the next generation.
     package var isVoid = false
-    /// Nil unless another node continues the feed, or nobody.
+    /// Nil if this node continues the feed.
     package var following: FollowingState?
 
     init(_ saved: SavedSession?) {
@@ -34,7 +34,7 @@ package final class FeedArchive {
         keptVersion = saved.keptVersion
     }
 
-    /// Takes the values of a feed that is followed, and of which the journal has more.
+    /// Takes the values of a followed feed of which the journal has newer records.
     package func advance(to head: SavedHead) {
         keptAfter = head.keptAfter
         keptVersion = head.keptVersion
@@ -64,8 +64,8 @@ extension Feed {
         }
     }
 
-    /// Reads the records or snapshots, also of a followed session that has ended. Otherwise the same as
-    /// ``askArchive(_:then:)``.
+    /// Reads the records or snapshots, even of a followed session that has ended. Otherwise the
+    /// same as ``askArchive(_:then:)``.
     func askHistory<Value: Sendable>(
         _ question: (any HistoryArchive, @escaping ArchiveAnswer<Value>) -> Void,
         then act: @escaping (Result<Value, JournalFailure>) -> Void

@@ -2,8 +2,8 @@ package import Storage
 
 /// The part of a loop that all of its feeds share: connections, limits, queues and memory.
 package final class FeedLoop {
-    /// Sends a job to the loop, from any thread. Returns false when the loop has stopped: the job never
-    /// runs.
+    /// Sends a job to the loop, from any thread. Returns false if the loop has stopped; the job
+    /// then never runs.
     package typealias Hop = @Sendable (@escaping @Sendable (FeedLoop) -> Void) -> Bool
 
     package let journal: JournalReader
@@ -15,7 +15,7 @@ package final class FeedLoop {
     /// Nil once the table is released. Invariant: the table sets it, and removes it in its `deinit`.
     package unowned var upstream: (any FeedUpstream)?
     package let subscribers: SubscriberTally
-    /// The work on states of the present pass.
+    /// The work on states in the current pass.
     package let pass = PassMeter()
     package let buffers = EncodingBuffers()
     package let deliveries = PendingDeliveries()
@@ -44,7 +44,7 @@ package final class FeedLoop {
         branches.removeAll()
     }
 
-    /// Writes the new bytes of a stream to its subscribers, in this pass or in one of the next.
+    /// Writes the new bytes of a stream to its subscribers, in this pass or a later one.
     package func deliver(_ stream: SharedStream) {
         deliveries.deliver(stream, limits.deliveries, to: output)
     }
@@ -71,7 +71,7 @@ package final class FeedLoop {
         try charge(bytes, for: output.client(of: token), besides: copy)
     }
 
-    /// Changes the charge of an estimate to the real number of bytes.
+    /// Changes a charge from the estimated to the real number of bytes.
     ///
     /// - Parameter charge: that of the estimate.
     package func adjust(
@@ -107,7 +107,7 @@ package struct FeedLimits: Sendable {
 
 /// The table of a loop's sessions, as their feeds know it.
 ///
-/// Invariant: readers never reach a session through it. They ask for a load, and see its result in
+/// Invariant: readers never reach a session through it. They request a load, and see its result in
 /// their feed.
 package protocol FeedUpstream: AnyObject {
     /// The number of questions to the journal about followed sessions.
@@ -116,13 +116,13 @@ package protocol FeedUpstream: AnyObject {
     /// Whether the table still has the feed.
     func contains(_ feed: Feed) -> Bool
 
-    /// The last reader of a feed that nobody continues has left.
+    /// The last reader of a feed that no node continues has left.
     func forget(_ feed: Feed)
 
     /// Loads the session of a feed into memory. Calls `act` with whether the feed has a state then.
     func wake(_ feed: Feed, then act: @escaping (_ isAwake: Bool) -> Void)
 
-    /// A reader of a followed feed needs the present state.
+    /// A reader of a followed feed needs the current state.
     func loadState(of feed: Feed)
 
     func report(_ failure: FeedFailure, of feed: Feed)

@@ -1,9 +1,9 @@
 package import JSONCoding
 package import Storage
 
-/// A session in memory, as its feed knows it: the states of the versions that memory has.
+/// A session in memory, as its feed knows it: the states of the versions that are in memory.
 ///
-/// Why a protocol: code of readers must not be able to decide. Framing a record of pulses and
+/// Why a protocol: readers' code must not be able to decide. Framing a record of pulses and
 /// activities calls none of these methods.
 package protocol FeedSource: AnyObject {
     var phase: FeedPhase { get }
@@ -40,12 +40,12 @@ package protocol FeedSource: AnyObject {
     /// Responds to a request for a stream.
     func answer(_ answer: SubscriptionAnswer, to token: UInt64)
 
-    /// The client has a position that this session has not reached, and another node may have. Asks
-    /// the journal, and then opens the stream.
+    /// The client has a position that this session has not reached, but that another node may have
+    /// reached. Asks the journal, and then opens the stream.
     func confirm(_ request: SubscriptionRequest)
 }
 
-/// The part that a feed's session has now.
+/// The role that a feed's session has now.
 package enum FeedPhase {
     /// The state is only in the journal.
     case asleep
@@ -74,7 +74,7 @@ package enum FeedPhase {
         }
     }
 
-    /// Whether requests that only read are carried out.
+    /// Whether requests that only read are executed.
     package var isReadable: Bool {
         switch self {
         case .copied, .deciding: true
@@ -94,12 +94,12 @@ package enum SubscriptionAnswer {
     case overBudget
 }
 
-/// A failure that a reader meets and that does not end its session.
+/// A failure that affects a reader but does not end the session.
 package enum FeedFailure {
     /// The decoration of a state has failed; why.
     case undecorated(String)
     /// The state has no JSON, so `null` is shown; why.
     case unencodableState(String)
-    /// Data in the journal cannot be read, or today's code cannot use them.
+    /// Data in the journal cannot be read, or the present code cannot use it.
     case unreadable(String)
 }

@@ -285,8 +285,8 @@ final class CatchUp {
             proceed()
             return nil
         }
-        // Invariant: the stream shows an entry whose commit was not yet reported to the feed. Shown
-        // here, it would be shown twice.
+        // Invariant: an entry whose commit the feed does not know yet is left to the stream. If it
+        // were shown here, readers would get it twice.
         let end = feed.committedPosition(for: selection)
         let known = Array(shown.prefix { $0.position <= end })
         // A session that is followed and has no records may have ended.

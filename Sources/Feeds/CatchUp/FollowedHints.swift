@@ -2,7 +2,7 @@ package import Cluster
 
 /// The hints of a session that is followed.
 package struct FollowedHints {
-    /// The wish for hints that was sent last.
+    /// The last request for hints that was sent.
     private struct Wish {
         let owner: Node
         let epoch: Int64
@@ -12,11 +12,11 @@ package struct FollowedHints {
     }
 
     private var wish: Wish?
-    /// Whether a hint has come that no answered question was sent after.
+    /// Whether a hint has arrived since the last answered question was sent.
     package var isDue = false
 
-    /// A node that was asked and that refused, or whose link has ended, is asked again after this time, in
-    /// milliseconds.
+    /// The milliseconds after which a node is asked again that has refused, or whose link has
+    /// ended.
     private static let pause: Int64 = 1_000
 
     /// Whether the owner of that epoch sends hints.
@@ -26,7 +26,7 @@ package struct FollowedHints {
 
     package enum Step { case nothing, follow(Node), unfollow }
 
-    /// The next step, so that hints come from the session's owner.
+    /// The next step towards hints from the session's owner.
     ///
     /// - Parameters:
     ///   - owner: Another node; nil: there are no hints.
@@ -45,10 +45,10 @@ package struct FollowedHints {
         return .follow(owner)
     }
 
-    /// A hint has come.
+    /// A hint has arrived.
     package mutating func come() { wish?.isGranted = true }
 
-    /// No hints come any more.
+    /// No more hints will arrive.
     package mutating func end(_ now: Int64) {
         wish?.isGranted = false
         wish?.sent = now

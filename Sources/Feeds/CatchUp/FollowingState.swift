@@ -10,11 +10,12 @@ package struct FollowingState {
     /// Whether the session acts without a request: it listens to a topic, or the effects of actions were
     /// running when it was last loaded. Nil: the owner has changed since then.
     package private(set) var hasWork: Bool?
-    /// The last question that was sent before the session was followed: its answer may be of an earlier stay.
+    /// The last question that was sent before the session was followed. Its answer may be about an
+    /// earlier stay.
     package private(set) var lastQuestion: UInt64 = 0
     /// The number of the load with which this generation was found; 0 before that.
     package private(set) var firstLoad: UInt64 = 0
-    /// When a question was sent that the journal has answered, by the loop's own clock.
+    /// When the last question that the journal has answered was sent, by the loop's own clock.
     package var confirmed: Int64
     /// The number of the last question that the journal has answered.
     package var answered: UInt64 = 0
@@ -22,7 +23,8 @@ package struct FollowingState {
     package var claimed: Int64?
     /// Of loads for subscribers that need the state.
     package var failures = ReadFailures()
-    /// The claims since the owner has gone that were refused in favour of a node that does not own the session.
+    /// The claims since the owner left that were refused in favour of a node that does not own the
+    /// session.
     private var refusals = 0
     package var hints = FollowedHints()
     /// Whether the state is in memory, for new subscribers.
@@ -51,8 +53,8 @@ package struct FollowingState {
         isOpening = false
     }
 
-    /// Whether this subscriber's gap stands in the journal's answers, too. Otherwise the session may have
-    /// ended, so that its records are read in another way.
+    /// Whether the journal's answers have this subscriber's gap, too. Otherwise the session may
+    /// have ended, and its records are read in another way.
     func confirms(_ gap: JournalGap) -> Bool { isOver || answered > gap.question }
 
     /// Whether the owner says when there are new records.
@@ -66,7 +68,7 @@ package struct FollowingState {
         !isHinted || hints.isDue || hasWaiting || now - confirmed > pause - 125
     }
 
-    /// Records up to this position come from the journal alone, or some before them do.
+    /// All or some of the records up to this position come only from the journal.
     package mutating func noteGap(before position: HistoryPosition) {
         hinted = max(position, hinted ?? position)
     }
@@ -82,8 +84,8 @@ package struct FollowingState {
         end > shown && epoch == self.epoch && isHinted && hinted ?? shown <= shown
     }
 
-    /// The same for an answer of the journal to a question. If they have not come until the next answer, some are
-    /// missing.
+    /// The same for an answer of the journal to a question. If the records have not arrived by the
+    /// next answer, some are missing.
     mutating func awaitsRecords(
         through end: HistoryPosition, in epoch: Int64, behind shown: HistoryPosition
     ) -> Bool {
@@ -115,7 +117,7 @@ package struct FollowingState {
         awaited = nil
     }
 
-    /// The next step for the session, so that its effects and sources do not rest for ever.
+    /// The next step for the session, so that its effects and sources do not stay idle for ever.
     package func need(_ members: Members, _ now: Int64) -> Need {
         guard epoch != nil, !isOver, members.isHeard else { return .nothing }
         if let claimed, now - claimed < Self.claimPause { return .nothing }
@@ -146,16 +148,17 @@ package struct FollowingState {
     /// The session's owner is a member. Refusals before its next absence say nothing about that.
     package mutating func ownerIsPresent() { refusals = 0 }
 
-    /// The time after which a stream is closed that nothing has confirmed, in milliseconds.
+    /// A stream that nothing has confirmed for this time, in milliseconds, is closed.
     package static let confirmationLimit: Int64 = 10_000
     /// The time between two claims of one session.
     private static let claimPause: Int64 = 1_000
-    /// Claims of a session whose owner is gone that another node is named for, and that no node continues.
+    /// The refused claims after which a session without its owner counts as continued by no node,
+    /// although another node was named.
     private static let refusalLimit = 5
 }
 
-/// Reads of the journal that have failed one after the other, although it answers: what is read may be
-/// damaged.
+/// Reads of the journal that have failed one after the other, although the journal responds: the
+/// records may be damaged.
 package struct ReadFailures {
     /// When the first and the last of them have failed; nil if the last read did not fail.
     private var times: (first: Int64, last: Int64)?

@@ -20,7 +20,7 @@ package final class RebuildQueue {
 
     /// The end of a rebuild's wait.
     package enum Turn {
-        /// It begins; nil: its state is a small one, or it reads a page.
+        /// It begins. The charge is nil if its state is small, or if it reads a page.
         case begun(WorkCharge?)
         /// There is no room for it.
         case refused
@@ -39,7 +39,7 @@ package final class RebuildQueue {
 
     /// Rebuilds or reads of one kind.
     private struct Lane {
-        /// The most that run at a time.
+        /// The maximum number that run at a time.
         let limit: Int
         var running = 0
         var waiting: Deque<Waiting> = []
@@ -48,7 +48,7 @@ package final class RebuildQueue {
     private var large = Lane(limit: 1)
     /// Why they are limited: a state that is small now may have been large.
     private var small = Lane(limit: 8)
-    /// Why they are limited: a page is read with at least one record, however large that is.
+    /// Why they are limited: a page has at least one record, however large that is.
     private var pages = Lane(limit: 2)
 
     private static let waitingLimit = 256

@@ -96,7 +96,7 @@ package struct EventFramer {
             ended(end, out.count)
             return nil
         }
-        // Of an array's whole slice this is the array, not a copy.
+        // For a slice of a whole array, this is the array itself, not a copy.
         var data = Array(LineSeparators.escaped(state))
         if data.capacity / 2 > data.count { data = [] + data }
         Self.appendHead(
@@ -110,8 +110,8 @@ package struct EventFramer {
 
     /// The data of a large event, which belongs at an offset in the bytes that were appended.
     struct SharedData {
-        /// The encoded state itself, or the copy of its part. A copy of its own if the array has much
-        /// more memory than bytes.
+        /// The encoded state itself, or a copy of its part. The state is copied as well if its
+        /// array has much more memory than bytes.
         let data: [UInt8]
         let offset: Int
     }

@@ -9,8 +9,8 @@ internal import Storage
 /// inlined, each of its reads is checked for overlapping access at run time (ADR-0013).
 package struct FeedStreams {
     package private(set) var all: [SharedStream] = []
-    /// Invariant: whether any of the streams shows states. If so, the state after each mutation is
-    /// encoded at once, up to a limit.
+    /// Invariant: true exactly if one of the streams shows states. The state after each mutation is
+    /// then encoded at once, up to a limit.
     private(set) var showStates = false
 
     /// Up to this number of streams, each may keep as many bytes as a single one.
@@ -18,7 +18,7 @@ package struct FeedStreams {
 
     package var isEmpty: Bool { all.isEmpty }
 
-    /// Whether every subscriber has got everything and no read of the journal is under way.
+    /// Whether every subscriber has everything, and no read of the journal is under way.
     package var isAtRest: Bool { all.allSatisfy(\.isAtRest) }
 
     /// Whether each stream may keep fewer bytes than a single one.
@@ -56,7 +56,7 @@ package struct FeedStreams {
 }
 
 extension Selection {
-    /// The position after which a stream has to have everything for a reader at `position`.
+    /// The position after which a stream needs everything, to serve a reader at `position`.
     func start(after position: HistoryPosition) -> HistoryPosition {
         log ? position : position.recordBefore
     }

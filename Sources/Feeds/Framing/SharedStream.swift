@@ -37,7 +37,7 @@ package final class SharedStream {
     private var sent: (offset: Int, through: HistoryPosition)
     /// The charge of the kept bytes of states, for ``payer``; nil if they are few.
     private var charge: WorkCharge?
-    /// One of the subscribers: its client's share has the kept bytes.
+    /// The subscriber whose client's share the kept bytes count in.
     private weak var payer: Subscriber?
     /// Whether it is among ``StreamBranches/changed``.
     var isChanged = false
@@ -50,8 +50,8 @@ package final class SharedStream {
     private static let steadyCount = 16
     /// The tally of the loop.
     let tally: SubscriberTally
-    /// Of a followed session, for a stream of states: the state at `framedThrough`, or an earlier one; nil: it is not
-    /// kept. The framer is at the same state.
+    /// For a stream of states of a followed session: the state at `framedThrough`, or an earlier
+    /// one; nil if none is kept. The framer is at the same state.
     var followed: FollowedState?
     /// The offset and the position of the `end` event; nil while the session lives.
     private(set) var ending: (offset: Int, position: Position)?
@@ -114,7 +114,7 @@ package final class SharedStream {
         return .live(offset(after: position))
     }
 
-    /// More is framed: the subscribers that were ahead of it may be live.
+    /// More is framed, so subscribers that were ahead of the stream may now be live.
     private func admitAhead() {
         hasAhead = false
         for subscriber in subscribers { subscriber.streamAdvanced() }
@@ -215,7 +215,8 @@ package final class SharedStream {
         framer.forgetPart()
     }
 
-    /// The subscriber that has caused the kept bytes has left: another one causes them.
+    /// The subscriber that the kept bytes count for has left. They count for another one from now
+    /// on.
     private func passCharge() {
         payer = subscribers.first
         charge = isUnused ? nil : charge?.passed(to: payer?.client)
@@ -371,7 +372,7 @@ package final class SharedStream {
         selection.log ? one == other : one.number == other.number
     }
 
-    /// The subscriber falls behind if it is live and before `offset`.
+    /// Makes the subscriber fall behind if it is live and before `offset`.
     ///
     /// Invariant: it gets the rest of an event that was partly written, so that whole events follow.
     private func leaveBehind(_ subscriber: Subscriber, before offset: Int) {

@@ -24,8 +24,8 @@ package struct StateFraming {
 
     /// Frames as much as the pass has room for, and leaves the rest to a later one.
     ///
-    /// - Parameter isContinued: whether an earlier pass has left it. Then this one frames
-    /// something.
+    /// - Parameter isContinued: whether an earlier pass has left work. This pass then frames at
+    ///   least something.
     func frame(isContinued: Bool = false) {
         // One commit may publish a session many times.
         guard !feed.isFramingStates else { return }
@@ -49,7 +49,7 @@ package struct StateFraming {
                     stream.skip(to: end)
                     continue
                 }
-                // Those of which the event is small share what the version has cost.
+                // Streams with a small event share the cost of the version.
                 guard framed <= loop.pass.limitBytes else { return continueLater() }
                 framed += frame(stream, version)
             }
@@ -110,8 +110,8 @@ package struct StateFraming {
         }
 
         /// Sets the state before the record for the streams that show the record next and do not
-        /// know their part of that state. It comes first: a later state is found from an earlier
-        /// one.
+        /// know their part of that state. This comes first, because a later state is found from an
+        /// earlier one.
         ///
         /// - Returns: whether there are any.
         func showBefore(to streams: [SharedStream]) -> Bool {
