@@ -6,7 +6,7 @@ enum Purpose: Hashable, Sendable {
     case create(SessionName)
     /// To read the state that the stream has not confirmed.
     case readBack(SessionName)
-    /// Asks whether the session has really ended, after a stream of its log or of its events got 204.
+    /// Asks whether the session has really ended, after a stream of its log or its events got 204.
     case lookUp(SessionName, ofLog: Bool)
     /// Tries a refused session again. It sends no request of its own.
     case revive(SessionName)

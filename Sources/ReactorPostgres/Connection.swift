@@ -29,7 +29,8 @@ final class Connection {
     var lastDeadline: ContinuousClock.Instant?
     /// The history that it shows, found when it was made; see ``Connector``. Nil before that.
     var mark: DatabaseMark?
-    /// The last commit over it that is not acknowledged yet; see ``Connector/acknowledges(_:)``.
+    /// The last commit over this connection that is not acknowledged yet; see
+    /// ``Connector/acknowledges(_:)``.
     var commit: CommitPoint?
 
     /// Connects.
@@ -249,8 +250,8 @@ struct PostgresFault: Error {
     var isBroken: Bool
     /// Whether the server has received the statement, and has not said that it was executed.
     let isUnanswered: Bool
-    /// The table, the column and the constraint that the server has named: words of the schema, no
-    /// values.
+    /// The table, the column and the constraint that the server has named. These are names of the
+    /// schema, not values.
     var names: [String] = []
 
     init(

@@ -33,8 +33,8 @@ final class Connector: Sendable {
         var isSynchronous: Bool
         /// The end of the log that is flushed, in bytes.
         var flushed: Int64 = 0
-        /// The position up to which the standby had replayed the log of its primary when it was
-        /// promoted, in bytes. If it was started again since, a later one.
+        /// The position, in bytes, up to which the standby had replayed its primary's log when it
+        /// was promoted. If it was restarted since, the position is a later one.
         var promoted: Int64 = 0
         var lineage = Lineage()
 
@@ -116,8 +116,8 @@ final class Connector: Sendable {
     /// former primary keeps its connections, which must neither show nor accept anything.
     func isPresent(_ connection: Connection) -> Bool { book.withLock { $0.isPresent(connection) } }
 
-    /// Whether the connection's results are believed. If so, what it has committed is acknowledged
-    /// from then on: a database without it has lost history.
+    /// Whether the connection's results are believed. If so, its commits are acknowledged from then
+    /// on, and a database that lacks them has lost history.
     func acknowledges(_ connection: Connection) -> Bool {
         book.withLock { book in
             guard book.isPresent(connection) else { return false }
@@ -126,7 +126,7 @@ final class Connector: Sendable {
         }
     }
 
-    /// The database that is believed, for the other nodes; nil before the first.
+    /// The database that is believed, for reports to other nodes; nil before the first one.
     var standing: DatabaseStanding? {
         book.withLock { book in
             book.belief.present.map { DatabaseStanding($0, committed: book.committed) }
@@ -155,9 +155,9 @@ final class Connector: Sendable {
         }
     }
 
-    /// Another node, or another host, has this database. If it is newer than the one that is
-    /// believed, nothing is believed until it is found. If it has what the present one lacks,
-    /// nothing is believed until another era has begun.
+    /// Another node or host reports this database. If it is newer than the believed one, no
+    /// database is believed until this one is found. If it has commits that the believed one lacks,
+    /// no database is believed until another era has begun.
     func hear(_ other: DatabaseStanding) {
         let (begins, lacks, changed, doubts) = book.withLock { book in
             let begins = book.belief.hear(other.mark)
@@ -168,7 +168,7 @@ final class Connector: Sendable {
         if begins { doubts?(PostgresFault.behind(other.mark).message) }
     }
 
-    /// Asks the hosts of the address which histories they have.
+    /// Asks the hosts of the address for their histories.
     func lookAtHosts() {
         for mark in hosts.marks() { hear(DatabaseStanding(mark)) }
     }
@@ -194,9 +194,10 @@ final class Connector: Sendable {
     /// - Parameters:
     ///   - name: Says in `pg_stat_activity` what the connection is for.
     ///   - lost: The server process of a lost connection with a statement under way. It is ended
-    ///     between two synchronous commits. The first one proves that a standby follows: to end a
-    ///     process that waits for one makes its rows visible, and a former primary would show what
-    ///     is about to be lost. The second one covers what the process commits in between.
+    ///     between two synchronous commits. The first commit proves that a standby follows. Without
+    ///     a standby, ending a process that waits for one would make its rows visible, and a former
+    ///     primary would show rows that are about to be lost. The second commit covers what the
+    ///     process commits in between.
     func connect(
         _ name: String, for purpose: Purpose = .history, ending lost: Backend? = nil
     ) throws(PostgresFault) -> (connection: Connection, backend: Backend) {
@@ -417,8 +418,9 @@ final class Connector: Sendable {
         parameters.add(old.started)
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {
-            // A server process that this role may not end is left to the locks of its rows. One that
-            // waits for a standby has committed, and is left alone until the standby has it.
+            // If this role may not end a server process, only the locks on its rows stop it. A
+            // process that waits for a standby has committed, and is left alone until the standby
+            // has the commit.
             let found = try? connection.run(
                 """
                 SELECT CASE WHEN wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(pid) END

@@ -52,8 +52,8 @@ final class DatabaseHosts: Sendable {
     ///
     /// - Parameters:
     ///   - belief: As of a moment before.
-    ///   - heard: Gets the mark of each other host that was asked, and the newest mark that a host has shown
-    ///     if no host that can be written to has it.
+    ///   - heard: Gets the mark of each other host that was asked, and the newest mark of all if no
+    ///     writable host has it.
     /// - Throws: ``PostgresFault``
     func connect(
         _ belief: DatabaseBelief, heard: (DatabaseMark) -> Void

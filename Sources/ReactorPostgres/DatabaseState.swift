@@ -5,15 +5,15 @@ internal import Cluster
 struct DatabaseState {
     var database: Connector.Database?
     var belief = DatabaseBelief()
-    /// Whether another era is being committed, or has to begin: a connection may show data of
-    /// either.
+    /// Whether another era is being committed, or has to begin. A connection may show data of
+    /// either era.
     var isChanging = false
     /// The last commits that were acknowledged at ``database``; see ``commitLimit``.
     private var commits: [CommitPoint] = []
-    /// How far the log of ``database`` is acknowledged, by nodes that believe it as well.
+    /// How far the log of ``database`` is acknowledged, by this node or by others that believe it.
     private var heard: Int64 = 0
-    /// Other databases with contents that ``database`` lacks: another era has to begin. Before the
-    /// first connection, all databases that were heard of.
+    /// Other databases with contents that ``database`` lacks, so that another era has to begin.
+    /// Before the first connection, all databases that this node has heard of.
     private var others: [DatabaseStanding] = []
     var losses: UInt64 = 0
     var watchers: [@Sendable (UInt64) -> Void] = []
@@ -22,8 +22,9 @@ struct DatabaseState {
     /// Called when this node begins to doubt.
     var doubts: (@Sendable (String) -> Void)?
 
-    /// Twice the number of connections that commit. One of as many commits began after any earlier
-    /// one had ended, so a database that has all of them has the earlier ones, too.
+    /// Twice the number of connections that commit. With that many commits, at least one began
+    /// after any earlier commit had ended. So a database that has all of them has the earlier ones,
+    /// too.
     private static let commitLimit = 40
     private static let otherLimit = 64
 
@@ -51,7 +52,7 @@ struct DatabaseState {
     /// - Returns: Whether another era has to begin because of it.
     mutating func lacks(_ other: DatabaseStanding) -> Bool {
         if let database {
-            // The one that is sought decides on it.
+            // The database that is being looked for will decide.
             guard belief.sought == nil else { return false }
             if other.mark == database.mark { heard = max(heard, other.committed) }
             guard database.lineage.lacks(other, as: database.mark) else { return false }
@@ -63,8 +64,9 @@ struct DatabaseState {
         return isNew
     }
 
-    /// Returns what is compared with a database that was found. If it is another one, nothing is
-    /// acknowledged at the present one from then on, because that would not be compared.
+    /// Returns the commits to compare with a database that was found. If that is another database,
+    /// nothing is acknowledged at the believed one from then on, because the comparison would miss
+    /// it.
     ///
     /// - Parameter last: The database when the connection was made.
     mutating func beginChange(
@@ -84,7 +86,7 @@ struct DatabaseState {
         belief.believe(found.mark)
         database = found
         others.removeAll { !found.lineage.lacks($0, as: found.mark) }
-        // For one that was heard of during the change the next connection begins an era.
+        // If such a database was reported during the change, the next connection begins an era.
         isChanging = !others.isEmpty
     }
 }

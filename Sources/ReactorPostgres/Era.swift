@@ -42,8 +42,8 @@ struct Era {
     /// Begins another era if the database has another timeline, is a copy on another system, was
     /// restored from a dump, or lacks what this process or another node has seen acknowledged.
     ///
-    /// - Parameter willBegin: Called before the commit of another era: other connections may show
-    ///   either era from then on.
+    /// - Parameter willBegin: Called before another era is committed. From then on, other
+    ///   connections may show either era.
     func bringUpToDate(
         with found: Connector.Database, after earlier: Earlier, willBegin: () -> Void
     ) throws(PostgresFault) -> Adoption {
@@ -125,7 +125,7 @@ struct Era {
         return adoption
     }
 
-    /// More branches than an era has. Without one of them an era begins that need not.
+    /// More branches than an era ever has. If one were missing, an era would begin without need.
     private static let branchLimit = 1_024
 
     private func lineage(within limit: Duration) throws(PostgresFault) -> Lineage {
@@ -137,8 +137,9 @@ struct Era {
         }
     }
 
-    /// Whether a commit that was acknowledged at the former primary is not here, although this
-    /// server has replayed what its transaction has written. Later numbers are this server's own.
+    /// Whether a commit that was acknowledged at the former primary is missing here, although this
+    /// server has replayed the rows of its transaction. Later transaction numbers are this server's
+    /// own.
     private func hasLost(
         _ commits: [CommitPoint], within limit: Duration
     ) throws(PostgresFault) -> Bool {
@@ -154,9 +155,9 @@ struct Era {
         return found.bool(0, 0)
     }
 
-    /// The beats are of the clock of another server, which may be any time ahead or behind. The
-    /// newest one was a moment before that server was left, so all of them are moved until it is of
-    /// now.
+    /// The beats have the time of another server's clock, which may be far ahead or behind. The
+    /// newest beat came just before that server was left, so all beats are moved by the same time
+    /// until the newest one is now.
     private func moveBeats(within limit: Duration) throws(PostgresFault) {
         try connection.execute(
             """

@@ -11,8 +11,8 @@ extension JournalEngine {
     /// await ReactorServer.main(hosting: […], journals: [.postgres])
     /// ```
     ///
-    /// The program needs libpq, to build (`libpq-dev`) and to run (`libpq5`). In a build without
-    /// the package's trait `PostgreSQL` it needs none, and every address is refused.
+    /// The program needs libpq, to build (`libpq-dev`) and to run (`libpq5`). A build without the
+    /// package's trait `PostgreSQL` needs no libpq, and refuses every address.
     public static let postgres = JournalEngine(
         tools: PostgresTools(), mask: PostgresAddress.masked, fault: PostgresAddress.fault
     ) { (address, retention, member) throws(JournalFailure) in

@@ -2,7 +2,8 @@
 // Stands in for libpq in a build without the package's trait `PostgreSQL`.
 //
 // Design: `PostgresAddress` refuses every address in such a build, so none of these functions is
-// called. With them the rest of the module has no conditions, and is compiled as always.
+// called. Thanks to them, the rest of the module needs no conditions and is compiled in every
+// build.
 
 #if !(PostgreSQL || Complete)
     let CONNECTION_OK = 0

@@ -1,13 +1,13 @@
 internal import Cluster
 
-/// A commit, as another database can be asked whether it has it.
+/// A commit, in a form in which another database can be asked for it.
 struct CommitPoint: Equatable {
     var transaction: Int64
     /// A position in the log, in bytes: after some of what the transaction has written, and before
     /// its commit.
     var position: Int64
 
-    /// Columns for a statement that has written: NULL in the first if it has not.
+    /// Columns of a statement that writes. The first one is NULL if it has written nothing.
     static let columns = """
         pg_current_xact_id_if_assigned()::text::bigint,
         pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint
@@ -26,25 +26,25 @@ struct CommitPoint: Equatable {
     }
 }
 
-/// The branches of the present era that a database has continued, and how far: it has the log of a
-/// branch up to that position, in bytes.
+/// The branches of the current era that a database continues, and for each the position, in bytes,
+/// up to which the database has the branch's log.
 ///
-/// Design: where a former primary was left is the position up to which its standby had replayed
-/// when it was promoted. What a node has acknowledged after that position is lost, and so is
-/// everything that was acknowledged on a branch that is not here. Sessions have other generations
-/// in each era, so branches of earlier eras do not matter.
+/// Design: a branch ends where the promoted standby had replayed the former primary's log. Commits
+/// that a node has acknowledged after that position are lost. So are all commits on a branch that
+/// is not here. Each era gives sessions other generations, so branches of earlier eras do not
+/// matter.
 struct Lineage: Equatable {
     var ends: [Int64: Int64] = [:]
 
-    /// Whether contents were shown on another branch that are not on this one, so that one position
-    /// may have two.
+    /// Whether another branch has shown contents that this one lacks, so that one position may have
+    /// two contents.
     ///
     /// - Parameters:
-    ///   - own: The database with this lineage. An era counts from its begin on.
+    ///   - own: The database with this lineage. An era counts from its beginning on.
     ///   - other: Another one of the same journal.
     func lacks(_ other: DatabaseStanding, as own: DatabaseMark) -> Bool {
         guard other.mark.isComparable(with: own), other.mark.era == own.era else { return false }
-        // To a branch without a number no node has connected.
+        // No node has connected to a branch without a number.
         guard other.mark.branch != 0, other.mark.branch != own.branch else { return false }
         return ends[other.mark.branch].map { other.committed > $0 } ?? true
     }

@@ -238,6 +238,6 @@ package final class PostgresJournal: Journal {
     /// The database that is believed.
     var standing: DatabaseStanding? { connector.standing }
 
-    /// A node with this database is heard of.
+    /// Another node reports this database.
     func hear(_ other: DatabaseStanding) { connector.hear(other) }
 }

@@ -63,8 +63,8 @@ extension JWTAuthenticator {
         return keys
     }
 
-    /// The keys of a JWKS file, or the key of a PEM file. Both have public keys only: a file that is
-    /// read as the other kind has none.
+    /// The keys of a JWKS file, or the key of a PEM file. Both have only public keys. A file that
+    /// is read as the other kind has no keys.
     private static func publicKeys(
         _ bytes: [UInt8]
     ) async throws(TokenKeyFailure) -> [TokenKey] {

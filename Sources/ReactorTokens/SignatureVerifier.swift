@@ -1,5 +1,5 @@
-// Design: the only file with cryptography. A build without the package's trait `Tokens` has no
-// jwt-kit, and no key either: each way to make one says so.
+// Design: this is the only file with cryptography. A build without the package's trait `Tokens` has
+// no jwt-kit, and no keys: each way to make a key throws an error that says so.
 
 #if Tokens || Complete
     internal import JWTKit
@@ -32,7 +32,8 @@
 
         /// Whether the signature of these bytes is this key's.
         func verifies(_ signature: [UInt8], of signed: ArraySlice<UInt8>) -> Bool {
-            // An error is a signature of a wrong length: no other input reaches the library.
+            // An error means a signature of a wrong length, because no other input reaches the
+            // library.
             (try? verifier.verify(signature, signs: signed)) ?? false
         }
 
@@ -45,7 +46,7 @@
             }
         }
 
-        /// Nil if the text is no public key of a kind that is supported.
+        /// Nil if the text is not a public key of a supported kind.
         static func pem(_ text: String) async throws(TokenKeyFailure) -> SignatureVerifier? {
             if let key = try? ES256PublicKey(pem: text) { return try await es256(key) }
             if let key = try? EdDSA.PublicKey(pem: text) { return try await edDSA(key) }

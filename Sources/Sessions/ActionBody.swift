@@ -25,8 +25,8 @@ package struct ActionBody: Sendable {
 
     package var bytes: [UInt8] { json.bytes }
 
-    /// Whether it is an empty array. Under a key it asks for the answer to that key: a client that cannot
-    /// send its body again learns in this way whether it was applied.
+    /// Whether it is an empty array. With a key, an empty array asks for the answer to that key: so
+    /// a client that cannot send its body again learns whether the body was applied.
     var asksForAnswer: Bool {
         bytes.lazy.filter { ![0x20, 0x0a, 0x0d, 0x09].contains($0) }.prefix(3)
             .elementsEqual("[]".utf8)

@@ -28,8 +28,8 @@ package struct ActionPost {
         self.token = token
     }
 
-    /// The key under which the answer is kept. A key belongs to its client: the client's name
-    /// follows it, after a line feed, which is in no key.
+    /// The key under which the answer is kept. A key belongs to its client, so the client's name
+    /// follows it, after a line feed. No key contains a line feed.
     var ownedKey: String? { key.map(owned) }
 
     /// The same for `doneKeys`, so that no client releases the keys of another.

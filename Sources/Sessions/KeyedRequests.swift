@@ -13,7 +13,7 @@ struct KeyedRequests {
     ///   answered, or is handled when the journal has been asked for its key.
     func admits(_ post: ActionPost, _ key: String) throws(ActionRefusal) -> Bool {
         let own = post.body.digest ?? Digest.of(post.body.bytes)
-        // A question is of any body.
+        // A question matches any body.
         let digest = post.body.asksForAnswer ? keys.digest(of: key) ?? own : own
         switch keys.entry(key) {
         case .running(let known):

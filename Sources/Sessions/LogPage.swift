@@ -6,7 +6,7 @@ internal import Storage
 ///
 /// `next` is the position after which the next page begins; absent if there is no next page.
 struct LogPage {
-    /// Of a page for which there is room.
+    /// For a page for which there is room.
     static let limitBytes = 1_048_576
 
     private var body = Array("{".utf8)

@@ -37,8 +37,8 @@ struct LogReader {
         }
     }
 
-    /// The most bytes of a page. Without room in the ``WorkBudget`` for a page of the largest size it
-    /// ends earlier, with so few bytes that they do not count.
+    /// The maximum bytes of a page. If the ``WorkBudget`` has no room for the largest page, the
+    /// page ends earlier, with so few bytes that they do not count.
     private struct PageRoom {
         let limitBytes: Int
         /// Of the entries while they are read, and of the page.
@@ -168,8 +168,8 @@ package struct LogPageRequest: Sendable {
     package var token: UInt64
     /// The page begins after this position, as the client sent it; nil: with the oldest kept entry.
     package var after: String?
-    /// The maximal number of entries, at least 1. A page of a mebibyte ends earlier, and of 32 KiB
-    /// if there is no room for a large one.
+    /// The maximum number of entries, at least 1. A page ends earlier at a mebibyte, or at 32 KiB
+    /// if there is no room for a large page.
     package var limit: Int
 
     package init(token: UInt64, after: String?, limit: Int) {

@@ -2,7 +2,8 @@ public import Feeds
 package import JSONCoding
 package import Storage
 
-// The states of a session, for its feed; and requests for streams, which wait for what is decided.
+// The states of a session, for its feed, and requests for streams, which wait for the decided
+// steps.
 extension Session: FeedSource {
     package var phase: FeedPhase {
         switch life {
@@ -40,8 +41,8 @@ extension Session: FeedSource {
         table.openings.append(request, of: self)
     }
 
-    /// Opens a stream when the steps that are decided so far are committed. The session may have ended
-    /// since the request.
+    /// Opens a stream once the steps that are decided so far are committed. The session may have
+    /// ended since the request.
     func open(_ request: SubscriptionRequest) {
         guard isRunning || isFollowed && isReadable, let opener = StreamOpener(feed) else {
             return answer(content(absence), request.token)
@@ -70,7 +71,8 @@ extension Session: FeedSource {
         table.output.reply(content(kind), to: token)
     }
 
-    /// Another node may own the session by now, and have reached the position: the journal knows.
+    /// Another node may own the session by now, and may have reached the position. The journal
+    /// knows.
     package func confirm(_ request: SubscriptionRequest) {
         table.read(id, .confirmed) { [self] found, _ in
             switch found {
@@ -86,7 +88,7 @@ extension Session: FeedSource {
         }
     }
 
-    /// Opens a stream of a session that this node does not own any more.
+    /// Opens a stream of a session that this node no longer owns.
     private func openElsewhere(_ request: SubscriptionRequest, _ found: SessionLookup) {
         guard case .session(let present) = found, present.key == key else {
             // The client connects again.
@@ -153,7 +155,7 @@ struct StatesAhead {
         bytes = .max / 2
     }
 
-    /// They are framed, or belong to no record.
+    /// The states are framed, or belong to no record.
     mutating func forget() {
         guard bytes > 0 else { return }
         bytes = 0

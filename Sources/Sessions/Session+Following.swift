@@ -1,7 +1,7 @@
 internal import Feeds
 internal import Storage
 
-// A session that another node decides on, or nobody: only its feed is used.
+// A session that another node or no node decides on. Only its feed is used.
 extension Session {
     /// Makes its feed one that is followed from now on.
     ///

@@ -13,7 +13,7 @@ package import Storage
 @usableFromInline
 package final class Session {
     package let registration: Registration
-    /// The side of its readers.
+    /// The readers' side of the session.
     package let feed: Feed
     /// Invariant: ``SessionTable/stop()`` releases the sessions, so this is no permanent cycle.
     let table: SessionTable
@@ -53,7 +53,7 @@ package final class Session {
             table.sessions.sleepChanged(of: self, life.isAsleep)
         }
     }
-    /// That of the feed. Why a copy: it is read for every record.
+    /// The same as the feed's. Why a copy: it is read for every record.
     let history: History
     /// Numbers the stays in memory of all sessions of the table; 0 while the session is asleep.
     private(set) var incarnation: UInt64 = 0

@@ -3,9 +3,9 @@ internal import Storage
 
 /// Copies of sessions that this node does not have awake, for the reads that come next.
 ///
-/// Each is shown only after the journal has said that the session's history still ends where the copy does. A copy
-/// that was not read for ``lifetime`` is removed, and the one that was read least recently at ``limit``, and if the
-/// budget of work has no room for another one.
+/// Each is shown only after the journal has confirmed that the session's history still ends where
+/// the copy does. A copy that was not read for ``lifetime`` is removed. At ``limit``, or if the
+/// work budget has no room for another copy, the one that was read least recently is removed.
 struct SessionCopies {
     private struct Entry {
         let session: Session

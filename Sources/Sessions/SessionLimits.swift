@@ -7,7 +7,7 @@ package struct SessionLimits: Sendable {
     package var sessions: Int
     /// Actions in one request.
     package var batch: Int
-    /// Of what readers read.
+    /// The limits of feeds, for readers.
     package var feeds: FeedLimits
     /// Replies that wait for the journal; at the limit actions are refused with 503.
     package var unanswered = 20_000

@@ -21,6 +21,6 @@ package enum SessionLookup {
     case noNode(SessionTraits, stateVersion: Int)
     /// The session is in the journal, and memory holds the maximal number of sessions.
     case noRoom
-    /// There is no room for a copy of the session in the budget of work.
+    /// The work budget has no room for a copy of the session.
     case overBudget
 }

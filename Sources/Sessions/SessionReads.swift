@@ -73,12 +73,13 @@ final class SessionReads {
 
     /// The archive's answer to a load.
     private enum Loaded: Sendable {
-        /// The charge is for what was read and what is made of it; nil if that is small.
+        /// The charge is for the bytes that were read and the state that is made of them; nil if
+        /// these are small.
         case saved(SavedSession?, WorkCharge?)
-        /// There is no room for it, and nothing of it is in memory any more.
+        /// There is no room for the answer, and its bytes are released.
         case overBudget
 
-        /// Called where the archive answers, so that what waits for the loop is counted.
+        /// Called on the archive's thread, so that answers that wait for the loop are counted.
         init(_ saved: SavedSession?, _ work: WorkBudget, for client: WorkClient?) {
             let bytes = RebuildQueue.factor * (saved?.stateBytes ?? 0)
             guard bytes > WorkBudget.smallestBytes else {
@@ -276,7 +277,7 @@ final class SessionReads {
         }
     }
 
-    /// Counts a copy as long as it is in memory, and keeps it for the reads that come next if it is small or
+    /// Counts a copy as long as it is in memory. Keeps it for later reads if it is small, or if
     /// there is room for optional bytes.
     ///
     /// - Parameter charge: of the load; nil if it was small.

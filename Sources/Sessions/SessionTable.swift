@@ -14,7 +14,7 @@ package final class SessionTable {
     package unowned var output: (any SessionOutput)! {
         didSet { feeds.output = output }
     }
-    /// The side of the readers.
+    /// The readers' side.
     package let feeds: FeedLoop
 
     var sessions = ResidentSessions()

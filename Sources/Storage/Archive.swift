@@ -159,7 +159,7 @@ package struct SavedSession: Sendable, Equatable {
         hasStoredAnswers = false
     }
 
-    /// The bytes of its state: of the snapshot, and of the mutations after it.
+    /// The bytes of the session's state: those of the snapshot, and of the mutations after it.
     package var stateBytes: Int {
         mutations.reduce(snapshot?.state.count ?? 0) { $0 + $1.content.count }
     }

@@ -3,7 +3,7 @@ package struct LinkOutput: Sendable {
     /// Beyond this, no request is sent: the other node does not read.
     package static let limitBytes = 8 << 20
 
-    /// The object that is held with some of the bytes, and their place in `bytes`.
+    /// An object that is held as long as some of the bytes, and the position of those in `bytes`.
     private struct Hold {
         let range: Range<Int>
         let object: any AnyObject & Sendable
@@ -15,7 +15,7 @@ package struct LinkOutput: Sendable {
 
     private var bytes: [UInt8] = []
     private var sentBytes = 0
-    /// In the order of their bytes, which no two of them share.
+    /// In the order of their bytes. No two of them share a byte.
     private var holds: [Hold] = []
     private var heldBytes = 0
 
@@ -24,7 +24,7 @@ package struct LinkOutput: Sendable {
 
     package var isFull: Bool { bytes.count - sentBytes >= Self.limitBytes }
 
-    /// The same without the bytes with which something is held: a budget bounds them.
+    /// The same without the bytes for which an object is held: a budget bounds those.
     package var isFullOfUncounted: Bool {
         bytes.count - sentBytes - heldBytes >= Self.limitBytes
     }

@@ -29,7 +29,7 @@ package struct LinkReader: Sendable {
     /// - Parameter kind: Payloads of other kinds do not count.
     package func partialBytes(of kind: LinkFrame.Kind) -> Int { partial(of: kind)?.bytes ?? 0 }
 
-    /// The same, with the stream of its frame; nil if no payload of that kind has arrived in part.
+    /// The same, with the stream of its frame; nil if no payload of that kind has partly arrived.
     package func partial(of kind: LinkFrame.Kind) -> (stream: UInt32, bytes: Int)? {
         guard case .payload(let present, let stream) = state, present == kind else { return nil }
         return (stream, payload.capacity)

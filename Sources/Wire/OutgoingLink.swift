@@ -64,12 +64,12 @@ package struct OutgoingLink: Sendable {
     /// Whether a connection that the other node closes now means that it has another secret.
     package var awaitsProof: Bool { handshake?.awaitsProof ?? false }
 
-    /// An answer that has arrived in part: its stream, and the bytes of its memory.
+    /// The answer that has partly arrived: its stream, and the bytes of its memory.
     package var partialAnswer: (stream: UInt32, bytes: Int)? {
         isOpen ? reader.partial(of: .answer) : nil
     }
 
-    /// Releases the answer that has arrived in part, and skips its rest. It is lost.
+    /// Releases the answer that has partly arrived, and skips the rest. The answer is lost.
     package mutating func skipPartialAnswer() {
         guard let stream = reader.skipPayload(of: .answer) else { return }
         underWay.remove(stream)

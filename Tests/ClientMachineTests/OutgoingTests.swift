@@ -307,7 +307,7 @@ struct OutgoingTests {
         let first = try #require(client.send("0").requests.first)
         for number in 1...4 { _ = client.send("\(number)") }
         let batch = try #require(try client.answer(first.id, 200, receipt(1)).requests.first)
-        // Its answer is lost, and the server starts again with a smaller limit of bodies.
+        // Its answer is lost, and the server restarts with a smaller limit for bodies.
         _ = client.receive(.requestFailed(batch.id, "reset"))
         let again = try #require(client.wait(.seconds(1)).requests.first)
         let asked = try client.problem(again.id, 413, "body_too_large")
@@ -318,7 +318,8 @@ struct OutgoingTests {
         _ = client.receive(.requestFailed(question.id, "reset"))
         let second = try #require(client.wait(.seconds(1)).requests.first)
         #expect(second.request == question.request)
-        // A program that is started then knows of no question: it sends the batch, and asks again.
+        // A program that restarts now does not know about the question. It sends the batch, and
+        // asks again.
         var next = try Client(saved: client.saved)
         let third = try #require(next.receive(.wake).requests.first)
         #expect(third.request.body == batch.request.body)
@@ -329,7 +330,8 @@ struct OutgoingTests {
         let half = try #require(halves.requests.first)
         #expect(half.request.text == "[1,2]")
         #expect(half.request.key != batch.request.key)
-        // The next request is no question, and a first attempt that is refused is divided at once.
+        // The next request is not a question: if its first attempt is refused, it is divided at
+        // once.
         #expect(
             try client.problem(half.id, 413, "body_too_large").requests.first?.request.text == "1")
     }

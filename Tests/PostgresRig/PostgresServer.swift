@@ -99,8 +99,8 @@ package final class PostgresServer: Sendable {
             "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'", "SELECT pg_reload_conf()")
     }
 
-    /// Gives the server the history of another's timeline, as an archive does: it is promoted to a later
-    /// one.
+    /// Gives the server the history of another server's timeline, as an archive does, so that it is
+    /// promoted to a later timeline.
     package func learnTimeline(_ timeline: String, of other: PostgresServer) throws {
         let name = "data/pg_wal/\(timeline).history"
         try Self.run(["cp", "-p", "\(other.folder)/\(name)", "\(folder)/\(name)"])

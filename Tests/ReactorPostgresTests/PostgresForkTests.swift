@@ -114,7 +114,7 @@ struct PostgresForkTests {
         relay.cut()
         #expect(await journal.verdict(on: .mutation("s", 1)) == .committed)
         #expect(try await journal.head("s")?.key.generation == "g1", "nothing was lost")
-        // Behind the position at which the first one was promoted.
+        // After the position at which the first one was promoted.
         try primary.execute("CREATE TABLE \(schema).seen()")
         wait(for: "SELECT '\(schema).seen'::regclass", at: second)
         try second.learnTimeline("00000002", of: first)
@@ -134,8 +134,8 @@ struct PostgresForkTests {
         await journal.close()
     }
 
-    /// The node that has acknowledged there does not reach this database, so this node begins the
-    /// era.
+    /// The node that acknowledged commits there does not reach this database, so this node begins
+    /// the era.
     @Test func `a node that hears of contents that its database lacks begins another era`()
         async throws
     {
@@ -144,7 +144,7 @@ struct PostgresForkTests {
         await (try journal(server.address(schema))).close()
         let open = "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE '\(schema)/%'"
         try wait { try server.query(open).count == 0 }
-        // Less than any that is drawn: of one timeline the greater branch is newer.
+        // Less than any drawn number: of two branches of one timeline, the greater one is newer.
         try server.execute("UPDATE \(schema).cluster SET branch = 1")
         let journal = try journal(
             server.address(schema),
@@ -154,7 +154,7 @@ struct PostgresForkTests {
         var generation = "g1"
         var former = ownership.standing.mark
         former.timeline = 0
-        // As if this server were a promoted standby that had everything.
+        // Looks as if this server were a promoted standby that had everything.
         try server.execute(
             "UPDATE \(schema).cluster SET timeline = '00000000', is_synchronous = true")
         try server.cutConnections(to: schema)

@@ -138,7 +138,7 @@ struct RuleTests {
         let waiting =
             "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' "
             + "AND application_name = '\(schema)/writer'"
-        // The server takes a setting over later: commits before that do not wait.
+        // The server applies a setting later: commits before that do not wait.
         var number: UInt64 = 1
         var pending = Pending(Batch(records: [.mutation("s", number)]), in: journal)
         var found = try server.query(waiting)
@@ -165,7 +165,8 @@ struct RuleTests {
         return isPatient
     }
 
-    /// During a split the former primary has no standby any more. What waits for one there is about to be lost.
+    /// During a split, the former primary no longer has a standby. Commits that wait for one there
+    /// are about to be lost.
     @Test func `what waits for a standby is shown to nobody when its connection is lost`()
         async throws
     {
@@ -188,7 +189,7 @@ struct RuleTests {
         let waiting =
             "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' "
             + "AND application_name = '\(schema)/writer'"
-        // The server takes a setting over later: commits before that do not wait.
+        // The server applies a setting later: commits before that do not wait.
         var number: UInt64 = 1
         var pending = Pending(Batch(records: [.mutation("s", number)]), in: writer)
         var found = try server.query(waiting)

@@ -209,7 +209,7 @@ struct PassTests {
         #expect(kinds.suffix(3) == ["reset", "snapshot", "state"])
     }
 
-    /// A session of which the streams have framed a few of the versions of a batch.
+    /// A session whose streams have framed a few versions of a batch.
     private func lagging(_ count: Int, answers: Bool) throws -> (Rig, Session, reader: UInt64) {
         let (rig, sessions) = try rig(
             slow: true, retention: Retention(records: 300, bytes: 64 << 20), answers: answers)
@@ -253,7 +253,7 @@ struct PassTests {
         for token in [reader, earlier, later, present, snapshot] {
             #expect(rig.transcript(token).events.allSatisfy { $0.name != "reset" })
         }
-        // It is never more work than the framing of one state.
+        // This is never more work than framing one state.
         #expect(rig.table.pass.most < 4 * Self.size + 1_000)
     }
 

@@ -51,8 +51,8 @@ struct RebuildQueueTests {
     }
 
     @Test func `a rebuild begins with the room that the one before has given back`() throws {
-        // The answer to the first, and the second, whose estimate is four of these: not two
-        // rebuilds.
+        // The answer to the first rebuild, and the second rebuild, which is estimated at four
+        // answers. There is no room for two rebuilds.
         let work = WorkBudget(limit: 11 * Self.size / 2)
         let (rig, session) = try rig(work)
         let tokens = [UInt64(2), 3].map { read(rig, session, version: $0) }

@@ -86,7 +86,7 @@ struct SharedBytesTests {
     }
 
     @Test func `states that a stream keeps count for a client that has not left`() throws {
-        // Half of a share has room for what one stream keeps.
+        // Half of a share has room for the states that one stream keeps.
         let (rig, session, work) = try rig(client: 3 * Self.size)
         let first = subscribe(rig, session, by: ada, .allStates, .now)
         let second = subscribe(rig, session, by: bob, .allStates, .now)
@@ -123,7 +123,7 @@ struct SharedBytesTests {
         rig.drainInbox()
         #expect(work.used == 0)
         connection.lose()
-        // Without room the client continues at the event before.
+        // If there is no room, the client continues at the previous event.
         let other = work.charge(9_900_000, for: nil)
         let late = try #require(
             JointReader(names, .allStates, client: ada).connect(rig, capacity: 0))

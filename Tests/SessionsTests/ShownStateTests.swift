@@ -60,7 +60,7 @@ struct ShownStateTests {
         }
         let state = unsafe shown.bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
         #expect(pieces.contains(state))
-        // The fields around it are no reason to keep as much memory again.
+        // The fields around the state must not double the memory.
         #expect(pieces.count == 3)
         let opener = try #require(StreamOpener(session.feed))
         let request = SubscriptionRequest(token: live, selection: .allStates, start: .snapshot)

@@ -153,7 +153,7 @@ struct WorkBudgetSeamTests {
             }
             #expect(work.used > Self.fill)
             #expect(rig.line(tokens[0]).hasPrefix("page"))
-            // It has one entry, so few bytes that they do not count.
+            // It has one entry, with so few bytes that they do not count.
             let short = rig.line(tokens[3])
             #expect(short.hasPrefix("page") && short.utf8.count < Self.fill / 2)
             #expect(rig.line(tokens[3]).contains("next"))

@@ -26,8 +26,8 @@ package enum Seeds {
         return (first ?? 0)..<(first ?? 0) + (UInt64(wanted) ?? count)
     }
 
-    /// The time limit of a suite of simulations, in minutes. All tests begin at once, so it
-    /// includes the time of the others.
+    /// The time limit of a suite of simulations, in minutes. All tests begin at the same time, so
+    /// it includes the time of the others.
     package static var minutes: Int { variable("REACTOR_SIMULATION_SEEDS") == nil ? 15 : 60 }
 
     /// Days since 1970.

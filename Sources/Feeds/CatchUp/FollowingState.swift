@@ -57,18 +57,18 @@ package struct FollowingState {
     /// have ended, and its records are read in another way.
     func confirms(_ gap: JournalGap) -> Bool { isOver || answered > gap.question }
 
-    /// Whether the owner says when there are new records.
+    /// Whether the owner reports new records.
     package var isHinted: Bool { hints.areComing(in: epoch) }
 
     /// Whether the journal is to be asked.
     ///
-    /// - Parameter pause: Between two questions while the owner says when there are new records, in
-    ///   milliseconds. A question may come early by half of a quarter of a second.
+    /// - Parameter pause: The milliseconds between two questions while the owner reports new
+    ///   records. A question may come 125 ms early.
     package func isDue(at now: Int64, _ pause: Int64) -> Bool {
         !isHinted || hints.isDue || hasWaiting || now - confirmed > pause - 125
     }
 
-    /// All or some of the records up to this position come only from the journal.
+    /// A record before this position may come only from the journal.
     package mutating func noteGap(before position: HistoryPosition) {
         hinted = max(position, hinted ?? position)
     }
@@ -133,9 +133,10 @@ package struct FollowingState {
 
     /// A claim was refused in favour of another node.
     ///
-    /// That may be the owner: it is there, and this node's list of the members is as old as the last beat.
+    /// That node may be the owner: it is alive, and this node's list of members may be as old as
+    /// the last beat.
     ///
-    /// - Returns: whether as many were refused as show that no node continues the session.
+    /// - Returns: whether there were enough refusals to show that no node continues the session.
     package mutating func claimWasRefused(for node: Node) -> Bool {
         guard node != owner else {
             ownerIsPresent()
@@ -152,8 +153,8 @@ package struct FollowingState {
     package static let confirmationLimit: Int64 = 10_000
     /// The time between two claims of one session.
     private static let claimPause: Int64 = 1_000
-    /// The refused claims after which a session without its owner counts as continued by no node,
-    /// although another node was named.
+    /// After this number of refused claims, no node continues the session, although the refusals
+    /// name one.
     private static let refusalLimit = 5
 }
 

@@ -116,7 +116,7 @@ struct ReceivedRecords {
     mutating func removeAll() { (entries, bytes) = ([], 0) }
 }
 
-/// The feeds of a loop that keep records which have come, or events of them.
+/// The feeds of a loop that keep received records, or events of them.
 ///
 /// Why they are kept at all: most readers get an event within a pass or two. A reader that has not got it until it is
 /// dropped reads the journal.
@@ -124,7 +124,8 @@ package struct HeldRecords {
     private var feeds: [Feed] = []
     private var bytes = 0
 
-    /// The bytes of all feeds of a loop. At this limit all of them are dropped; a message more may exceed it.
+    /// The limit for the bytes of all feeds of a loop. At the limit, all of them are dropped. One
+    /// more message may exceed it.
     package static let limitBytes = 16 << 20
 
     package var isFull: Bool { bytes >= Self.limitBytes }

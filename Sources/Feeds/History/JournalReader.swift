@@ -4,7 +4,8 @@ package import Storage
 package final class JournalReader {
     package let journal: any Journal
     private let hop: FeedLoop.Hop
-    /// The losses of history that the loop has met. What was asked before the last one gets no answer.
+    /// The losses of history that the loop has seen. Questions from before the last one get no
+    /// answer.
     package var losses: UInt64 = 0
 
     init(_ journal: any Journal, hop: @escaping FeedLoop.Hop) {
@@ -21,7 +22,7 @@ package final class JournalReader {
     /// Whether several nodes write to the journal, so that what is in memory may not be the newest.
     package var hasOwners: Bool { journal.ownership != nil }
 
-    /// Sends a job to the loop, after what is sent there now.
+    /// Sends a job to the loop, after the jobs that are being sent there now.
     package func later(_ act: @escaping (FeedLoop) -> Void) {
         let bound = LoopBound(act)
         _ = hop { loop in bound.open(on: loop)(loop) }
@@ -29,8 +30,8 @@ package final class JournalReader {
 
     /// Reads the archive. Calls `act` on this loop.
     ///
-    /// If history was lost since the question, the answer may be of the older history: `act` gets
-    /// ``JournalFailure/historyLost`` in its place.
+    /// If history was lost since the question, the answer may be about the older history. `act`
+    /// then gets ``JournalFailure/historyLost`` in its place.
     package func ask<Value: Sendable>(
         _ question: (any Archive, @escaping ArchiveAnswer<Value>) -> Void,
         then act: @escaping (Result<Value, JournalFailure>) -> Void

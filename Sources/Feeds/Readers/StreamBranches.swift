@@ -243,10 +243,10 @@ package final class StreamBranches {
         return branch
     }
 
-    /// Continues the stream of a reader that has come back from another loop.
+    /// Continues the stream of a reader that has moved back from another loop.
     ///
-    /// - Parameter begin: called once, with the subscriber, which then writes; nil: the connection is to be closed, and
-    ///   the client connects again.
+    /// - Parameter begin: called once, with the subscriber, which then writes. With nil, the caller
+    ///   closes the connection, and the client connects again.
     package func continueStream(
         _ reader: ReturningReader, as token: UInt64, in feeds: FeedLoop,
         _ begin: (Subscriber?) -> Void

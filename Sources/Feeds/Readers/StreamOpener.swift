@@ -9,7 +9,7 @@ package struct StreamOpener {
     private var history: History { feed.history }
     private var loop: FeedLoop { feed.loop }
 
-    /// Nil if there is no state in memory: a stream may have to begin with it.
+    /// Nil if there is no state in memory; a stream may have to begin with one.
     package init?(_ feed: Feed) {
         guard let source = feed.source, source.phase.isAwake else { return nil }
         self.feed = feed

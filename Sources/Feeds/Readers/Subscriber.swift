@@ -74,7 +74,7 @@ package final class Subscriber {
         state = stream.place(after: position)
     }
 
-    /// A subscriber that has got everything, on another loop than that of its session.
+    /// A subscriber that has everything, on another loop than its session.
     init(id: UInt64, branch: BranchStream, output: any ReaderOutput) {
         self.id = id
         self.output = output
@@ -271,7 +271,7 @@ package final class Subscriber {
             CatchUp(self, of: feed, after: position, isFromStart: isFromStart))
     }
 
-    /// Continues with the stream, which has all events after the position, or will have them.
+    /// Continues with the stream, which has all events after the position, or will get them.
     ///
     /// - Parameter opening: bytes to write first.
     func join(after position: HistoryPosition, _ opening: StreamOpening?) {

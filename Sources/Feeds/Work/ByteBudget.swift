@@ -35,7 +35,7 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
         /// Those within the limits, and any if no others but the `own` ones count: otherwise they
         /// would be refused for ever.
         case alone(own: Int)
-        /// Any: they count already, for another client.
+        /// Any bytes: they count already, for another client.
         case any
 
         fileprivate func permits(_ bytes: Int, besides others: Int, _ limit: Int) -> Bool {
@@ -62,8 +62,8 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// Counts bytes in the share of a client alone, because the sum has them; returns false, without
-    /// counting them, if the rule does not permit them.
+    /// Counts bytes only in the share of a client, because the sum already has them. Returns false,
+    /// without counting them, if the rule does not permit them.
     package func chargeShare(_ bytes: Int, of client: Client?, _ rule: Rule) -> Bool {
         guard let client else { return true }
         let limit = clientLimit.load(ordering: .relaxed)
@@ -81,7 +81,7 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
         giveBackShare(bytes, of: client)
     }
 
-    /// Subtracts bytes from the share of a client alone.
+    /// Subtracts bytes only from the share of a client.
     package func giveBackShare(_ bytes: Int, of client: Client?) {
         guard let client else { return }
         clients.withLock { clients in

@@ -38,7 +38,7 @@ package final class ChargedBytes {
     package var bytes: [UInt8] { shared.bytes }
     var head: [UInt8] { shared.head }
 
-    /// The same bytes, which are not copied, after others.
+    /// The same bytes after others, without a copy.
     package func framed(after head: [UInt8]) -> ChargedBytes {
         ChargedBytes(bytes, after: head, charge)
     }

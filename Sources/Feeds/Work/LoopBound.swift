@@ -9,7 +9,7 @@ package struct LoopBound<Value>: @unchecked Sendable {
 
     package init(_ value: Value) { self.value = value }
 
-    /// Opens the value on the loop. A caller that has the loop's feeds is on the loop.
+    /// Opens the value on the loop. Having the loop's feeds proves that the caller is on the loop.
     package func open(on loop: FeedLoop) -> Value { value }
 
     /// Opens the value for a caller that is on the loop for another reason.

@@ -4,21 +4,22 @@ internal import Synchronization
 /// the connection has accepted them, states that are rebuilt from the journal, forks until they are
 /// committed, states that are encoded ahead of their events, and the states that streams keep.
 ///
-/// Design: the owner of such bytes holds a ``WorkCharge`` as long as it holds the bytes. The charge
-/// gives them back when it is released, so exactly once, however the request ends: the answer, a
-/// closed connection, the session's end, a commit that fails, the end of the loop.
+/// Design: the owner of such bytes holds a ``WorkCharge`` as long as it holds the bytes. When the
+/// charge is released, it gives them back. So they are given back exactly once, however the request
+/// ends: the answer, a closed connection, the session's end, a commit that fails, the end of the
+/// loop.
 ///
 /// Bytes that several clients hold count once for the process, and once in the share of each of
-/// these clients (``WorkBytes``). Few bytes (``smallestBytes``) do not count: the numbers of
-/// connections and subscribers bound them. What exceeds a limit alone is admitted while nothing else
-/// counts: a state may be larger than it was expected to be, and a request for it would be refused
-/// for ever.
+/// these clients (``WorkBytes``). Few bytes (up to ``smallestBytes``) do not count: the numbers of
+/// connections and subscribers bound them. Bytes that exceed a limit by themselves are admitted
+/// while nothing else counts: a state may be larger than expected, and a request for it would
+/// always be refused.
 package final class WorkBudget: Sendable {
     private let bytes: ByteBudget<WorkClient>
     /// The bytes that were given back and not taken by ``takeReleased(from:)``.
     private let released = Atomic<Int>(0)
 
-    /// Fewer bytes are not counted: a connection may have as many unsent anyway.
+    /// Fewer bytes are not counted: a connection may have that many unsent bytes anyway.
     package static let smallestBytes = 64 << 10
 
     /// - Parameter clientLimit: the share of one client.
@@ -39,8 +40,8 @@ package final class WorkBudget: Sendable {
     ///   - client: nil: they are in no client's share.
     ///   - mayBeDropped: whether the bytes are optional. Optional bytes leave half of the budget to
     ///     bytes without which a request is refused, and have a share of their own.
-    ///   - copy: the copy of a session from which the bytes are made; it does not prevent that they
-    ///     are admitted alone.
+    ///   - copy: the copy of a session from which the bytes are made. It does not prevent the bytes
+    ///     from being admitted alone.
     package func charge(
         _ count: Int, for client: WorkClient?, mayBeDropped: Bool = false,
         besides copy: WorkCharge? = nil
@@ -71,7 +72,7 @@ package final class WorkBudget: Sendable {
         _ = bytes.chargeShare(count, of: client, .any)
     }
 
-    /// Counts more bytes, of which the charge has `own`.
+    /// Counts more bytes for a charge that already has `own`.
     fileprivate func add(_ count: Int, to charge: WorkCharge, own: Int) -> Bool {
         bytes.charge(
             count, for: charge.client, charge.bytes.mayBeDropped ? .leavingHalf : .alone(own: own))
@@ -87,8 +88,8 @@ package final class WorkBudget: Sendable {
 
 /// Bytes that count for the process, once, as long as a ``WorkCharge`` of theirs exists.
 ///
-/// Why each client that holds them has a charge: if only the first one had, its share would stay
-/// used when it has left, and the others would hold as much as they like at its cost.
+/// Why each client that holds them has a charge: if only the first one had a charge, its share
+/// would stay used after it has left, and the others could hold as much as they like at its cost.
 package final class WorkBytes: Sendable {
     private struct Holder {
         let client: WorkClient?
@@ -98,7 +99,7 @@ package final class WorkBytes: Sendable {
     fileprivate let budget: WorkBudget
     fileprivate let mayBeDropped: Bool
     private let count: Atomic<Int>
-    /// Those that have left are removed when another one comes.
+    /// Clients that have left are removed when another one arrives.
     private let holders = Mutex<[Holder]>([])
 
     fileprivate init(_ count: Int, of budget: WorkBudget, _ mayBeDropped: Bool) {
@@ -109,7 +110,8 @@ package final class WorkBytes: Sendable {
 
     deinit { budget.giveBack(count.load(ordering: .relaxed)) }
 
-    /// The charge of a client that holds the bytes, too. All of its requests have the same one.
+    /// The charge of one more client that holds the bytes. All requests of a client have the same
+    /// charge.
     package func charge(for client: WorkClient?) throws(WorkOverload) -> WorkCharge {
         let charge = holders.withLock { holders -> WorkCharge? in
             holders.removeAll { $0.charge == nil }
@@ -175,8 +177,8 @@ package final class WorkCharge: Sendable {
         return true
     }
 
-    /// The same optional bytes, which another client causes from now on. They may exceed its share:
-    /// then they are dropped when more are added.
+    /// The same optional bytes, which count for another client from now on. They may exceed its
+    /// share; they are then dropped when more are added.
     package func passed(to client: WorkClient?) -> WorkCharge {
         let client = client?.ofDroppable
         guard client != self.client else { return self }

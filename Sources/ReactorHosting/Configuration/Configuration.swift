@@ -102,8 +102,8 @@ public struct Configuration: Sendable, Equatable {
     ) { $0.isEmpty ? nil : String($0) }
 
     /// Constant: with `jwt`, the permitted difference between the issuer's clock and this one, 30
-    /// seconds. Clocks that are set by NTP differ by less than one; RFC 7519 §4.1.4 permits "no more
-    /// than a few minutes", and each second is one for which an expired token is valid.
+    /// seconds. Clocks that are set by NTP differ by less than one second. RFC 7519 §4.1.4 permits
+    /// "no more than a few minutes", but an expired token stays valid for each second of it.
     package var tokenLeewaySeconds: Int64 = Setting.number(
         Group.Constants.jwtLeeway, default: 30, 0...300,
         "seconds by which the issuer's clock may differ",
@@ -149,8 +149,9 @@ public struct Configuration: Sendable, Equatable {
         Group.First.journal, default: .file(path: "reactor.sqlite"), "where records are stored",
         change: "when the file belongs elsewhere, or several servers share a database")
 
-    /// Constant: the maximum size of a request's head, 16 KiB; a larger one is refused with 431. It
-    /// holds a token and cookies, and is twice what nginx and Apache permit a line.
+    /// Constant: the maximum size of a request's head, 16 KiB; a larger one is refused with 431. A
+    /// token and cookies fit into it, and it is twice the size that nginx and Apache permit for one
+    /// line.
     package var headLimitBytes: Int = Setting.bytes(
         Group.Constants.headLimit, default: 16_384, 1_024...1_048_576, "bytes of a request head")
 
@@ -171,21 +172,20 @@ public struct Configuration: Sendable, Equatable {
         "bytes of all request bodies that are arriving",
         change: "when memory is scarce, or many large bodies arrive at a time", reloads: true)
 
-    /// Constant: the maximum memory in bytes for what exists only because somebody asked for it: responses
-    /// and snapshots of more than 64 KiB until the connection has accepted them, states that are
-    /// rebuilt from the journal, forks until they are committed, and states that streams keep.
-    /// Beyond it a request is refused with 503, and a stream ends with `event: problem`. 48
-    /// MiB, or three times ``stateLimitBytes`` if that is more: what an operator chooses is the size of
-    /// states, and this follows. One client, as
-    /// ``addressConnectionLimit`` counts it, or one subject gets at most a quarter, or twice
-    /// ``stateLimitBytes``.
+    /// Constant: the maximum memory in bytes for what exists only because somebody asked for it:
+    /// responses and snapshots of more than 64 KiB until the connection has accepted them, states
+    /// that are rebuilt from the journal, forks until they are committed, and states that streams
+    /// keep. Beyond it a request is refused with 503, and a stream ends with `event: problem`. 48
+    /// MiB, or three times ``stateLimitBytes`` if that is more: the operator chooses the size of
+    /// states, and this limit follows. One client, as ``addressConnectionLimit`` counts it, or one
+    /// subject gets at most a quarter, or twice ``stateLimitBytes``.
     package var answerBudgetBytes: Int = Setting.bytes(
         Group.Constants.answerBudget, default: 50_331_648, 65_536...Int.max / 4,
         "bytes of large responses, and of states made for clients")
 
     /// Constant: the maximum number of actions in one batch, 1000; a larger batch is refused with 422.
-    /// A batch of small actions occupies a loop for a few milliseconds, and ``bodyLimitBytes`` bounds
-    /// one of large actions. Several batches carry more.
+    /// A batch of small actions occupies a loop for a few milliseconds, and ``bodyLimitBytes``
+    /// bounds a batch of large ones. A client with more actions sends several batches.
     package var batchLimit: Int = Setting.number(
         Group.Constants.batchLimit, default: 1_000, 1...1_000_000, "actions in one batch")
 
@@ -216,17 +216,18 @@ public struct Configuration: Sendable, Equatable {
         "open connections of one address",
         change: "when many clients share one address", reloads: true)
 
-    /// The number of requests per second that one client may send on average; beyond it and
-    /// a burst of 100 requests, or of one second if that is more, a request is refused with 429. Default 0: no limit. The server does not need
-    /// it, and the right number depends on the application. Probes do not count.
+    /// The number of requests per second that one client may send on average. Bursts may have 100
+    /// requests, or the requests of one second if those are more; further requests get 429. Default
+    /// 0: no limit. The server does not need it, and the right number depends on the application.
+    /// Probes do not count.
     public var requestRate: Int = Setting.number(
         Group.Requests.requestRate, default: 0, 0...1_000_000,
         "requests per second of one address; 0 for no limit",
         change: "when a client must not take the share of others", reloads: true)
 
     /// Constant: the number of requests that a client may send at once, after a pause, if
-    /// ``requestRate`` is set. 100 is more than a page sends when it loads; a client with a higher rate
-    /// has the requests of one second.
+    /// ``requestRate`` is set. 100 is more than a page sends when it loads. If ``requestRate`` is
+    /// higher, it is the number instead.
     package var requestBurst: Int = Setting.number(
         Group.Constants.requestBurst, default: 100, 1...1_000_000,
         "requests of one address at once, above its rate")
@@ -264,14 +265,16 @@ public struct Configuration: Sendable, Equatable {
         Group.Constants.subscriberLimit, default: 32_768, 1...10_000_000,
         "event streams of one session")
 
-    /// Constant: the event streams of one session with one selection from which on other loops serve
-    /// some. 256: an event for fewer occupies a loop for a millisecond or two. Above ``subscriberLimit``: never.
+    /// Constant: from this number of event streams of one session and selection on, other loops
+    /// serve some of them, 256. An event for fewer streams occupies a loop for a millisecond or
+    /// two. A number above ``subscriberLimit`` means never.
     package var spreadFrom: Int = Setting.number(
         Group.Constants.spreadFrom, default: 256, 1...10_000_000,
         "streams of one session that loops share")
 
-    /// Constant: the maximum number of sessions of one event stream (`GET /v1/events`). A request with
-    /// more is refused with 400. 100: each event carries the positions of all of them, 1.4 KB then.
+    /// Constant: the maximum number of sessions of one event stream (`GET /v1/events`). A request
+    /// with more is refused with 400. 100, because each event carries the positions of all of them,
+    /// 1.4 KB at the limit.
     package var streamSessions: Int = Setting.number(
         Group.Constants.streamSessions, default: 100, 1...100, "sessions of one event stream")
 
@@ -283,8 +286,9 @@ public struct Configuration: Sendable, Equatable {
         "sessions that one client may own; 0 for no limit",
         change: "when each user has a token of their own")
 
-    /// Constant: the number of records kept in memory per session to resume from, 1000. Their memory is
-    /// what matters, and ``keptBytes`` bounds that; a reader further back reads the journal.
+    /// Constant: the number of records kept in memory per session to resume from, 1000. What
+    /// matters is their memory, which ``keptBytes`` bounds. A reader that is further back reads the
+    /// journal.
     package var keptRecords: Int = Setting.number(
         Group.Constants.keepRecords, default: 1_000, 1...100_000_000,
         "records kept per session to resume from")
@@ -297,9 +301,10 @@ public struct Configuration: Sendable, Equatable {
         change: "when memory is scarce, or readers often resume from further back",
         reloads: true)
 
-    /// Constant: the number of records kept per session in the journal's file, 100 000; beyond it the
-    /// oldest are removed, up to a snapshot. Disk space and age are what matters, and ``historyBytes``
-    /// and ``historyAge`` bound those; this bounds the rows of a session with tiny records.
+    /// Constant: the number of records kept per session in the journal's file, 100 000; beyond it
+    /// the oldest are removed, up to a snapshot. What matters is disk space and age, which
+    /// ``historyBytes`` and ``historyAge`` bound. This constant bounds the rows of a session with
+    /// tiny records.
     package var historyRecords: Int = Setting.number(
         Group.Constants.historyRecords, default: 100_000, 1...1_000_000_000,
         "records kept per session in the journal's file")
@@ -320,17 +325,17 @@ public struct Configuration: Sendable, Equatable {
         "how long the journal's file keeps records",
         change: "when readers or auditors need more than a week, or may have less")
 
-    /// Constant: the time of one call of a reactor's code on an event loop from which it is logged and
-    /// counted, 100 ms; meanwhile, all sessions and connections of the loop wait, and people notice a
-    /// tenth of a second. It is
-    /// measured to a tick of the kernel's coarse clock, 1 to 10 ms.
+    /// Constant: a call of a reactor's code that occupies its event loop for this time or longer is
+    /// logged and counted, 100 ms. Meanwhile, all sessions and connections of the loop wait, and
+    /// people notice a tenth of a second. It is measured to a tick of the kernel's coarse clock, 1
+    /// to 10 ms.
     package var slowTurn: Duration = Setting.time(
         Group.Constants.slowTurn, default: .milliseconds(100),
         "time of a reactor's call that is logged as slow")
 
-    /// Constant: the time of one pass of an event loop from which the loop is stuck, 10 s: `/readyz`
-    /// responds with 503, and the log names the reactor, the session and the action. Ten times what a
-    /// healthy loop needs for its longest work, and less than what clients wait for a response.
+    /// Constant: an event loop is stuck when one pass takes this time or longer, 10 s: `/readyz`
+    /// responds with 503, and the log names the reactor, the session and the action. Ten times what
+    /// a healthy loop needs for its longest work, and less than what clients wait for a response.
     package var stuckLimit: Duration = Setting.time(
         Group.Constants.stuckLimit, default: .seconds(10),
         "time of a loop's pass from which it is stuck")
@@ -372,10 +377,11 @@ public struct Configuration: Sendable, Equatable {
         change: "when a proxy in front keeps its connections longer than this",
         reloads: true)
 
-    /// Constant: the bytes per second at which a body may take longer than ``stallTimeout``: at the end
-    /// of that time, and of each further one, the bytes of its body that arrived in it are counted, and
-    /// a slower one is refused with 408. 0: no request may take longer. 4096 is the rate of the slowest
-    /// mobile networks (GPRS), at which a body of 1 MiB takes 4 min.
+    /// Constant: a body that keeps this number of bytes per second may take longer than
+    /// ``stallTimeout``, 4096. At the end of each such time, the server counts the bytes of the
+    /// body that have arrived in it, and refuses a slower body with 408. 0: no request may take
+    /// longer. 4096 is the rate of the slowest mobile networks (GPRS), at which a body of 1 MiB
+    /// takes 4 min.
     package var bodyRate: Int = Setting.bytes(
         Group.Constants.bodyRate, default: 4_096, 0...1_073_741_824,
         "bytes per second at which a body may exceed the request timeout")

@@ -3,7 +3,7 @@
 struct RemovedSetting: Sendable {
     /// The option's name without its dashes.
     let name: String
-    /// The end of the sentence that refuses the setting: its replacement.
+    /// The end of the sentence that refuses the setting: what to use instead.
     let replacement: String
     /// Whether the option had no value.
     var isFlag = false
@@ -50,7 +50,8 @@ struct RemovedSetting: Sendable {
         "\(subject) is no longer a setting: \(replacement)"
     }
 
-    /// Those that this program refuses: all, or all but the constants that its tests change.
+    /// The removed settings that this program refuses: all, or all but the constants that its tests
+    /// change.
     static var refused: [RemovedSetting] {
         guard SettingConstants.areAdjustable else { return table }
         return table.filter { !SettingGroups.Constants.names.contains($0.name) }

@@ -1,9 +1,9 @@
-/// Values of ``Configuration`` that no operator has a reason to change. Each has its reason at its
-/// property (ADR-0074).
+/// Values of ``Configuration`` that no operator has a reason to change. Each property says why
+/// (ADR-0074).
 ///
-/// Why they can be changed at all: a test of a limit reaches it with ten requests rather than with ten
-/// thousand. A debug build accepts them as options, variables and lines of the file if its environment
-/// has `REACTOR_CONSTANTS=adjustable`; a release build has no such code.
+/// Why they can be changed at all: a test can then reach a limit with ten requests, and not with
+/// ten thousand. A debug build accepts them as options, variables and lines of the file if its
+/// environment has `REACTOR_CONSTANTS=adjustable`; a release build has no such code.
 package enum SettingConstants {
     /// Whether the settings that are read now may have other values for the constants.
     @TaskLocal package static var areAdjustable = false

@@ -2,12 +2,12 @@
 // requirement compiles and is never called. The protocols of this folder therefore also require the
 // mistakes that people make. The result of such a method is an associated type: `_Absent` if the
 // default is used, any other type if the reactor has the method. A static requirement of the
-// protocol is available only if all of these types are `_Absent`: else the conformance is an error
-// with this project's message (verified with 6.3.1; `.ci/near-misses` compiles each of them).
+// protocol is available only if all of these types are `_Absent`. Otherwise the conformance is an
+// error with this project's message (verified with 6.3.1; `.ci/near-misses` compiles each of them).
 //
 // Why few: the author of a reactor sees the associated types and the methods in completion and in
-// errors. A mistake is here because people make it, and because nothing else shows it: labels that
-// other libraries have, streams that ReactorKit has, and what Swift almost accepts.
+// errors. A mistake is listed here only if people make it and nothing else shows it: labels from
+// other libraries, streams from ReactorKit, and code that Swift almost accepts.
 //
 // Why `Action` and `State` are named again: Swift infers an associated type from any method with
 // the labels, and compares only the arguments whose types belong to the same protocol. Without

@@ -177,7 +177,7 @@ struct AccessTests {
                     client, "POST", "/v1/sessions/a/actions", action, as: Self.all)
             }
             #expect(try await stream.next(2).map(\.data) == ["1", "3"])
-            // The clients of this project read by `/events`, or by `/v1/events`.
+            // The clients of this project read `/events` or `/v1/events`.
             let events = try await client.open("/v1/sessions/a/events?only=pulses", token)
             let present = try await events.next()
             #expect(present.name == "snapshot")
@@ -196,7 +196,8 @@ struct AccessTests {
                 #expect(
                     try await client.get("/v1/sessions/\(path)", token).status == 403, "\(path)")
             }
-            // Whether a session has ended is shown by a problem to a client that accepts no stream.
+            // A client that accepts no stream gets a problem that shows whether the session has
+            // ended.
             let asks = token + [("Accept", "application/problem+json")]
             for (path, status) in [("a/pulses", 406), ("absent/pulses", 404), ("a", 403)] {
                 #expect(
@@ -265,7 +266,7 @@ struct AccessTests {
             let body = #"{"type":"setB","number":1}"#
             let applied = try await post(body, granted: "setB")
             #expect(applied.status == 200)
-            // The same client has another token meanwhile.
+            // Meanwhile the same client has got another token.
             let again = try await post(body, granted: "setA")
             #expect(again["Idempotency-Replayed"] == "true")
             #expect(again.text == applied.text)

@@ -41,7 +41,7 @@ struct OptionTests {
         }
     }
 
-    // Without the tests' own variables: as a user starts it.
+    // Without the tests' own variables, as a user would start it.
     @Test func `a removed option, variable or line is refused with what replaced it`() async throws
     {
         let folder = TemporaryFolder()

@@ -53,7 +53,7 @@ struct LinkAnswerTests {
         #expect(refusals.count > 50)
         #expect(refusals.allSatisfy { $0.code == "too_much_memory" })
         #expect(answers.last?.body.count == 100)
-        // It is read again.
+        // The link is read again.
         #expect(await rig.nextRequest() != nil)
         #expect(await rig.value { !$0.isPaused })
         await rig.end()
@@ -72,7 +72,7 @@ struct LinkAnswerTests {
         try rig.beginAnswer(streams[1], answer)
         #expect(await rig.next() == "503 too_much_memory")
         await rig.wait { $0.work.used == 2 << 20 }
-        // The rest is not kept, and the link stays.
+        // The rest is dropped, and the link stays open.
         try rig.endAnswer()
         _ = consume other
         let next = try await rig.request()
@@ -127,7 +127,7 @@ private final class Peer: Sendable {
     }
 }
 
-/// A loop with links, whose delegate does what the test says.
+/// A loop with links. Its delegate does what the test asks for.
 private class LinkRig {
     let work: WorkBudget
     let peer: Peer
@@ -166,7 +166,7 @@ private class LinkRig {
     func end() async { await loop.stop() }
 }
 
-/// A link that the peer has dialled.
+/// A link that the peer has opened.
 private final class IncomingRig: LinkRig {
     private var far: OutgoingLink
 
@@ -230,7 +230,7 @@ private final class IncomingRig: LinkRig {
     }
 }
 
-/// A link that the loop has dialled.
+/// A link that the loop has opened.
 private final class OutgoingRig: LinkRig {
     private var far = IncomingLink(
         at: 2, secrets: [[]], nonce: [UInt8](repeating: 2, count: 32),

@@ -317,7 +317,7 @@ struct ClusterReadTests {
         for name in names {
             let session = try rigs[0].create(name, .sized())
             rigs.settle()
-            // As many as make a snapshot.
+            // Enough to make a snapshot.
             for _ in 0..<4 {
                 _ = try rigs.post(#"{"size":\#(Self.large)}"#, to: session, at: 0)
             }
@@ -328,7 +328,7 @@ struct ClusterReadTests {
         return (rigs, work)
     }
 
-    /// Reads the present state at the second node.
+    /// Reads the current state at the second node.
     private func ask(
         _ id: String, _ rigs: ClusterRig, for client: WorkClient? = nil, into lines: Lines
     ) throws {
@@ -373,7 +373,8 @@ struct ClusterReadTests {
         #expect(lines.texts == ["no copy", "no copy"])
         #expect(work.used == 100_000)
         _ = consume other
-        // A copy that is alone is admitted, whatever the limit is, and so is the answer that is made of it.
+        // A copy that is alone is admitted, whatever the limit is. So is the answer that is made
+        // from it.
         work.adopt(limit: 1_000, clientLimit: 1_000)
         for id in ["a", "b", "a"] {
             try ask(id, rigs, into: lines)

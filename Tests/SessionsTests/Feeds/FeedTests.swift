@@ -6,8 +6,8 @@ import Testing
 
 @Suite("ADR-0073 — readers read a feed, and know no session", .timeLimit(.minutes(15)))
 struct FeedTests {
-    /// A session that has ended and that nothing holds any more; its feed, and a reader that has accepted nothing of
-    /// its events.
+    /// A session that has ended and that nothing holds any longer, its feed, and a reader that has
+    /// accepted none of its events.
     private func end(in rig: Rig) throws -> (feed: Feed, reader: UInt64) {
         let session = try rig.create("s", .ledger())
         let reader = rig.subscribe(session, .allPulses, .now)

@@ -156,7 +156,8 @@ extension WholeLife {
                 guard let token = reader.connections.last?.token else { continue }
                 rig.output.setCapacity(nil, of: token)
             }
-            // A reader whose connection accepts bytes again may go back to the loop of its session.
+            // A reader whose connection accepts bytes again may move back to the loop of its
+            // session.
             if !rig.hasWork, rig.joints.isEmpty, rig.journal.pendingCount == 0,
                 rig.journal.askedCount == 0
             {

@@ -36,7 +36,7 @@ extension HTTPConnection {
         }
         guard output.isInTurn else { return respondLater { () throws(Problem) in response } }
         let closes = request.closes || loop.service.isDraining
-        // A refusal would deny what another request has done.
+        // Only a GET may be refused here: any other request has already taken effect.
         if request.route?.method == "GET", !request.isHead {
             let service = loop.service
             response = response.charged(

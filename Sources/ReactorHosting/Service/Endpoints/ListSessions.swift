@@ -40,17 +40,17 @@ enum ListSessions: ServiceEndpoint {
 
     // MARK: Room
 
-    /// About the bytes of a line while it is found, and then in the page.
+    /// About the bytes that a line takes while it is read and then in the page.
     private static let lineBytes = 1_024
-    /// So few lines do not count.
+    /// A page with at most this number of lines does not count.
     private static let fewLines = WorkBudget.smallestBytes / lineBytes
 
-    /// Counts a page until it is sent. Nil: without room for it, or if it is a small one, it has a few
-    /// lines only; the client continues after them.
+    /// Counts a page until it is sent. Nil if the page is small, or if there is no room for it: it
+    /// then has only a few lines, and the client continues after them.
     private static func room(for limit: Int, on connection: HTTPConnection) -> WorkCharge? {
         guard limit > fewLines else { return nil }
         let (service, loops) = (connection.loop.service, connection.loop.peers.count)
-        // Without an archive each loop has a page.
+        // Without an archive, each loop makes a page.
         let count = limit * (service.journal.archive == nil ? loops : 1)
         return service.work.charge(
             count * lineBytes, for: service.workClient(of: connection.identity))

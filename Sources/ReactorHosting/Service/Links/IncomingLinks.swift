@@ -63,7 +63,8 @@ final class IncomingLinks {
     /// Sends the answer to a request that has changed nothing.
     ///
     /// A large answer is counted until it is sent. If the other node reads so slowly that
-    /// ``LinkOutput/limitBytes`` of small ones wait, it gets a refusal in place of further ones.
+    /// ``LinkOutput/limitBytes`` of small answers wait, it gets refusals in place of further
+    /// answers.
     func answerRead(_ origin: GuestOrigin, _ answer: LinkAnswer, _ charge: WorkCharge?) {
         guard let link = links[origin.link] else { return }
         if charge == nil, link.machine.output.isFullOfUncounted {

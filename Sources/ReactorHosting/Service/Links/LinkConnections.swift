@@ -19,7 +19,7 @@ final class OutgoingConnection {
     /// Values of topics that have no answer, by their streams.
     var publications: [UInt32: TopicTicket] = [:]
     var followed = FollowedStreams()
-    /// Counts the answer that has arrived in part; nil if that is small.
+    /// Counts the answer that has partly arrived; nil if it is small.
     var partialCharge: WorkCharge?
     /// The database that the other node believes; nil before its first ping.
     var database: DatabaseMark?

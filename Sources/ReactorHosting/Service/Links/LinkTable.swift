@@ -34,7 +34,7 @@ final class LinkTable {
 
     /// - Parameters:
     ///   - bodies: Counts the requests of other nodes that have arrived in part.
-    ///   - work: Counts their large answers that have.
+    ///   - work: Counts the large answers that have arrived in part.
     ///   - listeners: The sessions that listen to topics; nil on all loops but the first.
     init(
         _ node: LocalNode, _ way: ClusterWay, _ bodies: BodyBudget, _ work: WorkBudget,

@@ -235,8 +235,8 @@ final class OutgoingLinks {
         countPartial(of: link)
     }
 
-    /// Counts the memory of an answer that has arrived in part. Without room for it, its rest is
-    /// skipped, and its client gets a refusal.
+    /// Counts the memory of an answer that has partly arrived. If there is no room for it, the rest
+    /// is skipped, and its client gets a refusal.
     private func countPartial(of link: OutgoingConnection) {
         guard let (stream, bytes) = link.machine.partialAnswer, bytes > WorkBudget.smallestBytes
         else { return link.partialCharge = nil }
@@ -247,7 +247,7 @@ final class OutgoingLinks {
             link.partialCharge = work.charge(bytes, for: nil)
             if link.partialCharge != nil { return }
         }
-        // The outcome of any other request has to arrive, and is small.
+        // The outcome of any other request must arrive, and is small.
         guard let forward = link.underWay[stream], forward.onlyReads else { return }
         link.machine.skipPartialAnswer()
         link.partialCharge = nil

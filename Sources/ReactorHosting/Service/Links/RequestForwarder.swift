@@ -221,7 +221,7 @@ enum RequestForwarder {
             guard bytes > WorkBudget.smallestBytes else { return response }
             response.charge = loop.service.work.charge(
                 bytes, for: loop.service.workClient(of: connection.identity))
-            // The outcome of any other request has to arrive.
+            // The outcome of any other request must arrive.
             if response.charge == nil, forward.onlyReads { throw .tooMuchMemory }
             return response
         }

@@ -26,11 +26,11 @@ final class HeapTrimmer {
     /// pages (madvise(2)), and as long for new ones.
     private static let retainedBytes: Int32 = 16 << 20
 
-    /// Bounds the number of arenas and the memory that each of them keeps. Each reserves 64 MiB of
-    /// addresses, and glibc would make eight for each processor. It would also raise its limits
-    /// with the largest freed block (mallopt(3), `M_MMAP_THRESHOLD`), and trimming does not reach
-    /// the ends of arenas: some large bodies left 40 MiB for ever. For the process as a whole, so a
-    /// program that contains a server does not get it.
+    /// Bounds the number of arenas and the memory that each of them keeps. Each arena reserves 64
+    /// MiB of addresses, and glibc would make eight for each processor. glibc would also raise its
+    /// limits to the largest freed block (mallopt(3), `M_MMAP_THRESHOLD`), and trimming does not
+    /// reach the ends of arenas: some large bodies left 40 MiB for ever. These limits apply to the
+    /// whole process, so they are not set in a program that contains a server.
     static func boundRetainedMemory() {
         #if canImport(Glibc)
             mallopt(M_MMAP_THRESHOLD, mappedBytes)

@@ -31,7 +31,7 @@ struct LoopSettings {
             configuration.allowedOrigins, hasCookies: service.authenticator != nil)
         requestRate = RequestRates.Limit(
             rate: configuration.requestRate,
-            // A client that is new gets what one second brings it later.
+            // A new client may send at once what it may later send in one second.
             burst: max(configuration.requestBurst, configuration.requestRate))
         logger = configuration.logger
         logLevel = logger.logLevel

@@ -51,15 +51,15 @@ struct Response {
         json(status, JSON.line(body), fields: fields)
     }
 
-    /// A large body has no more memory than it needs, and counts until it is sent.
+    /// A large body takes no more memory than it needs, and counts until it is sent.
     ///
-    /// - Returns: Without room the problem that says so.
+    /// - Returns: The problem that reports this, if there is no room.
     func charged(to work: WorkBudget, for client: WorkClient?) -> Response {
         guard case .bytes(let bytes) = body, bytes.count > WorkBudget.smallestBytes else {
             return self
         }
         var response = self
-        // Growing has doubled it.
+        // Growing may have doubled the memory.
         if bytes.capacity - bytes.count > bytes.count / 8 {
             var fitted: [UInt8] = []
             fitted.reserveCapacity(bytes.count)
