@@ -91,7 +91,7 @@ struct SavedBytes: SavedValueDecoder {
         }
     }
 
-    /// Nil if the initial state has no JSON: the saved state is decoded by itself then.
+    /// Nil if the initial state has no JSON. The saved state is then decoded by itself.
     private static func encoded(_ initial: some Encodable) -> [UInt8]? {
         var bytes: [UInt8] = []
         do {
@@ -108,6 +108,6 @@ struct SavedBytes: SavedValueDecoder {
 }
 
 extension HistoryEntry {
-    /// Whether a stub made the version, and no mutation. The reactor's own state stayed unchanged.
+    /// Whether a stub made the version, not a mutation. The reactor's own state did not change.
     var isReplacement: Bool { kind == .mutation && content.isEmpty }
 }

@@ -2,11 +2,11 @@
 ///
 /// Invariant: no method calls the feed that it is called from.
 package protocol ReaderOutput: AnyObject {
-    /// Writes to the subscriber's connection, and returns how many bytes it accepted. After fewer than
-    /// given, ``Subscriber/resume()`` is called when there is room.
+    /// Writes to the subscriber's connection, and returns the number of bytes that it accepted. If
+    /// that is fewer than given, ``Subscriber/resume()`` is called when there is room.
     func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int
 
-    /// Closes the connection of a subscriber that has got everything, because the session has ended.
+    /// Closes the connection of a subscriber that has everything, because the session has ended.
     func finish(_ subscriber: Subscriber)
 
     /// Closes the connection of a subscriber, with the problem that there is no room for what it
@@ -16,7 +16,7 @@ package protocol ReaderOutput: AnyObject {
     /// The client of a request or a stream, for its share of the ``WorkBudget``; nil: it has none.
     func client(of token: UInt64) -> WorkClient?
 
-    /// Moves the connection of a subscriber that has got everything to another loop, where
+    /// Moves the connection of a subscriber that has everything to another loop, where
     /// ``StreamBranches/adopt(_:as:in:)`` continues it.
     func move(_ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening) -> ReaderMove
 

@@ -8,11 +8,11 @@ package struct BranchKey: Hashable, Sendable {
     let number: UInt64
 }
 
-/// The branch that a reader moves to. It begins there with the first one.
+/// The branch that a reader moves to. The first reader creates it there.
 package struct BranchOpening: Sendable {
     package let key: BranchKey
     let selection: Selection
-    /// Up to which the reader has everything.
+    /// The position up to which the reader has everything.
     let position: HistoryPosition
 }
 
@@ -20,7 +20,7 @@ package struct BranchOpening: Sendable {
 /// branch's readers.
 package struct ReturningReader: Sendable {
     package let key: BranchKey
-    /// Up to which it has everything.
+    /// The position up to which it has everything.
     let position: HistoryPosition
 }
 
@@ -35,9 +35,9 @@ package enum ReaderMove {
 
 /// Framed events of a stream, in order.
 package struct FramedRun: Sendable {
-    /// Those before have positions up to this one.
+    /// The events before these have positions up to this one.
     let after: HistoryPosition
-    /// There are no others up to this position.
+    /// There are no other events up to this position.
     let through: HistoryPosition
     var bytes: [UInt8] = []
     /// The ends of the events, from the beginning of `bytes`.
@@ -54,7 +54,7 @@ package enum BranchMessage: Sendable {
     /// The branch gets nothing more. Its readers go back, or are disconnected.
     case close(UInt64, through: HistoryPosition, isAbandoned: Bool)
     // To the loop of the session.
-    /// Readers of a branch have left, and do not come back.
+    /// Readers of a branch have left, and will not move back.
     case left(UInt64, readers: Int)
     /// Bytes of events have arrived.
     case received(bytes: Int)
@@ -65,24 +65,24 @@ final class StreamBranch {
     let number: UInt64
     /// The loop of the readers.
     let loop: Int
-    /// The stream to which its readers come back, and its feed.
+    /// The stream to which its readers move back, and its feed.
     private(set) var stream: SharedStream
     private(set) weak var feed: Feed?
     unowned let table: StreamBranches
-    /// Those that were moved, without those that have come back, and those of which the other loop has reported that
-    /// they have left.
+    /// The readers that were moved, without those that have moved back, and without those that the
+    /// other loop has reported as gone.
     var readers = 0
     /// Whether it gets events. A closed one is kept until its last reader has left.
     var isOpen = true
-    /// Why its readers do not continue at their positions when they come back; nil: they do.
+    /// Why its readers cannot continue at their positions when they move back; nil if they can.
     private(set) var closing: Closing?
 
     enum Closing {
-        /// The history that they were shown is void. They get a `reset`.
+        /// The history that the readers were shown is void. They get a `reset`.
         case void
-        /// The journal has the next events no longer. They get a `reset` before the `end`.
+        /// The journal no longer has the next events. The readers get a `reset` before the `end`.
         case trimmed
-        /// They are disconnected.
+        /// The readers are disconnected.
         case abandoned
     }
 
@@ -97,7 +97,7 @@ final class StreamBranch {
     /// - Precondition: it is closed, or will be at once.
     func close(_ closing: Closing) { self.closing = closing }
 
-    /// Its readers come back to the stream of another generation.
+    /// Its readers move back to the stream of another generation.
     func move(to stream: SharedStream, of feed: Feed) {
         (self.stream, self.feed) = (stream, feed)
     }

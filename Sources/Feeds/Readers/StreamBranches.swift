@@ -1,32 +1,34 @@
 internal import Storage
 
-/// The branches of a loop: of its sessions' streams on other loops, and of other loops' streams here.
+/// The branches of a loop: those of its sessions' streams on other loops, and those of other loops'
+/// streams here.
 ///
-/// Design (ADR-0059): events are framed on the loop of the session. From a number of subscribers on, some
-/// of a stream's readers are moved to other loops, with their connections. Such a loop gets the framed
-/// bytes once a round, and writes them to its readers. A reader moves only while it has got everything, so it
-/// continues with the next byte. If it misses some, or the stream has a gap, it goes back to the loop of the
-/// session and continues there like a subscriber that has stayed and is behind.
+/// Design (ADR-0059): events are framed on the loop of the session. If a stream has many
+/// subscribers, some of its readers are moved to other loops, with their connections. Such a loop
+/// gets the framed bytes once a round, and writes them to its readers. A reader moves only while it
+/// has everything, so it continues with the next byte. If it misses bytes, or the stream has a gap,
+/// it moves back to the loop of the session. It continues there like a subscriber that has stayed
+/// and is behind.
 ///
-/// Bounds: ``unreceivedLimit`` bytes on the way to a loop; ``keptLimit`` bytes of a branch; ``movesAtOnce``
-/// readers of a stream a round.
+/// Bounds: ``unreceivedLimit`` bytes on the way to a loop; ``keptLimit`` bytes in a branch;
+/// ``movesAtOnce`` readers of a stream in each round.
 package final class StreamBranches {
     /// Sends messages to a loop, in order.
     package typealias Send = (_ messages: [BranchMessage], _ loop: Int) -> Void
 
-    /// The bytes that may be on the way to one loop: those of a round may exceed it. If there are more, the
-    /// readers there go back.
+    /// The bytes that may be on the way to one loop. The bytes of one round may exceed this limit.
+    /// If there are more, the readers there move back.
     static let unreceivedLimit = 4 << 20
-    /// The bytes of a branch that wait for slow readers, unless a stream may keep fewer. Those that lack more
-    /// go back.
+    /// The bytes of a branch that wait for slow readers, unless a stream may keep fewer. Readers
+    /// that lack more bytes move back.
     static let keptLimit = 256 << 10
     private static let movesAtOnce = 64
     private static let reportedBytes = 256 << 10
 
     private var home = (loop: 0, loops: 1)
-    /// The subscribers of a stream from which on some of them are moved.
+    /// From this number of subscribers of a stream on, some of them are moved.
     private var threshold = Int.max
-    /// The readers by which this loop may have more than another one.
+    /// This loop may have this number of readers more than another one.
     private var tolerance = 1
     private var outbox: [Int: [BranchMessage]] = [:]
 
@@ -35,18 +37,19 @@ package final class StreamBranches {
     private var last: UInt64 = 0
     private var changed: [SharedStream] = []
     private var crowded: [(stream: SharedStream, feed: Feed)] = []
-    /// The bytes that were sent to each loop, and whose arrival it has not reported.
+    /// The bytes that were sent to each loop, and that the loop has not reported as received.
     private var unreceived: [Int: Int] = [:]
 
     // Of sessions of other loops.
-    /// Those with readers here. Invariant: they leave with their last reader, however the branch has ended.
+    /// The branches with readers here. Invariant: a branch is removed with its last reader, however
+    /// it ended.
     private var joined: [BranchKey: BranchStream] = [:]
-    /// The readers that have left, and were not reported.
+    /// The readers that have left, and are not reported yet.
     private var departed: [BranchKey: Int] = [:]
-    /// The bytes that have come from each loop and were not reported.
+    /// The bytes that have arrived from each loop, and are not reported yet.
     private var received: [Int: Int] = [:]
 
-    /// The readers that have come back to sessions of this loop.
+    /// The readers that have moved back to sessions of this loop.
     package private(set) var returned: UInt64 = 0
 
     /// Without a call no reader is moved.
@@ -54,8 +57,9 @@ package final class StreamBranches {
     /// - Parameters:
     ///   - loop: this one.
     ///   - loops: the number of loops with sessions.
-    ///   - threshold: the subscribers of a stream from which on some are moved.
-    ///   - tolerance: the readers by which this loop may have more than another one; 0: all are moved.
+    ///   - threshold: from this number of subscribers of a stream on, some are moved.
+    ///   - tolerance: this loop may have this number of readers more than another one; 0: all are
+    ///     moved.
     package func begin(on loop: Int, of loops: Int, threshold: Int, tolerance: Int = 1) {
         home = (loop, loops)
         self.tolerance = tolerance
@@ -73,8 +77,8 @@ package final class StreamBranches {
 
     // MARK: The loop of the session
 
-    /// A stream has one more subscriber or new events, or its session is decided on here from now on: some of its
-    /// readers may be moved.
+    /// A stream has one more subscriber or new events, or this loop decides on its session from now
+    /// on. Some of its readers may be moved.
     func examine(_ stream: SharedStream, of feed: Feed) {
         guard stream.readerCount >= threshold, feed.maySpread(stream),
             !crowded.contains(where: { $0.stream === stream })
@@ -89,7 +93,7 @@ package final class StreamBranches {
         changed.append(stream)
     }
 
-    /// Sends what the branches of a stream have not got, with the end of the round.
+    /// Sends the bytes that the branches of a stream do not have, with the end of the round.
     func collect(_ stream: SharedStream) {
         let run = stream.takeRun()
         for branch in stream.branches where branch.isOpen {
@@ -107,7 +111,7 @@ package final class StreamBranches {
         }
     }
 
-    /// The session has ended; the branches have got all events before that.
+    /// The session has ended, and the branches have all events before its end.
     func end(_ stream: SharedStream, with framed: [UInt8], _ position: Position) {
         for branch in stream.branches where branch.isOpen {
             branch.isOpen = false
@@ -117,8 +121,8 @@ package final class StreamBranches {
 
     /// Closes the branches of a stream.
     ///
-    /// - Parameter isAbandoned: their readers are disconnected, also those that have not gone back yet because their
-    ///   connections accept no bytes.
+    /// - Parameter isAbandoned: whether their readers are disconnected, including those that have
+    ///   not moved back because their connections accept no bytes.
     func close(_ stream: SharedStream, through position: HistoryPosition, isAbandoned: Bool) {
         for branch in stream.branches where branch.isOpen || isAbandoned {
             close(branch, through: position, isAbandoned: isAbandoned)
@@ -179,8 +183,8 @@ package final class StreamBranches {
 
     /// Moves readers of a stream to the loops with the fewest.
     ///
-    /// Each call begins with a new reader, or where the last one has ended: readers that cannot be moved hold no
-    /// others up.
+    /// Each call begins with a new reader, or where the last call has ended, so readers that cannot
+    /// be moved do not hold up others.
     ///
     /// - Returns: whether more of them should be moved.
     private func spread(
@@ -198,7 +202,7 @@ package final class StreamBranches {
         return moved > 0
     }
 
-    /// The loop with the fewest readers of the stream; nil if this one has hardly more.
+    /// The loop with the fewest readers of the stream; nil if this loop has hardly more.
     private func target(of stream: SharedStream) -> Int? {
         var target: (loop: Int, readers: Int)?
         for loop in 0..<home.loops where loop != home.loop {
@@ -257,10 +261,11 @@ package final class StreamBranches {
         if let subscriber { subscriber.feed?.account(subscriber.stream) }
     }
 
-    /// Makes a reader that has come back one of its stream's subscribers. It is counted once at any time.
+    /// Makes a reader that has moved back one of its stream's subscribers. The reader is counted
+    /// exactly once at any time.
     ///
-    /// Why the branch is still known: no other reader has been counted in its place, and it is kept until its last one
-    /// has come back or left.
+    /// Why the branch is still known: it is kept until its last reader has moved back or left, and
+    /// this one has done neither until now.
     ///
     /// - Returns: nil if its connection is to be closed.
     private func takeBack(
@@ -308,13 +313,13 @@ package final class StreamBranches {
         removed(from: branch)
     }
 
-    /// The branch has a reader less.
+    /// The branch has one reader fewer.
     func removed(from branch: BranchStream) {
         guard branch.stream.isUnused, joined[branch.opening.key] === branch else { return }
         joined[branch.opening.key] = nil
     }
 
-    /// Carries out messages of a loop, in order.
+    /// Executes messages of a loop, in order.
     package func receive(_ messages: [BranchMessage], from loop: Int, in feeds: FeedLoop) {
         for message in messages {
             switch message {

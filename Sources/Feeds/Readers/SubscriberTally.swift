@@ -9,7 +9,7 @@ package final class SubscriberTally {
     package private(set) var resets: [ResetReason: UInt64] = [:]
     /// The bytes of JSON of the states that streams of followed sessions keep (``FollowedState``).
     package var stateBytes = 0
-    /// The most of them: a further state is not kept.
+    /// The limit for these bytes: beyond it, a further state is not kept.
     package var stateLimit = 16 << 20
 
     init(_ work: WorkBudget) { self.work = work }

@@ -52,8 +52,7 @@ extension ClientDriver {
         return response
     }
 
-    /// Sends a request once; with another credential a second time, if the server refuses the
-    /// first.
+    /// Sends a request. If the server refuses the credential, sends it once more with another one.
     ///
     /// - Throws: `unreachable` if there is no response within 30 s, or the task is cancelled.
     func answer(to request: ClientRequest) async throws(ClientFailure) -> ClientResponse {

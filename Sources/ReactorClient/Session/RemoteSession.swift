@@ -248,12 +248,11 @@ where
 
     /// Deletes the session for everybody. Its id cannot be used again.
     ///
-    /// It is requested again until the service itself says that the session is gone: something in
-    /// between may say 204 to anything.
+    /// The request is repeated until the service itself says that the session is gone, because
+    /// something in between may answer anything with 204.
     ///
-    /// - Throws: `refused` if the service refuses it; `unreachable` if it has not said that the
-    /// session is
-    ///   gone.
+    /// - Throws: `refused` if the service refuses the deletion; `unreachable` if it has not said
+    ///   that the session is gone.
     public func delete() async throws(ClientFailure) { try await life.driver.delete(name) }
 
     /// Ends the streams of everybody who follows the session through this client, and its connection.

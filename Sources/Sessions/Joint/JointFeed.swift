@@ -15,15 +15,15 @@ struct JointFeed {
     /// Bytes that wait for the connection. Invariant: they, the bytes on the way, the relay's credit and
     /// `owed` are one window.
     private(set) var pending: ArraySlice<UInt8> = []
-    /// Bytes that were written, and for which the relay has not got credit yet.
+    /// Written bytes for which the relay does not have credit yet.
     private var owed = 0
     private var rewriter = EventRewriter()
-    /// The relay has ended; for the client after `pending`.
+    /// The relay has ended. The client sees this after `pending`.
     private var end: RelayReport.End?
     /// Whether the session is in the queue of those with work.
     var isReady = false
-    /// Whether a relay that was given up is replaced at once. Otherwise a session whose relays all fail
-    /// would occupy both loops.
+    /// Whether a relay that was given up is replaced at once. Not always, because a session whose
+    /// relays all fail would occupy both loops.
     var mayRetryAtOnce = true
     private(set) var hasReported = false
     private(set) var wasFound = false
@@ -71,8 +71,8 @@ struct JointFeed {
         end != nil || (rewriter.isBetweenEvents ? hasBlock(windowBytes) : !pending.isEmpty)
     }
 
-    /// Whether a block may be begun. A block that is not complete would make the other sessions wait for
-    /// its rest, so only one that is larger than the window is begun early.
+    /// Whether a block may be started. An incomplete block would make the other sessions wait for
+    /// its rest, so only a block that is larger than the window is started early.
     private func hasBlock(_ windowBytes: Int) -> Bool {
         EventRewriter.hasBlock(pending.span) || (end == nil && pending.count >= windowBytes)
     }
@@ -82,7 +82,8 @@ struct JointFeed {
         of index: Int, _ ids: inout JointIDs, to out: inout [UInt8], windowBytes: Int
     ) {
         var written = 0
-        // Of the result: the vector of a small event is larger than the event.
+        // A limit for the output, not for the input, because the vector of a small event is larger
+        // than the event.
         let limit = out.count + Self.turnBytes
         while out.count < limit, !pending.isEmpty,
             !rewriter.isBetweenEvents || hasBlock(windowBytes)

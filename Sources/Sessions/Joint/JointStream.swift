@@ -17,7 +17,7 @@ package final class JointStream {
         package let sessions: [SessionID]
         /// Nil: the client's text is not a vector of these sessions. Each gets a `reset`.
         package let vector: StreamVector?
-        /// For a session of which the vector says nothing.
+        /// For a session that has no position in the vector.
         package let start: SubscriptionRequest.Start
         package let idsAreOwn: Bool
         /// The pulses that the request names: one of the sessions' reactors must have each.
@@ -56,7 +56,7 @@ package final class JointStream {
     private let home: (loop: Int, loops: Int)
     private unowned let output: any JointStreamOutput
     private let work: WorkBudget
-    /// Of ``heldBytes`` while the connection does not accept them, if they are many.
+    /// The charge of ``heldBytes`` while the connection does not accept them; nil if they are few.
     private var charge: WorkCharge?
     private let windowBytes: Int
     private var ids: JointIDs
@@ -264,8 +264,8 @@ package final class JointStream {
         countHeld()
     }
 
-    /// Counts the bytes that wait for the connection. Without room the connection is closed, and the
-    /// client continues at the event before.
+    /// Counts the bytes that wait for the connection. If there is no room, the connection is
+    /// closed, and the client continues at the previous event.
     private func countHeld() {
         guard isBlocked, !isEnded, case let held = heldBytes, held > WorkBudget.smallestBytes else {
             return charge = nil
@@ -351,14 +351,14 @@ package protocol JointStreamOutput: AnyObject {
     /// Frames bytes for the connection.
     func wrap(_ bytes: inout [UInt8])
 
-    /// Writes to the connection, and returns how many bytes it accepted. After fewer than given,
-    /// ``JointStream/resume()`` is called when there is room.
+    /// Writes to the connection, and returns the number of bytes that it accepted. If that is fewer
+    /// than given, ``JointStream/resume()`` is called when there is room.
     func write(_ bytes: Span<UInt8>) -> Int
 
     /// Ends the response: every session is over.
     func end()
 
-    /// Closes the connection in the middle of an event; the client continues at the event before.
+    /// Closes the connection in the middle of an event; the client continues at the previous event.
     func cut()
 
     /// Counts a problem of one session.

@@ -36,7 +36,7 @@ package final class StreamRelays {
 
     // MARK: The stream
 
-    /// Carries out the requests of streams, in order.
+    /// Executes the requests of streams, in order.
     package func receive(_ requests: [RelayRequest], in table: SessionTable) {
         for request in requests {
             switch request {
@@ -70,7 +70,7 @@ package final class StreamRelays {
         let slot = Int(relay.token & (Self.mark - 1))
         slots[slot] = nil
         vacant.append(slot)
-        // Gives the memory of a peak back.
+        // Gives back the memory of a peak.
         if byKey.isEmpty { (slots, vacant, byKey) = ([], [], [:]) }
     }
 

@@ -8,16 +8,17 @@ internal import Feeds
 package struct StreamVector: Equatable, Sendable {
     private static let nothing = Array("-".utf8)
     private static let over = Array("x".utf8)
-    /// The position of a reader whose vector was not one, until the session's `reset` and snapshot have
-    /// come. A reader that is cut before continues with it, and gets a `reset` again: with `-` it would be
-    /// a new reader. No session has this generation: they are random.
+    /// The position of a reader whose text was not a vector, until the session's `reset` and
+    /// snapshot are sent. A reader that is cut off earlier continues with this position and gets a
+    /// `reset` again. With `-` it would count as a new reader. No session has this generation,
+    /// because generations are random.
     static let lost = "00000000.0"
 
     private var text: [UInt8]
     /// The offset in `text` after each entry. Invariant: a comma or the end follows.
     private var ends: [Int]
 
-    /// The vector of a reader that has got nothing.
+    /// The vector of a reader that has nothing yet.
     ///
     /// - Precondition: `count` is at least 1.
     package init(count: Int) {

@@ -48,7 +48,7 @@ struct ClientBench: AsyncParsableCommand {
 
     func run() async throws {
         var bench = try Measurements(url)
-        // First: what the others leave to the process would hide it.
+        // This comes first: memory that the other measurements leave behind would hide it.
         if parts.contains("memory") { try await bench.memory(sessions) }
         if parts.contains("sends") { try await bench.latency(sends) }
         if parts.contains("actions") {

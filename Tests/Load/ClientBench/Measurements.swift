@@ -37,7 +37,7 @@ struct Measurements {
             var (start, cost) = (clock.now, Cost.now)
             try await session.send(.alert(message: "Hello, World!"))
             if number > 100 { own.add(clock.now - start) }
-            // The work that a send leaves belongs to it, and not to the next measurement.
+            // Work that a send leaves behind counts for that send, not for the next measurement.
             _ = await session.currentState
             if number > 100 { ownCost += Cost.now - cost }
             (start, cost) = (clock.now, Cost.now)
@@ -152,7 +152,8 @@ struct Measurements {
         let (bytes, sockets) = (Self.residentBytes, Self.socketCount)
         let run = run
         let sessions = try await withThrowingTaskGroup(of: RemoteReactor<Alerts>.self) { group in
-            // At once: one after the other each would move those before to another stream.
+            // All at once: if they came one after the other, each would move the earlier ones to
+            // another stream.
             for index in 0..<count {
                 group.addTask {
                     try await client.session(

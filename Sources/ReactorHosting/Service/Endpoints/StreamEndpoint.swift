@@ -27,8 +27,8 @@ extension StreamEndpoint {
         let session: Session
         switch target.found {
         case .session(let present): session = present
-        // 204 stops EventSource (contract §3.2). It has no body, so anything in between may have sent it:
-        // a client that accepts no stream learns the same from a problem.
+        // 204 stops EventSource (contract §3.2). It has no body, so something in between may have
+        // sent it. A client that accepts no stream gets a problem instead.
         case .ended where !request.accepts(.eventStream): throw .endedSession(target.id.text)
         case .ended: return .noContent()
         // Any status except 200 would stop it too, but this problem may be temporary.

@@ -7,7 +7,7 @@ internal import Wire
 /// A request, or an action of a part, on its way to the node that decides on its session.
 protocol Forward: AnyObject {
     var session: SessionID { get }
-    /// Whether it changes nothing.
+    /// Whether the request changes nothing.
     var onlyReads: Bool { get }
     var place: ForwardStage { get set }
 

@@ -117,7 +117,7 @@ final class RequestOptions {
     var accessEnd: LoopInstant?
     /// Nil for a request that concerns this node alone.
     var link: LinkPart?
-    /// Of a request that came over a link: it changes nothing.
+    /// Whether the request came over a link and changes nothing.
     var onlyReads = false
     var traceparent: String?
     /// Nil if the request is not traced.

@@ -1,8 +1,8 @@
 /// The settings with which a storm starts its server: mostly small, so that each limit is reached.
 struct StormSettings {
-    /// The values for each round, of settings and of constants, which a debug build of the server
-    /// offers if its environment has `REACTOR_CONSTANTS=adjustable`. The first value of each is for a storm without random choice. A
-    /// test compares the names with the server's own table.
+    /// The values of settings and constants for each round. A debug build of the server accepts
+    /// constants if its environment has `REACTOR_CONSTANTS=adjustable`. A storm without random
+    /// choice uses the first value of each. A test compares the names with the server's own table.
     static let choices: [(name: String, values: [String])] = [
         ("loops", ["2", "1", "3"]),
         ("poller", ["platform", "epoll", "dispatch"]),
