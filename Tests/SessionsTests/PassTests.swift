@@ -99,6 +99,41 @@ struct PassTests {
         #expect(rig.table.pass.most < 2 * Self.size + 10_000)
     }
 
+    @Test func `a state is framed for many streams in bounded passes`() throws {
+        let (rig, sessions) = try rig(slow: true)
+        let readers = (1...12).map {
+            rig.subscribe(sessions[0], Selection(pulses: $0, states: .whole), .now)
+        }
+        try rig.post(#"{"size":\#(Self.size + 1)}"#, to: sessions[0])
+        rig.runPass()
+        rig.table.pass.most = 0
+        rig.journal.endNext()
+        rig.runPasses()
+        for reader in readers {
+            #expect(rig.lines(reader).filter { $0.hasPrefix("state") }.count == 1)
+        }
+        // It is encoded, and framed for one of them.
+        #expect(rig.table.pass.most < 3 * Self.size)
+    }
+
+    @Test func `states that were encoded with their records are framed in turns`() throws {
+        let size = StateFraming.aheadBytes - 10_000
+        let (rig, sessions) = try rig(sessions: 12, slow: true)
+        for session in sessions { try grow(rig, session, to: size - 1) }
+        rig.runPasses()
+        let readers = sessions.map { rig.subscribe($0, .allStates, .now) }
+        for session in sessions { try rig.post(#"{"size":\#(size)}"#, to: session) }
+        rig.runPass()
+        rig.journal.endNext()
+        for job in rig.inbox.drain() { job(rig.table) }
+        // One pass has room for one of them, although none is encoded in it.
+        #expect(sessions.count { $0.feed.isFramingStates } == sessions.count - 1)
+        rig.runPasses()
+        for reader in readers {
+            #expect(rig.lines(reader).filter { $0.hasPrefix("state") }.count == 1)
+        }
+    }
+
     @Test func `idle sessions are saved by the bytes of their states`() throws {
         let (rig, sessions) = try rig(sessions: 8)
         let large = rig.journal.keptBatch.snapshots.count
