@@ -224,16 +224,27 @@ class IndexedDBOutbox {
   #watch(owner, adopt) {
     if (owner === this.#owner || this.#watched.has(owner)) return;
     this.#watched.add(owner);
+    this.#await(owner, adopt).catch(() => {}); // The page is closing.
+  }
+
+  /** @param {string} owner @param {(orphan: Store) => void} adopt */
+  async #await(owner, adopt) {
     const { signal } = this.#closing;
     const lock = `${this.#name} ${owner}`;
-    navigator.locks.request(lock, { signal }, () => {}).then(async () => {
+    for (let isThere = true; isThere;) {
+      await navigator.locks.request(lock, { signal }, () => {});
       // The page may be reloading now, and then continues its own actions.
       await new Promise((resolve) => {
-        const timer = setTimeout(resolve, absenceTime);
-        signal.addEventListener("abort", () => (clearTimeout(timer), resolve(undefined)));
+        const end = () => (clearTimeout(timer), signal.removeEventListener("abort", end), resolve(undefined));
+        const timer = setTimeout(end, absenceTime);
+        signal.addEventListener("abort", end);
       });
-      return navigator.locks.request(lock, { signal }, () => this.#adopt(owner, adopt));
-    }).catch(() => {}); // The page is closing.
+      // If it has come back it may reload once more, and have as much time.
+      isThere = await navigator.locks.request(lock, { ifAvailable: true }, async (lock) => {
+        if (lock) await this.#adopt(owner, adopt);
+        return !lock;
+      });
+    }
   }
 
   /** @param {string} owner @param {(orphan: Store) => void} adopt */
