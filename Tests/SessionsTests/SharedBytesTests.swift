@@ -109,6 +109,29 @@ struct SharedBytesTests {
         #expect(work.used == 0)
     }
 
+    @Test func `events of the journal count once, and for the client that has not left`() throws {
+        let work = WorkBudget(limit: 10_000_000, clientLimit: 3 * Self.size / 2)
+        let rig = Rig(
+            answers: true, registrations: [try .ledger()], retention: Retention(records: 1),
+            work: work)
+        let session = try rig.create("s", .ledger())
+        let text = String(repeating: "x", count: Self.size)
+        for _ in 0..<3 { try rig.act(Post.say(text), on: session) }
+        rig.settleAll()
+        let start = SubscriptionRequest.Start.after("\(session.generation.text).0")
+        let first = subscribe(rig, session, by: ada, .allActivities, start)
+        let second = subscribe(rig, session, by: bob, .allActivities, start)
+        rig.drainInbox()
+        rig.output.releaseAnswers()
+        #expect((Self.size..<Self.size + 1_000).contains(work.used))
+        rig.output.disconnect(first)
+        #expect(work.used >= Self.size)
+        #expect(work.charge(Self.size, for: ada) != nil)
+        #expect(work.charge(Self.size, for: bob) == nil)
+        rig.output.disconnect(second)
+        #expect(work.used == 0)
+    }
+
     @Test func `a stream of several sessions counts what its connection does not accept`() throws {
         let work = WorkBudget(limit: 10_000_000, clientLimit: 10_000_000)
         let rig = Rig(registrations: [try .sized()], work: work)
@@ -145,5 +168,65 @@ struct SharedBytesTests {
         #expect(work.charge(60, for: bob) != nil)
         #expect(work.charge(60, for: ada) == nil)
         #expect(work.used == 60)
+    }
+
+    @Test func `a client that comes back to shared bytes has one charge`() throws {
+        let work = WorkBudget(limit: 1_000, clientLimit: 100)
+        let first = try #require(work.charge(60, for: ada))
+        var second: WorkCharge? = try first.bytes.charge(for: bob)
+        second = nil
+        second = try first.bytes.charge(for: bob)
+        #expect(try first.bytes.charge(for: bob) === second)
+    }
+
+    @Test func `a client whose share is used up does not get shared bytes`() throws {
+        let work = WorkBudget(limit: 1_000, clientLimit: 100)
+        let first = try #require(work.charge(60, for: ada))
+        var own = work.charge(50, for: bob)
+        #expect(throws: WorkOverload.self) { try first.bytes.charge(for: bob) }
+        // The refusal has left nothing in it.
+        #expect(work.charge(50, for: bob) != nil)
+        _ = own
+        own = nil
+        let second = try first.bytes.charge(for: bob)
+        #expect(work.charge(41, for: bob) == nil)
+        _ = consume second
+    }
+
+    @Test func `bytes that become more or fewer do so in the share of their client`() throws {
+        let work = WorkBudget(limit: 1_000, clientLimit: 100)
+        var first = work.charge(80, for: ada)
+        #expect(first?.resize(to: 20) == true)
+        #expect(work.used == 20)
+        #expect(work.charge(80, for: ada) != nil)
+        #expect(first?.resize(to: 90) == true)
+        #expect(work.used == 90)
+        #expect(work.charge(11, for: ada) == nil)
+        first = nil
+        #expect(work.used == 0)
+        #expect(work.charge(100, for: ada) != nil)
+    }
+
+    @Test func `bytes that may be dropped grow within half of a share, and pass to another client`()
+        throws
+    {
+        let work = WorkBudget(limit: 1_000, clientLimit: 100)
+        var first = work.charge(40, for: ada, mayBeDropped: true)
+        #expect(first?.resize(to: 51) == false)
+        #expect(first?.resize(to: 50) == true)
+        #expect(first?.passed(to: ada) === first)
+        var second = first?.passed(to: bob)
+        first = nil
+        #expect(work.used == 50)
+        #expect(work.charge(50, for: ada, mayBeDropped: true) != nil)
+        #expect(work.charge(1, for: bob, mayBeDropped: true) == nil)
+        // Other bytes have all of the share.
+        let own = work.charge(100, for: bob)
+        #expect(own != nil)
+        #expect(second?.resize(to: 51) == false)
+        second = nil
+        #expect(work.used == 100)
+        #expect(work.charge(50, for: bob, mayBeDropped: true) != nil)
+        _ = consume own
     }
 }
