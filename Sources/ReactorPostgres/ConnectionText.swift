@@ -40,7 +40,11 @@ enum ConnectionText {
     ///
     /// - Parameter text: It may have parameters that are this program's own.
     static func masked(_ text: String) -> String? {
-        guard let options = parse(PostgresAddress.withoutOwn(text)) else { return nil }
+        parse(PostgresAddress.withoutOwn(text)).flatMap { masked(text, $0) }
+    }
+
+    /// - Parameter options: those that libpq has found in the text.
+    static func masked(_ text: String, _ options: [String: String]) -> String? {
         guard let scheme = text.firstRange(of: "://") else { return nil }
         let rest = text[scheme.upperBound...]
         let question = rest.firstIndex(of: "?") ?? rest.endIndex
@@ -75,7 +79,7 @@ enum ConnectionText {
     /// Whether the text has none of the secrets that libpq found. A short one may occur anywhere by
     /// chance.
     private static func isFree(_ text: String, of options: [String: String]) -> Bool {
-        ["password", "sslpassword"].allSatisfy { name in
+        secrets.allSatisfy { name in
             guard let secret = options[name], secret.utf8.count > 3 else { return true }
             return !text.contains(secret)
         }

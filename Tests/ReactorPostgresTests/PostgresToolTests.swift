@@ -169,6 +169,19 @@ struct PostgresToolTests {
         #expect(PostgresAddress.masked(text) == shown)
     }
 
+    /// As a libpq finds them that knows them all.
+    @Test(arguments: [
+        "password", "sslpassword", "passfile", "oauth_client_secret", "scram_client_key",
+        "scram_server_key",
+    ])
+    func `the secrets of every libpq are masked`(name: String) {
+        let options = [name: "pw1234", "user": "u"]
+        let text = "postgres://h/db?user=u&\(name)="
+        #expect(ConnectionText.masked(text + "pw1234", options) == text + "***")
+        // Where it is at another place than the author meant, nothing is shown.
+        #expect(ConnectionText.masked("postgres://pw1234@h/db?user=u", options) == nil)
+    }
+
     /// libpq's message shows the part that it takes for a host or a port.
     @Test(arguments: [
         "postgres://u:sec@ret@/postgres", "postgres://u:sec/ret@h/postgres",
