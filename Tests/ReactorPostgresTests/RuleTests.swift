@@ -127,40 +127,15 @@ struct RuleTests {
             PostgresAddress(server, schema), commitLimit: .seconds(600), rules: rules,
             looksEvery: nil)
         #expect(await journal.verdict(on: .created("s")) == .committed)
-        // The connections of this test find nothing new, and so write nothing.
-        try server.execute("UPDATE \(schema).cluster SET is_synchronous = true")
-        try server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-        try server.execute("SELECT pg_reload_conf()")
-        defer {
-            try? server.execute("ALTER SYSTEM RESET synchronous_standby_names")
-            try? server.execute("SELECT pg_reload_conf()")
-        }
-        let waiting =
-            "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' "
-            + "AND application_name = '\(schema)/writer'"
-        // The server applies a setting later: commits before that do not wait.
-        var number: UInt64 = 1
-        var pending = Pending(Batch(records: [.mutation("s", number)]), in: journal)
-        var found = try server.query(waiting)
-        while found.count == 0 {
-            if pending.present != nil {
-                number += 1
-                pending = Pending(Batch(records: [.mutation("s", number)]), in: journal)
-            }
-            found = try server.query(waiting)
-        }
-        let first = found.integer(0, 0)
-        _ = try server.query("SELECT pg_cancel_backend(\(first))")
+        let wait = try await CommitWait(of: journal, in: schema, at: server)
+        defer { wait.end() }
+        _ = try server.query("SELECT pg_cancel_backend(\(wait.process))")
         // Either it is believed, or another connection waits for the standby.
-        while pending.present == nil {
-            let found = try server.query(waiting)
-            if (0..<found.count).contains(where: { found.integer($0, 0) != first }) { break }
-        }
-        let isPatient = pending.present == nil
-        try server.execute("ALTER SYSTEM RESET synchronous_standby_names")
-        try server.execute("SELECT pg_reload_conf()")
-        #expect(await pending.value == .committed)
-        #expect(try await journal.records("s").map(\.number) == Array(1...number))
+        while wait.pending.present == nil, try !wait.hasAnother() {}
+        let isPatient = wait.pending.present == nil
+        wait.end()
+        #expect(await wait.pending.value == .committed)
+        #expect(try await journal.records("s").map(\.number) == Array(1...wait.number))
         await journal.close()
         return isPatient
     }
@@ -179,41 +154,16 @@ struct RuleTests {
             PostgresAddress(server, schema), rules: .all.subtracting(.locksUse), looksEvery: nil)
         #expect(await writer.verdict(on: .created("s")) == .committed)
         #expect(try await reader.records("s").isEmpty)
-        try server.execute("UPDATE \(schema).cluster SET is_synchronous = true")
-        try server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-        try server.execute("SELECT pg_reload_conf()")
-        defer {
-            try? server.execute("ALTER SYSTEM RESET synchronous_standby_names")
-            try? server.execute("SELECT pg_reload_conf()")
-        }
-        let waiting =
-            "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' "
-            + "AND application_name = '\(schema)/writer'"
-        // The server applies a setting later: commits before that do not wait.
-        var number: UInt64 = 1
-        var pending = Pending(Batch(records: [.mutation("s", number)]), in: writer)
-        var found = try server.query(waiting)
-        while found.count == 0 {
-            if pending.present != nil {
-                number += 1
-                pending = Pending(Batch(records: [.mutation("s", number)]), in: writer)
-            }
-            found = try server.query(waiting)
-        }
-        let first = found.integer(0, 0)
+        let wait = try await CommitWait(of: writer, in: schema, at: server)
+        defer { wait.end() }
         relay.cut()
         // The next connection waits for the standby as well.
-        var isWaiting = false
-        while !isWaiting {
-            let found = try server.query(waiting)
-            isWaiting = (0..<found.count).contains { found.integer($0, 0) != first }
-        }
-        #expect(try await reader.records("s").map(\.number) == Array(1..<number))
-        #expect(pending.present == nil)
-        try server.execute("ALTER SYSTEM RESET synchronous_standby_names")
-        try server.execute("SELECT pg_reload_conf()")
-        #expect(await pending.value == .committed)
-        #expect(try await reader.records("s").map(\.number) == Array(1...number))
+        while try !wait.hasAnother() {}
+        #expect(try await reader.records("s").map(\.number) == Array(1..<wait.number))
+        #expect(wait.pending.present == nil)
+        wait.end()
+        #expect(await wait.pending.value == .committed)
+        #expect(try await reader.records("s").map(\.number) == Array(1...wait.number))
         await writer.close()
         await reader.close()
     }
