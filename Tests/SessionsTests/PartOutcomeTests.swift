@@ -1,4 +1,5 @@
 import Cyclers
+import Feeds
 import Sessions
 import Storage
 import Testing
@@ -11,6 +12,26 @@ struct PartOutcomeTests {
             reason: reason, detail: "no connection to 10.0.0.7:5432",
             publicDetail: "the database does not answer")
         guard case .unavailable(let sentence) = PartOutcome(failure) else {
+            Issue.record("nothing was applied")
+            return
+        }
+        #expect(sentence == "the database does not answer")
+    }
+
+    @Test func `has none either if the parent cannot be read`() throws {
+        let first = Rig(answers: true, registrations: [try .ledger()])
+        try first.create("s", .ledger())
+        first.settleAll()
+        let rig = Rig(answers: true, after: first, registrations: [try .ledger()])
+        rig.journal.setUnreadable(
+            JournalFailure(
+                reason: .unavailable, detail: "no connection to 10.0.0.7:5432",
+                publicDetail: "the database does not answer"))
+        let parent = try #require(SessionID("s"))
+        var outcome: PartOutcome?
+        rig.table.receivePart(to: parent, by: nil, [], Array("{}".utf8)) { outcome = $0 }
+        rig.drainInbox()
+        guard case .unavailable(let sentence)? = outcome else {
             Issue.record("nothing was applied")
             return
         }
