@@ -104,7 +104,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // A session as its readers know it: the committed history and the framed streams (ADR-0073).
+        // A session as its readers know it: the committed history and the framed
+        // streams (ADR-0073).
         .target(
             name: "Feeds",
             dependencies: [
@@ -137,8 +138,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // A product of its own: a host without tokens links no cryptography (ADR-0027). A build with
-        // tests compiles every product of a package, so it has a trait as well.
+        // A product of its own: a host without tokens links no cryptography (ADR-0027). A build
+        // with tests compiles every product of a package, so it has a trait as well.
         .target(
             name: "ReactorTokens",
             dependencies: ["ReactorHosting", "JSONCoding", jwtKit],
@@ -318,9 +319,9 @@ let package = Package(
     ]
 )
 
-// What loads, tortures and measures a server. `.ci/run` sets the variable. Why a variable: a package
-// that depends on this one compiles all of its products with its tests. With the variable there are
-// more targets, and the others are built as without it.
+// What loads, tortures and measures a server. `.ci/run` sets the variable. Why a variable: a
+// package that depends on this one compiles all of its products with its tests. With the variable
+// there are more targets, and the others are built as without it.
 if Context.environment["REACTOR_LOAD"] != nil {
     package.products += [
         .executable(name: "reactor-bench", targets: ["reactor-bench"]),

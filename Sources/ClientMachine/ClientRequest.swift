@@ -55,7 +55,8 @@ extension ClientRequest {
             body: sent.body)
     }
 
-    /// Asks for the answer to a request whose body the server does not read: an empty batch under its key.
+    /// Asks for the answer to a request whose body the server does not read: an empty batch
+    /// under its key.
     static func question(_ sent: SentRequest, of session: SessionName) -> ClientRequest {
         ClientRequest(
             "POST", "/v1/sessions/\(session.text)/actions\(sent.options.query)",

@@ -198,8 +198,8 @@ export class SessionList {
 }
 
 /**
- * A list, `{sessions, next}` in the order of ids, with a part of it that was read again: all sessions after
- * an id, up to the part's own `next`. What the list has not read yet stays so.
+ * A list, `{sessions, next}` in the order of ids, with a part of it that was read again: all
+ * sessions after an id, up to the part's own `next`. What the list has not read yet stays so.
  */
 export function merged(list, after = "", part) {
 	const isEnd = part.next === undefined;

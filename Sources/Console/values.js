@@ -117,7 +117,10 @@ export function isLarge(value) {
 	return count(value, MANY) >= MANY;
 }
 
-/** The changes between two values, and the pulses that were assigned an equal value, if they are known, as a table. */
+/**
+ * The changes between two values, and the pulses that were assigned an equal value, if they are
+ * known, as a table.
+ */
 export function changesTable({ changes, isComplete }, title, assigned) {
 	const equal = [...assigned ?? []].filter(([name]) => !changes.some(({ path }) => path.length === 0 || path[0] === name));
 	if (changes.length === 0 && equal.length === 0) {

@@ -76,7 +76,8 @@ extension Feed {
         readJournal()
     }
 
-    /// The session has ended elsewhere. The subscribers get the events before its end, and then `end`.
+    /// The session has ended elsewhere. The subscribers get the events before its end, and
+    /// then `end`.
     ///
     /// - Parameter end: the record of the end; nil if the journal no longer has the last records:
     ///   the subscribers then get a `reset` before `end`.

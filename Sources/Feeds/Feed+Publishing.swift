@@ -2,8 +2,8 @@ internal import Storage
 
 // Design: events are framed for each stream when they are committed, and trimmed with the history.
 extension Feed {
-    /// Frames committed events for every stream, writes them to subscribers that accept bytes, in this
-    /// pass or in one of the next, and drops history beyond the limits.
+    /// Frames committed events for every stream, writes them to subscribers that accept bytes, in
+    /// this pass or in one of the next, and drops history beyond the limits.
     ///
     /// - Parameter isContinued: as for ``StateFraming/frame(isContinued:)``.
     package func publish(isContinued: Bool = false) {
@@ -95,7 +95,8 @@ extension Feed {
         for stream in streams.all {
             let end = committedPosition(for: stream.selection)
             let isBehind = stream.framedThrough < end
-            // The journal's records are framed for each reader, so the stream has not seen their states.
+            // The journal's records are framed for each reader, so the stream has not seen
+            // their states.
             if isBehind { stream.restart(at: end) }
             guard stream.selection.readsStates, isBehind || wasFollowed else { continue }
             if isCopy {

@@ -23,8 +23,8 @@ package final class Feed {
     package let archive: FeedArchive?
     /// Nil once the session is released: readers of the journal may still hold the feed.
     ///
-    /// Why unowned: a weak reference would make each use of the session slower. Invariant: the session
-    /// sets it, and removes it in its `deinit`.
+    /// Why unowned: a weak reference would make each use of the session slower. Invariant: the
+    /// session sets it, and removes it in its `deinit`.
     package unowned var source: (any FeedSource)?
     package var activities = ActivityNames()
     /// Why not the property itself: see ``History``.
@@ -150,8 +150,8 @@ package final class Feed {
         return try source.makeFold(from: snapshot)
     }
 
-    /// Appends the state as clients see it; `null` if it has no JSON. A decoration that has no JSON is
-    /// logged, and the state is appended without it.
+    /// Appends the state as clients see it; `null` if it has no JSON. A decoration that has no JSON
+    /// is logged, and the state is appended without it.
     ///
     /// - Returns: why the state has no JSON.
     @discardableResult

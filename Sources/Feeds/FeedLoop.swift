@@ -12,7 +12,8 @@ package final class FeedLoop {
     package var limits: FeedLimits
     // Why implicitly unwrapped: the table of the sessions sets it before a feed exists.
     package unowned var output: (any ReaderOutput)!
-    /// Nil once the table is released. Invariant: the table sets it, and removes it in its `deinit`.
+    /// Nil once the table is released. Invariant: the table sets it, and removes it in
+    /// its `deinit`.
     package unowned var upstream: (any FeedUpstream)?
     package let subscribers: SubscriberTally
     /// The work on states in the current pass.
@@ -90,8 +91,8 @@ package final class FeedLoop {
 package struct FeedLimits: Sendable {
     package var retention: Retention
     package var deliveries = DeliveryLimits()
-    /// Streams of different selections of one session. At the limit a stream of another selection is
-    /// refused, and its client retries. Each commit is framed once for every stream.
+    /// Streams of different selections of one session. At the limit a stream of another selection
+    /// is refused, and its client retries. Each commit is framed once for every stream.
     package var selections = 256
     /// Subscribers of one session. At the limit a stream is refused, and its client retries. Each
     /// commit is written to every subscriber, over some passes of the loop (``DeliveryLimits``).

@@ -125,8 +125,8 @@ enum Schema {
     ///   removals   sessions that were deleted, and whose other rows are being removed.
     ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the names and
     ///              the versions of their states; `lease` in milliseconds.
-    ///   branches   since version 5: the branches of the present era that this one continues, and the position
-    ///              in the log at which each was left; see Lineage.
+    ///   branches   since version 5: the branches of the present era that this one continues, and
+    ///              the position in the log at which each was left; see Lineage.
     ///   depositions  sessions that another node has taken from `node`, until that has read it.
     ///
     /// All times that are no timestamps: milliseconds since 1970 (UTC).

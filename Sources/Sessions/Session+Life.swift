@@ -25,7 +25,8 @@ extension Session {
     /// Whether a followed session has ended elsewhere.
     var isOver: Bool { feed.isOver }
 
-    /// Whether the journal has lost history of this generation, of which only the subscribers are left.
+    /// Whether the journal has lost history of this generation, of which only the
+    /// subscribers are left.
     var isVoid: Bool { feed.isVoid }
 
     /// Whether records and notes may be added.

@@ -185,8 +185,8 @@ extension Session {
         }
     }
 
-    /// Ends a session whose end is committed, when its streams have framed everything. States may take
-    /// more passes.
+    /// Ends a session whose end is committed, when its streams have framed everything. States may
+    /// take more passes.
     func finishIfFramed() {
         guard isEnding, history.committed.number == history.newest.number, feed.isFramed else {
             return

@@ -302,7 +302,8 @@ final class SessionReads {
         return true
     }
 
-    /// Refuses the reads of a client that has no room for the session. The others load it on their own.
+    /// Refuses the reads of a client that has no room for the session. The others load it
+    /// on their own.
     private func refuse(_ group: Group, _ client: WorkClient?, in table: SessionTable) {
         let reads = group.takeReads()
         group.reads = reads.filter { $0.client != client }

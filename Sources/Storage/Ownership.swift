@@ -33,8 +33,8 @@ package protocol Ownership: Sendable {
     var standing: DatabaseStanding { get }
 
     /// Another node believes this database. If it is newer than this node's, this node believes
-    /// nothing, and does not count as heard of (``Members/isHeard``), until it has found it. If it is
-    /// older and has what this node's lacks, another era begins. Default: does nothing.
+    /// nothing, and does not count as heard of (``Members/isHeard``), until it has found it. If it
+    /// is older and has what this node's lacks, another era begins. Default: does nothing.
     func hear(_ other: DatabaseStanding)
 
     /// Nodes that have used the journal lately, members or not, as its newest database lists them.

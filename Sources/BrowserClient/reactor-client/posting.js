@@ -19,8 +19,8 @@ export class Posting {
   /** Whether an attempt of the sent request may have been carried out without an answer. */
   isUnclear = false;
   /**
-   * The refusal of the sent request without a look for its key: attempts ask for the key's answer until the server
-   * does not know it.
+   * The refusal of the sent request without a look for its key: attempts ask for the key's answer
+   * until the server does not know it.
    * @type {Problem | undefined}
    */
   question;

@@ -107,7 +107,8 @@ package struct FollowingState {
     /// Takes the values of a session that was loaded.
     ///
     /// - Parameters:
-    ///   - mayListen: whether its reactor's sources include a topic; nil: the reactor is not hosted here.
+    ///   - mayListen: whether its reactor's sources include a topic; nil: the reactor is not
+    ///     hosted here.
     ///   - load: the number of the load.
     package mutating func loaded(_ saved: SavedSession, mayListen: Bool?, by load: UInt64) {
         if firstLoad == 0 { firstLoad = load }

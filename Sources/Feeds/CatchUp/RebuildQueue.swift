@@ -80,8 +80,8 @@ package final class RebuildQueue {
         beginLarge(in: loop)
     }
 
-    /// Begins the read of a page, now or when earlier ones have ended. ``end(_:in:)`` is called once
-    /// for each that was begun.
+    /// Begins the read of a page, now or when earlier ones have ended. ``end(_:in:)`` is called
+    /// once for each that was begun.
     package func addPage(_ request: Request, then act: @escaping (Turn) -> Void) {
         pages.waiting.append(Waiting(request: request, bytes: 0, act: act))
         begin(\.pages)

@@ -37,9 +37,9 @@ extension StateFold {
 
     /// Applies every mutation that a session has saved since its snapshot.
     ///
-    /// - Throws: ``RecoveryFault``, also if the mutations do not end at the session's version, or if the
-    ///   snapshot is of a record that the session has not reached: the records up to it, once they are
-    ///   written, would never be read again.
+    /// - Throws: ``RecoveryFault``, also if the mutations do not end at the session's version, or
+    ///   if the snapshot is of a record that the session has not reached: the records up to it,
+    ///   once they are written, would never be read again.
     package func applyAll(of saved: SavedSession) throws(RecoveryFault) {
         if let snapshot = saved.snapshot, snapshot.number > saved.end.number {
             throw RecoveryFault(

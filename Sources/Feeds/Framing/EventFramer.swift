@@ -68,8 +68,8 @@ package struct EventFramer {
     ///     all of them, selected or not, so that it is the same on every stream.
     ///   - state: the state to show, which is the last event.
     ///   - skipped: events up to this part were shown before.
-    ///   - sharesState: whether a large state is returned instead of appended, so that its bytes are
-    ///     not copied. The offsets that `ended` gets include it.
+    ///   - sharesState: whether a large state is returned instead of appended, so that its bytes
+    ///     are not copied. The offsets that `ended` gets include it.
     @discardableResult
     func append(
         _ record: HistoryPosition, _ events: some RecordEvents, state: ArraySlice<UInt8>?,

@@ -34,8 +34,8 @@ package struct FeedStreams {
         all.count < limit || of(selection) != nil
     }
 
-    /// The bytes that each stream may keep. All of them together may keep 16 times as many as a single
-    /// one.
+    /// The bytes that each stream may keep. All of them together may keep 16 times as many as a
+    /// single one.
     func limitBytes(_ retention: Retention) -> Int {
         let limit = retention.bytes
         return areMany ? limit / all.count * Self.fullCount : limit

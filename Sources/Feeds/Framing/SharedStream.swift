@@ -256,7 +256,8 @@ package final class SharedStream {
         feed.loop.branches.examine(self, of: feed)
     }
 
-    /// Adds framed bytes. Many are shared, not copied, so the next events are framed in other memory.
+    /// Adds framed bytes. Many are shared, not copied, so the next events are framed in
+    /// other memory.
     private func add(_ scratch: inout [UInt8]) {
         bytes.append(scratch)
         if scratch.count >= ChunkedBytes.largestChunkBytes { scratch = [] }

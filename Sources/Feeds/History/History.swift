@@ -16,8 +16,8 @@ package final class History {
     private var notes: HistoryLane?
     private var ends = Ends()
 
-    /// Why values of one struct, read through the properties below: a property that another module may
-    /// set or read in place is checked for overlapping access at run time (ADR-0013).
+    /// Why values of one struct, read through the properties below: a property that another module
+    /// may set or read in place is checked for overlapping access at run time (ADR-0013).
     private struct Ends {
         var newest = HistoryEnd()
         var committed = HistoryEnd()

@@ -1,8 +1,8 @@
 /// The token of a reader, which the layer above gives.
 ///
-/// Design: the token of a relay (a reader for a stream of several sessions) is one that no connection
-/// has: the highest bit of its lower half is set. So the layer above looks for a relay only if it has
-/// found no connection.
+/// Design: the token of a relay (a reader for a stream of several sessions) is one that no
+/// connection has: the highest bit of its lower half is set. So the layer above looks for a relay
+/// only if it has found no connection.
 package enum ReaderToken {
     package static let relayMark: UInt64 = 1 << 31
 

@@ -23,8 +23,8 @@ package struct StreamOpener {
         open(request, at: history.committed.number, snapshot: nil)
     }
 
-    /// The snapshot of the newest decided version, for a stream that begins when it is committed; nil if
-    /// the stream has none.
+    /// The snapshot of the newest decided version, for a stream that begins when it is committed;
+    /// nil if the stream has none.
     package func snapshotAhead(for request: SubscriptionRequest) throws(WorkOverload)
         -> ChargedBytes?
     {

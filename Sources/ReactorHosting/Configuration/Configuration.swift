@@ -80,8 +80,8 @@ public struct Configuration: Sendable, Equatable {
         change: "when the issuer of the tokens signs with a shared secret",
         reloads: true)
 
-    /// With `jwt`: the path of a file with public keys for RS256, ES256 or EdDSA: a PEM file with one,
-    /// or a JWKS file with up to 64. Default none.
+    /// With `jwt`: the path of a file with public keys for RS256, ES256 or EdDSA: a PEM file with
+    /// one, or a JWKS file with up to 64. Default none.
     public var tokenKeyPath: String? = Setting.optionalText(
         Group.Tokens.jwtKeyFile, "path", "PEM or JWKS file with public keys: RSA, P-256 or Ed25519",
         change: "when the issuer of the tokens signs with a private key",
@@ -183,9 +183,10 @@ public struct Configuration: Sendable, Equatable {
         Group.Constants.answerBudget, default: 50_331_648, 65_536...Int.max / 4,
         "bytes of large responses, and of states made for clients")
 
-    /// Constant: the maximum number of actions in one batch, 1000; a larger batch is refused with 422.
-    /// A batch of small actions occupies a loop for a few milliseconds, and ``bodyLimitBytes``
-    /// bounds a batch of large ones. A client with more actions sends several batches.
+    /// Constant: the maximum number of actions in one batch, 1000; a larger batch is refused
+    /// with 422. A batch of small actions occupies a loop for a few milliseconds, and
+    /// ``bodyLimitBytes`` bounds a batch of large ones. A client with more actions sends
+    /// several batches.
     package var batchLimit: Int = Setting.number(
         Group.Constants.batchLimit, default: 1_000, 1...1_000_000, "actions in one batch")
 
@@ -242,8 +243,8 @@ public struct Configuration: Sendable, Equatable {
         change: "when a proxy is between the clients and the server"
     ) { $0 == "unix" ? "unix" : AddressRange(String($0))?.description }
 
-    /// How ``trustedProxies`` name the client's address. Another field is ignored: a proxy that sets
-    /// one of them forwards the other as the client sent it.
+    /// How ``trustedProxies`` name the client's address. Another field is ignored: a proxy that
+    /// sets one of them forwards the other as the client sent it.
     public var clientAddressField: ClientAddressField = Setting.choice(
         Group.Addresses.clientAddressField, default: .xForwardedFor,
         "how trusted proxies name the client",
@@ -362,9 +363,9 @@ public struct Configuration: Sendable, Equatable {
         change: "when a proxy ends streams earlier, or new nodes should get readers sooner",
         reloads: true)
 
-    /// The maximum time for a request to arrive, from its first byte, and the time after which a reader
-    /// that accepts no byte is disconnected. Then 408 or a reset. Default 30 s. A body that keeps 4096
-    /// bytes per second may take longer.
+    /// The maximum time for a request to arrive, from its first byte, and the time after which a
+    /// reader that accepts no byte is disconnected. Then 408 or a reset. Default 30 s. A body that
+    /// keeps 4096 bytes per second may take longer.
     public var stallTimeout: Duration = Setting.time(
         Group.Requests.stallTimeout, default: .seconds(30),
         "how long a request may take to arrive, or a reader accept no byte",
@@ -506,9 +507,9 @@ public enum ClientAddressField: String, Sendable, CaseIterable {
     case xForwardedFor = "x-forwarded-for"
     /// `Forwarded` (RFC 7239).
     case forwarded
-    /// A header of the PROXY protocol, version 1 or 2, at the start of each connection, from a proxy
-    /// that does not change requests. A trusted proxy's connection without it is reset. If the header
-    /// names a trusted proxy, `X-Forwarded-For` names the client.
+    /// A header of the PROXY protocol, version 1 or 2, at the start of each connection, from a
+    /// proxy that does not change requests. A trusted proxy's connection without it is reset. If
+    /// the header names a trusted proxy, `X-Forwarded-For` names the client.
     case proxyProtocol = "proxy-protocol"
 }
 

@@ -1,5 +1,5 @@
-/// A setting of an earlier version. Its option, variable or line is refused with a sentence that names
-/// what replaced it (ADR-0074).
+/// A setting of an earlier version. Its option, variable or line is refused with a sentence that
+/// names what replaced it (ADR-0074).
 struct RemovedSetting: Sendable {
     /// The option's name without its dashes.
     let name: String

@@ -90,8 +90,8 @@ struct ConfigCommand: ParsableCommand {
             }
         }
 
-        /// Settings that differ from the defaults, each after the sentence that says when to change it.
-        /// The others are comments, so that a later release can use its own defaults.
+        /// Settings that differ from the defaults, each after the sentence that says when to change
+        /// it. The others are comments, so that a later release can use its own defaults.
         ///
         /// The file has everything except secrets: a line with `***` would be a wrong value.
         private static func file(_ values: [SettingValue]) -> String {

@@ -2,8 +2,8 @@ package import Feeds
 
 /// The relays of a loop: the subscriptions of its sessions for streams of several sessions.
 ///
-/// Design: a relay's subscriber has a token that no connection has (``ReaderToken``), so an ordinary
-/// subscriber costs no more than without relays.
+/// Design: a relay's subscriber has a token that no connection has (``ReaderToken``), so an
+/// ordinary subscriber costs no more than without relays.
 package final class StreamRelays {
     /// Sends reports to a loop.
     package typealias Send = (_ reports: [RelayReport], _ loop: Int) -> Void
