@@ -54,7 +54,7 @@ struct Append {
                 form, isFenced: isFenced, hasOwnTimes: !rules.contains(.writesTimes)),
             parameters, within: limit)
         if rules.contains(.heedsWarnings) { try connection.refuseWarnings() }
-        connection.commit = CommitPoint(found, 5) ?? connection.commit
+        connection.noteCommit(CommitPoint(found, 5))
         var seen: [Int: Seen] = [:]
         for row in 0..<found.count {
             let part = parts[Int(found.integer(row, 0))]

@@ -51,7 +51,7 @@ struct Claims {
         parameters.add(Int64(respite / .milliseconds(1)))
         let won = try connection.run(Self.claim, parameters, within: Self.limit)
         if rules.contains(.heedsWarnings) { try connection.refuseWarnings() }
-        connection.commit = CommitPoint(won, 3) ?? connection.commit
+        connection.noteCommit(CommitPoint(won, 3))
         var results: [String: Result] = [:]
         for row in 0..<won.count {
             results[won.text(row, 0)] = .won(

@@ -23,6 +23,8 @@ final class Connection {
     /// Whether the wait for a standby was cancelled since the last statement began: a commit that
     /// succeeds with that warning has not succeeded.
     private var hasWarned = false
+    /// A moment before the present statement was sent.
+    private var began = ContinuousClock.now
     /// The end of the time for the present statement.
     private var deadline = ContinuousClock.now
     /// The end of the time for all statements; nil: each has its own.
@@ -31,7 +33,7 @@ final class Connection {
     var mark: DatabaseMark?
     /// The last commit over this connection that is not acknowledged yet; see
     /// ``Connector/acknowledges(_:)``.
-    var commit: CommitPoint?
+    private var commit: (point: CommitPoint, sent: ContinuousClock.Instant)?
 
     /// Connects.
     ///
@@ -139,6 +141,19 @@ final class Connection {
             isUnanswered: true)
     }
 
+    /// Records that the last statement has committed.
+    ///
+    /// - Parameter point: Nil if it has written nothing.
+    func noteCommit(_ point: CommitPoint?) {
+        if let point { commit = (point, began) }
+    }
+
+    /// Returns the last commit that is not acknowledged, which counts as acknowledged from then on.
+    func takeCommit() -> (point: CommitPoint, sent: ContinuousClock.Instant)? {
+        defer { commit = nil }
+        return commit
+    }
+
     /// Whether a notice says that a wait for a standby was cancelled. Any trigger may send a warning with
     /// the same code (01000), and messages are in the server's language, so the function of the
     /// server that sends it decides. Seen in PostgreSQL 15 to 17: `SyncRepWaitForLSN`.
@@ -152,8 +167,8 @@ final class Connection {
 
     private func begin(_ limit: Duration) {
         hasWarned = false
-        let now = ContinuousClock.now
-        deadline = now + limit
+        began = ContinuousClock.now
+        deadline = began + limit
         if let lastDeadline { deadline = min(deadline, lastDeadline) }
     }
 

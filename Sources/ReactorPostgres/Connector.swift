@@ -118,12 +118,48 @@ final class Connector: Sendable {
 
     /// Whether the connection's results are believed. If so, its commits are acknowledged from then
     /// on, and a database that lacks them has lost history.
-    func acknowledges(_ connection: Connection) -> Bool {
-        book.withLock { book in
-            guard book.isPresent(connection) else { return false }
+    func acknowledges(_ connection: Connection) -> Bool { reading(over: connection) != nil }
+
+    /// The read that the connection has just answered; nil if its results are not believed.
+    /// Otherwise the same as ``acknowledges(_:)``.
+    func reading(over connection: Connection) -> Reading? {
+        let answered = ContinuousClock.now
+        return book.withLock { book in
+            guard book.isPresent(connection) else { return nil }
             book.acknowledge(connection)
-            return true
+            return Reading(
+                mark: connection.mark, answered: answered, needsProof: needsProof(book.database))
         }
+    }
+
+    private func needsProof(_ database: Database?) -> Bool {
+        rules.contains(.provesReads) && database?.isSynchronous ?? false
+    }
+
+    // MARK: Proof
+
+    /// Whether a commit was confirmed that was sent after the read was answered.
+    func isProved(_ reading: Reading) -> Bool { book.withLock { $0.isProved(reading) } }
+
+    /// Commits, so that all that the connection has shown is believed once that is confirmed.
+    func prove(_ connection: Connection, within limit: Duration) throws(PostgresFault) {
+        guard needsProof(database) else { return }
+        try Self.commitMessage(connection, within: limit)
+    }
+
+    /// Commits without a change of any row, so that nobody waits for a lock meanwhile. The message
+    /// is for logical decoding: nobody reads it.
+    static func commitMessage(
+        _ connection: Connection, within limit: Duration = Connector.limit
+    ) throws(PostgresFault) {
+        let found = try connection.run(
+            """
+            SELECT pg_logical_emit_message(true, 'reactor', ''), \(CommitPoint.columns)
+            WHERE NOT pg_is_in_recovery()
+            """, within: limit)
+        try connection.refuseWarnings()
+        guard found.count > 0 else { throw .standby }
+        connection.noteCommit(CommitPoint(found, 1))
     }
 
     /// The database that is believed, for reports to other nodes; nil before the first one.
@@ -272,7 +308,7 @@ final class Connector: Sendable {
             "UPDATE cluster SET touched = touched + 1 RETURNING \(CommitPoint.columns)",
             within: Self.limit)
         try connection.refuseWarnings()
-        connection.commit = CommitPoint(found, 0)
+        connection.noteCommit(CommitPoint(found, 0))
     }
 
     // MARK: Checks

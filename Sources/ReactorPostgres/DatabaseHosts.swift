@@ -123,7 +123,7 @@ final class DatabaseHosts: Sendable {
     func marks() -> [DatabaseMark] {
         let hosts = hosts
         guard hosts.count > 1 else { return [] }
-        let marks = queue.sync { ask(hosts) }.compactMap { $0.sight?.mark }
+        let marks = ask(hosts).compactMap { $0.sight?.mark }
         let newest = DatabaseMark.newest(marks)
         return marks.filter { $0 == newest } + marks.filter { $0 != newest }
     }
@@ -136,23 +136,36 @@ final class DatabaseHosts: Sendable {
         var fault: PostgresFault?
     }
 
-    /// Asks all hosts at the same time. Blocks for as long as the slowest of them may take to connect.
+    /// Asks all hosts at the same time, each on a thread of its own. Blocks for as long as the
+    /// slowest of them may take to connect.
     private func ask(_ hosts: [Host]) -> [Answer] {
-        let answers = Mutex([Answer](repeating: Answer(), count: hosts.count))
-        DispatchQueue.concurrentPerform(iterations: hosts.count) { index in
-            var answer = Answer()
-            do throws(PostgresFault) {
-                let connection = try Connection(
-                    hosts[index] + [("target_session_attrs", "any")])
-                answer.sight = try DatabaseBelief.Sight(of: connection, address.schema)
-                answer.connection = connection
-            } catch {
-                answer.fault = error
+        let (answers, group) = (Answers(hosts.count), DispatchGroup())
+        for (index, host) in hosts.enumerated() {
+            DispatchQueue(label: "journal.postgres.host").async(group: group) { [address] in
+                let answer = UncheckedAnswer(answer: Self.ask(host, address.schema))
+                answers.all.withLock { $0[index] = answer.answer }
             }
-            let found = UncheckedAnswer(answer: answer)
-            answers.withLock { $0[index] = found.answer }
         }
-        return answers.withLock { $0 }
+        group.wait()
+        return answers.all.withLock { $0 }
+    }
+
+    private static func ask(_ host: Host, _ schema: String) -> Answer {
+        var answer = Answer()
+        do throws(PostgresFault) {
+            let connection = try Connection(host + [("target_session_attrs", "any")])
+            answer.sight = try DatabaseBelief.Sight(of: connection, schema)
+            answer.connection = connection
+        } catch {
+            answer.fault = error
+        }
+        return answer
+    }
+
+    private final class Answers: Sendable {
+        let all: Mutex<[Answer]>
+
+        init(_ count: Int) { all = Mutex([Answer](repeating: Answer(), count: count)) }
     }
 
     /// Queues use a connection one after the other, never at the same time.

@@ -22,10 +22,13 @@ struct DatabaseState {
     /// Called when this node begins to doubt.
     var doubts: (@Sendable (String) -> Void)?
 
+    /// When the newest commit was sent that was confirmed at ``database``.
+    private var proved: ContinuousClock.Instant?
+
     /// Twice the number of connections that commit. With that many commits, at least one began
     /// after any earlier commit had ended. So a database that has all of them has the earlier ones,
     /// too.
-    private static let commitLimit = 40
+    private static let commitLimit = 44
     private static let otherLimit = 64
 
     func isPresent(_ connection: Connection) -> Bool {
@@ -36,10 +39,16 @@ struct DatabaseState {
 
     /// - Precondition: ``isPresent(_:)``.
     mutating func acknowledge(_ connection: Connection) {
-        guard let commit = connection.commit else { return }
-        connection.commit = nil
+        guard let (commit, sent) = connection.takeCommit() else { return }
         if commits.count >= Self.commitLimit { commits.removeFirst() }
         commits.append(commit)
+        proved = max(proved ?? sent, sent)
+    }
+
+    /// Whether a commit was confirmed that was sent after a read of the present database.
+    func isProved(_ reading: Reading) -> Bool {
+        guard let proved, !isChanging, belief.sought == nil else { return false }
+        return database?.mark == reading.mark && proved > reading.answered
     }
 
     /// How far the log of the database is acknowledged, as far as this node knows.
@@ -82,7 +91,7 @@ struct DatabaseState {
 
     /// Believes a database.
     mutating func become(_ found: Connector.Database) {
-        if database?.mark != found.mark { (commits, heard) = ([], 0) }
+        if database?.mark != found.mark { (commits, heard, proved) = ([], 0, nil) }
         belief.believe(found.mark)
         database = found
         others.removeAll { !found.lineage.lacks($0, as: found.mark) }

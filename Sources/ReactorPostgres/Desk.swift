@@ -14,6 +14,7 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
 
     private let line: Line
     private let act: Act
+    private let proving: Proving<Answer>?
     private let book = Mutex(Book())
 
     /// The questions of one statement.
@@ -29,13 +30,16 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
     /// second, and a server whose `lock_timeout` is short must not be asked as fast as it refuses.
     private static var pause: Duration { .milliseconds(50) }
 
-    /// - Parameter wait: Blocks the queue of the line.
+    /// - Parameters:
+    ///   - proving: Nil: no answer has to be proved.
+    ///   - wait: Blocks the queue of the line.
     init(
-        _ line: Line, lockLimit: Duration,
+        _ line: Line, lockLimit: Duration, _ proving: Proving<Answer>? = nil,
         wait: @escaping @Sendable (Duration) -> Void = { Line.wait($0) }, _ act: @escaping Act
     ) {
         self.line = line
         self.lockLimit = lockLimit
+        self.proving = proving
         self.wait = wait
         self.act = act
     }
@@ -68,8 +72,16 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
         guard !some.isEmpty else { return }
         let start = ContinuousClock.now
         do throws(PostgresFault) {
-            let answers = try attempt(some.map(\.question), since: start)
-            for (one, answer) in zip(some, answers) { one.answer(.success(answer)) }
+            let (answers, reading) = try attempt(some.map(\.question), since: start)
+            for (one, answer) in zip(some, answers) {
+                guard let proving else {
+                    one.answer(.success(answer))
+                    continue
+                }
+                proving.answer(answer, reading, one.answer) { [self] answer in
+                    ask(one.question, answer)
+                }
+            }
         } catch {
             for one in some { one.answer(.failure(JournalFailure(error))) }
         }
@@ -78,10 +90,10 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
 
     private func attempt(
         _ questions: [Question], since start: ContinuousClock.Instant
-    ) throws(PostgresFault) -> [Answer] {
+    ) throws(PostgresFault) -> (value: [Answer], reading: Reading) {
         while true {
             do throws(PostgresFault) {
-                return try line.run { connection throws(PostgresFault) in
+                return try line.read { connection throws(PostgresFault) in
                     try act(questions, connection)
                 }
             } catch {

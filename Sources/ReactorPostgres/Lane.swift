@@ -213,6 +213,10 @@ final class Lane: @unchecked Sendable {
     /// Decides parts that may be in the database, or that another's row has come before meanwhile.
     private func decideByRow(_ parts: [Part], _ append: Append) throws(PostgresFault) {
         let found = try append.look(for: parts)
+        if found.contains(where: { $0.row == .own }) {
+            // Its wait for a standby may have been cancelled.
+            try connector.prove(append.connection, within: append.limit)
+        }
         guard connector.acknowledges(append.connection) else { throw Self.notPresent }
         for (part, (row, seen)) in zip(parts, found) {
             if row == .own {

@@ -73,19 +73,24 @@ final class Line: @unchecked Sendable {
     /// and if it was of an earlier era: what it has shown is not believed.
     func run<Value>(
         _ act: (Connection) throws(PostgresFault) -> Value
-    ) throws(PostgresFault) -> Value {
+    ) throws(PostgresFault) -> Value { try read(act).value }
+
+    /// The same, with the read that may have to be proved.
+    func read<Value>(
+        _ act: (Connection) throws(PostgresFault) -> Value
+    ) throws(PostgresFault) -> (value: Value, reading: Reading) {
         let isNew = connection == nil
         do throws(PostgresFault) {
             let present = try connect()
             let value = try act(present)
-            if connector.acknowledges(present) { return value }
+            if let reading = connector.reading(over: present) { return (value, reading) }
             connection = nil
         } catch {
             // In any case: it may have been left in the middle of something.
             connection = nil
             guard error.isBroken, !isNew else { throw error }
         }
-        return try run(act)
+        return try read(act)
     }
 
     /// For a second nobody waits again for a database that does not answer.

@@ -7,12 +7,14 @@ internal import Synchronization
 /// A read is one statement, or several that see one moment.
 final class PostgresArchive: Archive {
     private let readers: [Reader]
+    private let proofs: Proofs
     private let next = Atomic<Int>(0)
 
     /// More connections would compete with the loops for the processors.
     private static let connections = 2
 
-    init(_ connector: Connector) {
+    init(_ connector: Connector, _ proofs: Proofs) {
+        self.proofs = proofs
         readers = (0..<Self.connections).map { _ in Reader(connector) }
     }
 
@@ -33,18 +35,39 @@ final class PostgresArchive: Archive {
         for reader in readers { await reader.close() }
     }
 
+    /// - Parameter isNews: Whether a result says where a session ends, or what it has there, and so
+    ///   has to be proved. Default: it does not, as records up to a known end.
     func read<Value: Sendable>(
+        _ answer: @escaping Answer<Value>,
+        proves isNews: @escaping @Sendable (Value) -> Bool = { _ in false },
+        _ act: @escaping @Sendable (Connection) throws -> Value
+    ) {
+        let deadline = ContinuousClock.now + Life.limit
+        read(Proving(proofs, isNews), until: deadline, answer, act)
+    }
+
+    private func read<Value: Sendable>(
+        _ proving: Proving<Value>, until deadline: ContinuousClock.Instant,
         _ answer: @escaping Answer<Value>,
         _ act: @escaping @Sendable (Connection) throws -> Value
     ) {
         let index = next.wrappingAdd(1, ordering: .relaxed).newValue
-        readers[Int(UInt(bitPattern: index) % UInt(readers.count))].read(answer, act)
+        readers[Int(UInt(bitPattern: index) % UInt(readers.count))].read(until: deadline, act) {
+            [self] result in
+            switch result {
+            case .failure(let failure): answer(.failure(failure))
+            case .success(let (value, reading)):
+                proving.answer(value, reading, answer) { [self] answer in
+                    read(proving, until: deadline, answer, act)
+                }
+            }
+        }
     }
 
     // MARK: Reads
 
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
-        read(answer) { connection in
+        read(answer, proves: { $0 != nil }) { connection in
             guard let life = try Life.find(session, connection) else { return nil }
             guard !life.isDeleted else {
                 return SavedHead(key: life.key, reactor: life.reactor, isDeleted: true)
@@ -54,7 +77,7 @@ final class PostgresArchive: Archive {
     }
 
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
-        read(answer) { connection in
+        read(answer, proves: { $0 != nil }) { connection in
             try connection.atOneMoment {
                 try Life.find(session, connection)?.load(connection)
             }
@@ -136,7 +159,9 @@ final class PostgresArchive: Archive {
     func storedAnswer(
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
     ) {
-        read(answer) { try Self.findAnswer(of: session, key: key, $0) }
+        read(answer, proves: { $0 != nil }) {
+            try Self.findAnswer(of: session, key: key, $0)
+        }
     }
 
     static func findAnswer(
@@ -165,7 +190,7 @@ final class PostgresArchive: Archive {
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
         // PostgreSQL has no text with NUL, and so has no name: the error would cost the connection.
         let after = String(decoding: (range.after ?? "").utf8.prefix { $0 != 0 }, as: UTF8.self)
-        read(answer) { connection in
+        read(answer, proves: { !$0.isEmpty }) { connection in
             guard range.reactor?.utf8.contains(0) != true else { return [] }
             var parameters = Parameters()
             parameters.add(after)
@@ -277,11 +302,13 @@ private final class Reader: @unchecked Sendable {
         }
     }
 
+    /// - Parameter deadline: Of the read, the reads before it included: while somebody holds a
+    ///   lock, each of them may wait.
     func read<Value: Sendable>(
-        _ answer: @escaping ArchiveAnswer<Value>,
-        _ act: @escaping @Sendable (Connection) throws -> Value
+        until deadline: ContinuousClock.Instant,
+        _ act: @escaping @Sendable (Connection) throws -> Value,
+        _ answer: @escaping ArchiveAnswer<(value: Value, reading: Reading)>
     ) {
-        let deadline = ContinuousClock.now + Life.limit
         queue.async { [self] in
             answer(
                 Result { try attempt(act, until: deadline) }.mapError(JournalFailure.init(reading:))
@@ -291,12 +318,9 @@ private final class Reader: @unchecked Sendable {
 
     /// A connection that was lost between two reads is no failure, nor is one of an earlier era: what it
     /// has shown is not believed.
-    ///
-    /// - Parameter deadline: Of the read, the reads before it included: while somebody holds a lock,
-    ///   each of them may wait.
     private func attempt<Value>(
         _ act: (Connection) throws -> Value, until deadline: ContinuousClock.Instant
-    ) throws -> Value {
+    ) throws -> (value: Value, reading: Reading) {
         guard ContinuousClock.now < deadline else {
             throw PostgresFault(message: "no answer in time", isBroken: true)
         }
@@ -306,7 +330,7 @@ private final class Reader: @unchecked Sendable {
             connection = present
             present.lastDeadline = deadline
             let value = try act(present)
-            if connector.acknowledges(present) { return value }
+            if let reading = connector.reading(over: present) { return (value, reading) }
             connection = nil
         } catch let fault as PostgresFault {
             // In any case: the next read must not find a transaction that is open.

@@ -14,6 +14,7 @@ package final class PostgresJournal: Journal {
     /// Counts the lanes that were taken.
     private let taken = Atomic<Int>(0)
     private let reader: PostgresArchive
+    private let proofs: Proofs
     private let sweeper: Sweeper
     private let owners: PostgresOwnership?
     private let hosts: DispatchQueue
@@ -56,8 +57,10 @@ package final class PostgresJournal: Journal {
             address, rules: rules, node: member?.node, server: server, settling: settling)
         let sweeper = Sweeper(connector, retention, now, wallClock)
         hosts = DispatchQueue(label: "journal.postgres.watch", qos: .utility)
-        let reader = PostgresArchive(connector)
+        let proofs = Proofs(connector)
+        let reader = PostgresArchive(connector, proofs)
         self.connector = connector
+        self.proofs = proofs
         self.sweeper = sweeper
         self.reader = reader
         queues = (0..<address.lanes).map {
@@ -66,7 +69,7 @@ package final class PostgresJournal: Journal {
         }
         owners = member.map {
             PostgresOwnership(
-                connector, reader, $0, lease: lease, lockLimit: lockLimit, respite: respite)
+                connector, reader, proofs, $0, lease: lease, lockLimit: lockLimit, respite: respite)
         }
         do throws(PostgresFault) {
             try Self.prepare(address, connector)
@@ -74,6 +77,7 @@ package final class PostgresJournal: Journal {
             // Opens all connections, so that a database with too few fails the start.
             for queue in queues.dropFirst() { try queue.read { _ in } }
             try reader.open()
+            try proofs.open()
             try sweeper.open()
             try owners?.join()
         } catch {
@@ -98,6 +102,7 @@ package final class PostgresJournal: Journal {
     /// Tries to make the connections that are missing.
     func lookAtConnections() {
         reader.look()
+        proofs.look()
         owners?.look()
     }
 
@@ -137,7 +142,8 @@ package final class PostgresJournal: Journal {
     package var failure: JournalFailure? {
         if let doubt = connector.doubt { return JournalFailure(doubt) }
         // Not lazily: that reads a failure twice, and it may have ended in between.
-        return queues.compactMap(\.failure).first ?? reader.failure ?? sweeper.failure
+        return queues.compactMap(\.failure).first ?? reader.failure ?? proofs.failure ?? sweeper
+            .failure
             ?? owners?.failure
     }
 
@@ -218,6 +224,7 @@ package final class PostgresJournal: Journal {
         }
         await owners?.close()
         await reader.close()
+        await proofs.close()
         connector.removeWatchers()
     }
 

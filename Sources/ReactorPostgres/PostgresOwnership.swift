@@ -27,8 +27,8 @@ final class PostgresOwnership: Ownership {
     private static let pause = Duration.milliseconds(10)
 
     init(
-        _ connector: Connector, _ archive: PostgresArchive, _ own: Member, lease: Duration,
-        lockLimit: Duration, respite: Duration
+        _ connector: Connector, _ archive: PostgresArchive, _ proofs: Proofs, _ own: Member,
+        lease: Duration, lockLimit: Duration, respite: Duration
     ) {
         self.connector = connector
         let (node, rules) = (own.node, connector.rules)
@@ -41,7 +41,9 @@ final class PostgresOwnership: Ownership {
         let present = { @Sendable in
             Claims(node: node, members: membership.members, rules: rules, respite: respite)
         }
-        claims = Desk(claimLine, lockLimit: lockLimit) {
+        // A claim that was won is proved by its own commit, and the session is loaded later.
+        let ends = Proving<Claims.Result>(proofs) { $0 == .ended }
+        claims = Desk(claimLine, lockLimit: lockLimit, ends) {
             requests, connection throws(PostgresFault) in
             try present().claim(requests, connection)
         }
@@ -50,15 +52,18 @@ final class PostgresOwnership: Ownership {
             try present().release(lists.flatMap(\.self), connection)
             return lists.map { _ in }
         }
-        departures = Desk(claimLine, lockLimit: lockLimit) {
+        departures = Desk(claimLine, lockLimit: lockLimit, ends) {
             sessions, connection throws(PostgresFault) in
             try present().leave(sessions, connection)
         }
+        // A change is not shown: the session is loaded, or its own commits are awaited.
         confirmations = Desk(confirmLine, lockLimit: lockLimit) {
             lists, connection throws(PostgresFault) in
             try Confirmations(node: node).look(at: lists, connection)
         }
-        followed = Desk(followLine, lockLimit: lockLimit) {
+        // While no standby answers, the other sessions are confirmed, and their streams stay.
+        let changes = Proving<[String: Change]>(proofs, otherwise: [:]) { !$0.isEmpty }
+        followed = Desk(followLine, lockLimit: lockLimit, changes) {
             lists, connection throws(PostgresFault) in
             try Confirmations(node: node).look(at: lists, areFollowed: true, connection)
         }

@@ -29,10 +29,12 @@ package struct Rules: OptionSet, Sendable {
     package static let locksUse = Rules(rawValue: 512)
     /// Times that nodes compare are the database's.
     package static let writesTimes = Rules(rawValue: 1_024)
+    /// A read of a replicated database is believed once a commit was confirmed that was sent later.
+    package static let provesReads = Rules(rawValue: 2_048)
 
     package static let all: Rules = [
         .handsInAgain, .recognisesItsOwn, .comparesDatabases, .beginsWithCommit, .heedsWarnings,
         .fences, .resubmitsWithoutFence, .loadsBehindClaim, .heedsTrimming, .locksUse,
-        .writesTimes,
+        .writesTimes, .provesReads,
     ]
 }

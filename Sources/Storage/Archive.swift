@@ -13,6 +13,9 @@ package protocol HistoryArchive: Sendable {
     /// The records and notes of a session, in order, from the first after `start` up to and
     /// including the record `last`; no more than `limit`, and as many as fit into `limitBytes`, but
     /// at least one if there is any. The read uses an index: records before `start` cost nothing.
+    ///
+    /// The caller shows none that is after the newest end that it knows, from the session's head or
+    /// load, or from a commit. Only ends are sure to outlive the loss of a database.
     func records(
         of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
         limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>)

@@ -87,6 +87,18 @@
             return count.filter { !$0.isWhitespace } == "1"
         }
 
+        /// Whether the server has read that commits wait for the standby: each new process has its
+        /// settings.
+        func isSetToReplicate() throws(BenchError) -> Bool {
+            try query("SHOW synchronous_standby_names").hasPrefix("*")
+        }
+
+        /// Makes commits wait as the settings say. It is the checkpointer that adopts them, after a
+        /// checkpoint that is under way.
+        ///
+        /// - Precondition: ``isSetToReplicate()``.
+        func adoptSettings() throws(BenchError) { try query("CHECKPOINT") }
+
         /// Whether the journal has noted that a standby confirms commits.
         func isKnownAsReplicated() throws(BenchError) -> Bool {
             try query("SELECT is_synchronous FROM reactor.cluster").hasPrefix("t")
@@ -226,6 +238,9 @@
     }
 
     /// One server, which is killed when it is released: its processes notice and end.
+    ///
+    /// Why the postmaster alone: its processes live for a moment, and show rows that no standby
+    /// has. That is a crash like any other, and no reader may see such a row (ADR-0075).
     private final class DatabaseServer {
         private let words: [String]
         private var process: VictimProcess

@@ -176,7 +176,13 @@
                 within(120, "the journal does not say that a standby confirms commits") {
                     () throws(BenchError) in try database.isKnownAsReplicated()
                 },
-                once { () throws(BenchError) in end = try database.flushedEnd() },
+                within(60, "the primary does not read its settings") {
+                    () throws(BenchError) in try database.isSetToReplicate()
+                },
+                once { () throws(BenchError) in
+                    try database.adoptSettings()
+                    end = try database.flushedEnd()
+                },
                 within(60, "the standby does not have what the primary had") {
                     () throws(BenchError) in try database.isReplicated(through: end)
                 },

@@ -1,0 +1,132 @@
+internal import Cluster
+internal import Dispatch
+internal import Storage
+internal import Synchronization
+
+/// A read that was answered.
+struct Reading: Sendable {
+    /// The history that it has shown.
+    var mark: DatabaseMark?
+    /// A moment after the answer.
+    var answered: ContinuousClock.Instant
+    /// Whether the database waits for standbys. If so, it may have shown what no standby has.
+    var needsProof: Bool
+}
+
+/// Finds out whether a standby has what a read has shown (ADR-0075).
+///
+/// Design: a row that is visible has a commit in the log, and a commit that is sent later is after
+/// it there. When that one is confirmed, a standby has both. Each commit of this process counts. If
+/// none was confirmed yet, this connection makes one, for all reads that were answered before it.
+final class Proofs: Sendable {
+    private let connector: Connector
+    private let line: Line
+    private let desk: Desk<Reading, Bool>
+
+    init(_ connector: Connector) {
+        let line = Line(connector, "proofs")
+        (self.connector, self.line) = (connector, line)
+        desk = Desk(line, lockLimit: PostgresJournal.lockLimit) {
+            readings, connection throws(PostgresFault) in
+            if !readings.allSatisfy(connector.isProved) {
+                try Connector.commitMessage(connection)
+            }
+            let mark = connection.mark
+            return readings.map { $0.mark == mark }
+        }
+    }
+
+    /// Connects if reads have to be proved, and tries it: the role may not be able to.
+    func open() throws(PostgresFault) {
+        guard connector.database?.isSynchronous == true else { return }
+        try line.sync { () throws(PostgresFault) in
+            try line.run { connection throws(PostgresFault) in
+                try Connector.commitMessage(connection)
+            }
+        }
+    }
+
+    var failure: JournalFailure? { line.failure }
+
+    func look() { line.look() }
+
+    func close() async { await line.close() }
+
+    fileprivate func isProved(_ reading: Reading) -> Bool {
+        !reading.needsProof || connector.isProved(reading)
+    }
+
+    /// Answers once the read is proved: false if another database is believed by now. Fails while
+    /// no standby answers.
+    fileprivate func prove(_ reading: Reading, _ answer: @escaping ArchiveAnswer<Bool>) {
+        desk.ask(reading) { result in
+            answer(
+                result.mapError { failure in
+                    var failure = failure
+                    failure.detail =
+                        "no standby has confirmed what was read: \(failure.detail)"
+                    return failure
+                })
+        }
+    }
+}
+
+/// Which answers have to be proved.
+struct Proving<Answer: Sendable>: Sendable {
+    private let proofs: Proofs
+    private let isNews: @Sendable (Answer) -> Bool
+    private let otherwise: Answer?
+
+    /// How long an answer that is ``otherwise`` waits.
+    private static var waitLimit: DispatchTimeInterval { .seconds(1) }
+
+    /// - Parameters:
+    ///   - isNews: Whether an answer shows more than was shown before.
+    ///   - otherwise: The answer while no standby answers; nil: it fails.
+    init(
+        _ proofs: Proofs, otherwise: Answer? = nil, _ isNews: @escaping @Sendable (Answer) -> Bool
+    ) {
+        self.proofs = proofs
+        self.otherwise = otherwise
+        self.isNews = isNews
+    }
+
+    /// Gives an answer once it is proved.
+    ///
+    /// - Parameter again: Reads again, because another database is believed by now.
+    func answer(
+        _ value: Answer, _ reading: Reading, _ answer: @escaping ArchiveAnswer<Answer>,
+        again: @escaping @Sendable (@escaping ArchiveAnswer<Answer>) -> Void
+    ) {
+        guard isNews(value), !proofs.isProved(reading) else { return answer(.success(value)) }
+        let only = FirstAnswer(answer)
+        if let otherwise {
+            DispatchQueue.global().asyncAfter(deadline: .now() + Self.waitLimit) {
+                only.give(.success(otherwise))
+            }
+        }
+        proofs.prove(reading) { result in
+            switch result {
+            case .success(true): only.give(.success(value))
+            case .success(false): again { only.give($0) }
+            case .failure(let failure):
+                only.give(otherwise.map { .success($0) } ?? .failure(failure))
+            }
+        }
+    }
+}
+
+/// Several answers to one question, of which the first counts.
+private final class FirstAnswer<Answer: Sendable>: Sendable {
+    private let answer: Mutex<ArchiveAnswer<Answer>?>
+
+    init(_ answer: @escaping ArchiveAnswer<Answer>) { self.answer = Mutex(answer) }
+
+    func give(_ result: Result<Answer, JournalFailure>) {
+        let answer = self.answer.withLock { answer in
+            defer { answer = nil }
+            return answer
+        }
+        answer?(result)
+    }
+}
