@@ -373,7 +373,7 @@ if Context.environment["REACTOR_FUZZING"] != nil {
     let instrumented = SwiftSetting.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])
     let plain: Set = ["CCrash", "CEpoll", "CFiles", "CMalloc", "CPages"]
     let needed = plain.union([
-        "Reactors", "Cyclers", "Wire", "JSONCoding", "Cluster", "Storage", "Sessions",
+        "Reactors", "Cyclers", "Wire", "JSONCoding", "Cluster", "Storage", "Feeds", "Sessions",
         "SampleReactors",
         "TestRandomness", "WireFeeds",
         // For the claims of tokens.
