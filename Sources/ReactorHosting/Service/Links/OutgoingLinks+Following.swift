@@ -48,13 +48,13 @@ extension OutgoingLinks {
     }
 
     func hinted(_ stream: UInt32, _ hint: LinkHint, on link: OutgoingConnection) {
-        guard let session = link.followed[stream] else { return }
+        guard let session = session(on: stream, of: link) else { return }
         way.hints.received += 1
         delegate?.hinted(session, at: CommittedEnd(hint))
     }
 
     func received(_ stream: UInt32, _ records: LinkRecords, on link: OutgoingConnection) {
-        guard let session = link.followed[stream] else { return }
+        guard let session = session(on: stream, of: link) else { return }
         way.hints.received += 1
         delegate?.received(CommittedRecords(records), of: session, from: link.far.node)
     }
@@ -66,12 +66,17 @@ extension OutgoingLinks {
         delegate?.hintsEnded(of: [session])
     }
 
-    /// The link has ended.
+    /// The link has ended, or the other node believes another database.
     func endFollowing(on link: OutgoingConnection) {
         let sessions = link.followed.all
         guard !sessions.isEmpty else { return }
-        link.followed = FollowedStreams()
-        for session in sessions { followed[session] = nil }
+        for session in sessions { unfollow(session) }
         delegate?.hintsEnded(of: sessions)
+    }
+
+    /// The session that is followed on a stream. Nil also while the two nodes believe different databases: what
+    /// the other one sends may be of a history that has ended, and its next ping decides.
+    private func session(on stream: UInt32, of link: OutgoingConnection) -> SessionID? {
+        way.shares(link.database) ? link.followed[stream] : nil
     }
 }

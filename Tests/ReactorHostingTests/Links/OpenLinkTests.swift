@@ -1,0 +1,191 @@
+import Cluster
+import Feeds
+import Sessions
+import Sockets
+import Testing
+import Wire
+
+@testable import ReactorHosting
+
+@Suite("An open link — followed sessions and large answers", .timeLimit(.minutes(15)))
+struct OpenLinkTests {
+    private static let own = DatabaseMark(era: 1)
+    private static let other = DatabaseMark(era: 1, timeline: 2)
+    private static let hint = LinkHint(generation: "gggggggg", number: 5, part: 0)
+
+    // Else the other node sends to streams that nobody reads, and the link runs out of them.
+    @Test func `when the other node changes its database, it is asked for no hints`() async throws {
+        let (before, ended, between, after) = try await OpenLink.run { rig in
+            rig.ping(Self.own)
+            rig.follow("a")
+            rig.follow("b")
+            let before = rig.far.followed.count
+            rig.ping(Self.other)
+            let between = rig.far.followed.count
+            rig.ping(Self.own)
+            rig.follow("a")
+            return (before, rig.ended, between, rig.far.followed.count)
+        }
+        #expect([before, between, after] == [2, 0, 1])
+        #expect(ended.sorted() == ["a", "b"])
+    }
+
+    @Test func `hints of another database are dropped until the nodes agree`() async throws {
+        let (before, after) = try await OpenLink.run { rig in
+            rig.ping(Self.own)
+            rig.ping(Self.other)
+            rig.follow("a")
+            rig.sendHints(Self.hint)
+            let before = rig.hinted
+            rig.ping(Self.own)
+            rig.sendHints(Self.hint)
+            return (before, rig.hinted)
+        }
+        #expect(before == [], "of a history that may have ended")
+        #expect(after == ["a"])
+    }
+}
+
+/// A link between the links of a loop and a machine, without a network. Everything happens in one job, so no
+/// timer fires meanwhile.
+private final class OpenLink: LoopHandler, LinkTableDelegate {
+    private final class Dialled {
+        var end: (@Sendable (OutgoingLinks, Result<ConnectionID, SystemFailure>) -> Void)?
+    }
+
+    private let links: LinkTable
+    private let dialled = Dialled()
+    private let work = WorkBudget(limit: 1_000_000)
+    private let peer = Member(node: Node(number: 2), address: "127.0.0.1:7", loops: 1)
+    private let socket = ConnectionID(slot: 9, generation: 9)
+    private(set) var far = IncomingLink(
+        at: 2, secrets: [[]], nonce: LinkHandshake.newNonce(), payloadLimitBytes: 1 << 20)
+    /// The bytes of the near end that the far end has.
+    private var readBytes = 0
+    private var requests: [UInt32] = []
+    private(set) var hinted: [String] = []
+    private(set) var ended: [String] = []
+    private(set) var usedInPart = 0
+    private(set) var usedAtAnswer: Int?
+
+    /// - Returns: What `act` returns. Expectations inside of it would belong to no test.
+    static func run<Outcome: Sendable>(
+        _ act: @escaping @Sendable (OpenLink) -> Outcome
+    ) async throws -> Outcome {
+        let node = try LocalNode(
+            Configuration(), boundTo: .tcp(host: "127.0.0.1", port: 9), isLoopback: true, [])
+        let loop = try EventLoop<OpenLink>(label: "links") { OpenLink($1, node) }
+        let outcome = await withCheckedContinuation { continuation in
+            loop.enqueue { continuation.resume(returning: act($0)) }
+        }
+        await loop.stop()
+        return outcome
+    }
+
+    private init(_ table: ConnectionTable, _ node: LocalNode) {
+        var configuration = Configuration()
+        configuration.logLevel = .critical
+        let members = TwoMembers(members: Members(own: node.member, others: [peer]))
+        let way = ClusterWay(node.member.node, members, configuration.logger)
+        let bodies = BodyBudget(configuration, exempt: [])
+        links = LinkTable(node, way, bodies, work, table, nil) { [dialled] _, end in
+            dialled.end = end
+        }
+        links.delegate = self
+    }
+
+    // MARK: The near end
+
+    func follow(_ session: String) {
+        guard let session = SessionID(session) else { return }
+        links.outgoing.follow(session, at: peer.node)
+        deliver()
+    }
+
+    func send() {
+        guard let session = SessionID("s") else { return }
+        let forward = ForwardedRequest(
+            of: ConnectionID(slot: 1, generation: 1), for: session, PostActions.self,
+            Forwarding(at: 0, isRepeatable: false))
+        if links.outgoing.send(forward, to: peer) { deliver() }
+    }
+
+    // MARK: The far end
+
+    func ping(_ database: DatabaseMark) {
+        if dialled.end == nil {
+            _ = links.outgoing.open(
+                OutgoingLinks.FarEnd(node: peer.node, loop: 0),
+                LinkAddress(host: "127.0.0.1", port: 7))
+            dialled.end?(links.outgoing, .success(socket))
+            deliver()
+        }
+        far.send(
+            LinkPing(
+                journal: database.journal, era: database.era, timeline: database.timeline,
+                branch: database.branch, features: .hints))
+        deliver()
+    }
+
+    func sendHints(_ hint: LinkHint) {
+        for stream in far.followed { far.hint(stream, hint) }
+        far.writeHints()
+        deliver()
+    }
+
+    /// Sends an answer in two parts.
+    func sendAnswer(bytes: Int, pausingAt part: Int) {
+        guard let request = requests.first else { return }
+        far.answer(request, LinkAnswer(status: 200, body: [UInt8](repeating: 1, count: bytes)))
+        let all = Array(far.output.unsent)
+        far.sent(all.count)
+        links.outgoing.received(socket, Array(all[..<part]))
+        usedInPart = work.used
+        links.outgoing.received(socket, Array(all[part...]))
+    }
+
+    /// Carries bytes until neither end has any.
+    private func deliver() {
+        while true {
+            let out = links.outgoing.links.values.first?.machine.output.unsent ?? []
+            let request = Array(out.dropFirst(readBytes))
+            readBytes += request.count
+            try? far.receive(request.span) { event in
+                if case .request(let stream, _) = event { requests.append(stream) }
+            }
+            let answer = Array(far.output.unsent)
+            far.sent(answer.count)
+            guard !request.isEmpty || !answer.isEmpty else { return }
+            if !answer.isEmpty { links.outgoing.received(socket, answer) }
+        }
+    }
+
+    // MARK: LinkTableDelegate
+
+    func request(of forward: ForwardedRequest) -> LinkRequest? {
+        LinkRequest(waitMilliseconds: 0, head: [], body: [])
+    }
+
+    func forwarded(_ forward: ForwardedRequest, _ answer: LinkAnswer) { usedAtAnswer = work.used }
+    func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending) {}
+    func pauseEnded(_ forward: ForwardedRequest) {}
+    func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {}
+    func guestLeft(_ origin: GuestOrigin) {}
+    func guestHurried(_ origin: GuestOrigin) {}
+    func partActionArrived(_ action: LinkPartAction, from origin: GuestOrigin) {}
+    func ownedEnd(of session: SessionID) -> CommittedEnd? { nil }
+    func hinted(_ session: SessionID, at end: CommittedEnd) { hinted.append(session.text) }
+    func received(_ records: CommittedRecords, of session: SessionID, from owner: Node) {}
+    func hintsEnded(of sessions: [SessionID]) { ended += sessions.map(\.text) }
+
+    // MARK: LoopHandler
+
+    func timerReached(_ token: UInt64) { links.timerReached() }
+    func roundEnded() { links.flush() }
+    func opened(_ connection: ConnectionID, peer: PeerAddress) {}
+    func received(_ connection: ConnectionID, _ bytes: RawSpan) {}
+    func peerFinished(_ connection: ConnectionID) {}
+    func writable(_ connection: ConnectionID) {}
+    func closed(_ connection: ConnectionID, _ why: CloseReason) {}
+    func deadlineReached(_ connection: ConnectionID) {}
+}
