@@ -44,6 +44,18 @@ struct OpenLinkTests {
         #expect(before == [], "of a history that may have ended")
         #expect(after == ["a"])
     }
+
+    // Else a state of half the budget is refused here and served at its owner.
+    @Test func `an answer that has arrived does not count twice`() async throws {
+        let (inPart, atAnswer) = try await OpenLink.run { rig in
+            rig.ping(Self.own)
+            rig.send()
+            rig.sendAnswer(bytes: 400_000, pausingAt: 390_000)
+            return (rig.usedInPart, rig.usedAtAnswer)
+        }
+        #expect(inPart >= 380_000)
+        #expect(atAnswer == 0)
+    }
 }
 
 /// A link between the links of a loop and a machine, without a network. Everything happens in one job, so no

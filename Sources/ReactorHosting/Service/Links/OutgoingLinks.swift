@@ -201,6 +201,8 @@ final class OutgoingLinks {
             fault = error
         }
         markUnsent(link.socket)
+        // Before the events: an answer that has arrived counts with its request, and not twice.
+        countPartial(of: link)
         for event in events {
             switch event {
             // The next ping has the database that the node believes.
@@ -231,8 +233,7 @@ final class OutgoingLinks {
             case .last: end(link, .finished)
             }
         }
-        if let fault { return end(link, .fault(fault)) }
-        countPartial(of: link)
+        if let fault { end(link, .fault(fault)) }
     }
 
     /// Counts the memory of an answer that has partly arrived. If there is no room for it, the rest
