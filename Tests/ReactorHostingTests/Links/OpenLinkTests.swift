@@ -56,6 +56,32 @@ struct OpenLinkTests {
         #expect(inPart >= 380_000)
         #expect(atAnswer == 0)
     }
+
+    @Test func `a slow reader keeps its link, and one that does not read loses it`() {
+        let link = IncomingConnection(
+            ConnectionID(slot: 1, generation: 1),
+            IncomingLink(
+                at: 2, secrets: [[]], nonce: LinkHandshake.newNonce(), payloadLimitBytes: 1),
+            from: LinkHandshake.Peer(node: 1, loop: 0), at: Self.second(0))
+        link.received(at: Self.second(10))
+        link.sent(1, at: Self.second(39))
+        #expect(!isSilent(link, at: 39))
+        #expect(isSilent(link, at: 40), "it sends nothing although it is read")
+        link.isPaused = true
+        link.sent(0, at: Self.second(39))
+        #expect(isSilent(link, at: 40))
+        link.sent(1, at: Self.second(39))
+        #expect(!isSilent(link, at: 68))
+        #expect(isSilent(link, at: 69))
+    }
+
+    private func isSilent(_ link: IncomingConnection, at second: Int64) -> Bool {
+        link.isSilent(for: .seconds(30), at: Self.second(second))
+    }
+
+    private static func second(_ number: Int64) -> LoopInstant {
+        LoopInstant(nanoseconds: number * 1_000_000_000)
+    }
 }
 
 /// A link between the links of a loop and a machine, without a network. Everything happens in one job, so no

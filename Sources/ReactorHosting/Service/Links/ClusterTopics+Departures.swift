@@ -32,7 +32,7 @@ extension ClusterTopics {
     func endLeavingIfDue() {
         guard let present = leaving else { return }
         let isAwaited = incoming.links.values.contains {
-            !$0.isHolding && table.now - $0.receivedAt < Self.newcomerSilence
+            !$0.isHolding && !$0.isSilent(for: Self.newcomerSilence, at: table.now)
         }
         guard isQuiet && !isAwaited || now >= present.deadline else { return }
         leaving = nil

@@ -123,7 +123,7 @@ extension ClusterTopics {
         noteMembers(members)
         let recent = incoming.links.values.filter {
             // One that is silent keeps no value from the others.
-            table.now - $0.receivedAt < Self.newcomerSilence
+            !$0.isSilent(for: Self.newcomerSilence, at: table.now)
         }
         return newcomers.areAmong(Set(recent.map(\.peer.node)))
     }

@@ -85,8 +85,7 @@ final class IncomingLinks {
 
     func received(_ socket: ConnectionID, _ input: [UInt8]) {
         guard let link = links[socket] else { return }
-        link.pulse.received(at: table.now.nanoseconds)
-        link.receivedAt = table.now
+        link.received(at: table.now)
         var (events, fault) = ([IncomingLink.Event](), nil as LinkFault?)
         do throws(LinkFault) {
             try link.machine.receive(input.span) { events.append($0) }
@@ -171,7 +170,7 @@ final class IncomingLinks {
             guard let count = table.send(link.machine.output, on: link.socket) else { break }
             way.sentBytes += UInt64(count)
             link.machine.sent(count)
-            link.pulse.sent(at: table.now.nanoseconds)
+            link.sent(count, at: table.now)
             hasSent = true
             // Hints that had no room. If the kernel has not accepted everything, the rest is sent later.
         } while link.machine.hasHints && link.machine.output.unsent.isEmpty
@@ -207,7 +206,7 @@ final class IncomingLinks {
     func tick(isLate: Bool) {
         let now = table.now
         for link in links.values {
-            guard isLate || now - link.receivedAt < Self.silence else {
+            guard isLate || !link.isSilent(for: Self.silence, at: now) else {
                 end(link)
                 continue
             }

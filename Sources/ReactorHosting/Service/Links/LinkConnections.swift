@@ -44,7 +44,8 @@ final class IncomingConnection {
     let peer: LinkHandshake.Peer
     var machine: IncomingLink
     var pulse: LinkPulse
-    var receivedAt: LoopInstant
+    /// When the other node has last sent something or, while it is not read, accepted something.
+    private var heardAt: LoopInstant
     /// The bytes of a request that has arrived in part, as they are counted in the budget of bodies.
     var chargedBytes = 0
     /// The sessions of which the other node wants hints, by their streams.
@@ -65,7 +66,21 @@ final class IncomingConnection {
         self.machine = machine
         self.peer = peer
         pulse = LinkPulse(openAt: now.nanoseconds)
-        receivedAt = now
+        heardAt = now
+    }
+
+    func isSilent(for duration: Duration, at now: LoopInstant) -> Bool { now - heardAt >= duration }
+
+    func received(at now: LoopInstant) {
+        pulse.received(at: now.nanoseconds)
+        heardAt = now
+    }
+
+    /// The kernel has accepted bytes.
+    func sent(_ count: Int, at now: LoopInstant) {
+        pulse.sent(at: now.nanoseconds)
+        // Its buffer was full: the other node has read.
+        if isPaused, count > 0 { heardAt = now }
     }
 }
 
