@@ -16,7 +16,8 @@
 /// A handshake authenticates the two ends and not the bytes after it: the network between nodes is
 /// private, or tunnelled.
 package struct LinkHandshake: Sendable {
-    package static let version: UInt16 = 1
+    /// 2: a ping has the sender's database.
+    package static let version: UInt16 = 2
     package static let nonceBytes = 32
     /// No frame of a handshake has a larger payload.
     package static let payloadLimitBytes = 256

@@ -133,11 +133,15 @@ struct LinkHandshakeTests {
     }
 
     @Test func `a version that this node does not speak is refused by its number`() throws {
-        var (_, hello) = dial()
-        // Behind the head and the name.
-        hello[9 + 12] = 1
-        var listener = listen()
-        #expect(throws: LinkFault.unknownVersion(0x0101)) { try answer(&listener, hello) }
+        // The one before has other pings.
+        for version in [1, 0x0102] as [UInt16] {
+            var (_, hello) = dial()
+            // Behind the head and the name.
+            hello[9 + 12] = UInt8(version >> 8)
+            hello[9 + 13] = UInt8(version & 0xff)
+            var listener = listen()
+            #expect(throws: LinkFault.unknownVersion(version)) { try answer(&listener, hello) }
+        }
     }
 
     // MARK: Helpers
