@@ -380,6 +380,8 @@ export interface LogEntry {
 /** A reactor as the server describes it. */
 export interface HostedReactor {
   name: string;
+  /** The version of the form in which the server writes states and mutations. */
+  stateVersion: number;
   pulses: string[];
   activities: string[];
   examples: unknown[];

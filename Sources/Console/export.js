@@ -43,7 +43,7 @@ export function exported(session, start, entries) {
 		snapshot: from.number,
 		version: start.version,
 		lastAction: before - 1,
-		stateVersion: 1,
+		stateVersion: session.stateVersion,
 		time: began,
 		state: start.state,
 	});

@@ -242,7 +242,10 @@ export class Timeline {
 			if (reset) throw new Error("The kept history moved on meanwhile.");
 			const start = { ...kept.from, state: first.state, time: entries[0]?.time ?? new Date().toISOString() };
 			const name = `${this.#session.id}.ndjson`;
-			download(name, "application/x-ndjson", exported({ id: this.#session.id, reactor }, start, entries));
+			const hosted = (await server.client.reactors()).find((one) => one.name === reactor);
+			if (!hosted) throw new Error(`This server does not host ${reactor}.`);
+			const session = { id: this.#session.id, reactor, stateVersion: hosted.stateVersion };
+			download(name, "application/x-ndjson", exported(session, start, entries));
 			announce(`${entries.length} entries are saved as ${name}.`);
 		} catch (error) {
 			showFault(this.#fault, error, () => this.#export());

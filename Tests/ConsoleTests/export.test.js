@@ -3,11 +3,12 @@ import { test } from "node:test";
 import { exported } from "../../Sources/Console/export.js";
 
 const lines = (...given) => exported(...given).trimEnd().split("\n").map((line) => JSON.parse(line));
+const a = { id: "a", reactor: "alerts", stateVersion: 2 };
 const time = "2026-01-01T00:00:00.500Z";
 
 test("a whole history: its records, its notes, its beginning, and the counts", () => {
   const made = lines(
-    { id: "a", reactor: "alerts" },
+    a,
     { version: 0, position: "gggggggg.0", state: { n: 0 }, time },
     [
       { position: "gggggggg.1.1", time, action: 1, kind: "action.received", content: { received: 1 } },
@@ -30,12 +31,13 @@ test("a whole history: its records, its notes, its beginning, and the counts", (
   assert.deepEqual([made[4].kind, made[4].version, made[4].content], ["mutation", 1, { n: 1 }]);
   assert.deepEqual([made[5].kind, made[5].version], ["activity", 1]);
   assert.deepEqual([made[6].snapshot, made[6].lastAction, made[6].state], [0, 0, { n: 0 }]);
+  assert.equal(made[6].stateVersion, 2);
   assert.deepEqual([made[7].end, made[7].records, made[7].snapshots], [7, 4, 1]);
 });
 
 test("a history whose beginning is not kept begins with its snapshot", () => {
   const made = lines(
-    { id: "a", reactor: "alerts" },
+    a,
     { version: 30, position: "gggggggg.40", state: {}, time },
     [{ position: "gggggggg.41", time, action: 9, version: 31, kind: "mutation", content: {} }],
   );

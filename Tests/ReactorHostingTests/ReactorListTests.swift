@@ -13,6 +13,13 @@ struct ReactorListTests {
         let initialState = State()
     }
 
+    private struct Next: Reactor {
+        enum Action: TaggedCodable, Sendable { case say(text: String) }
+        struct State: Codable, Sendable { var last = "" }
+        static let stateVersion = 7
+        let initialState = State()
+    }
+
     private func speaker(_ name: String, _ sizes: [Int]) throws -> Registration {
         try Registration(
             name: name, activities: [],
@@ -63,6 +70,13 @@ struct ReactorListTests {
                 "action": .object([]), "state": .object([]), "pulses": ["last": .object([])],
                 "activities": .object([]),
             ])
+    }
+
+    // A copy of a state is of no use without it.
+    @Test func `each reactor has the version of the form of its states`() throws {
+        let next = try Registration(
+            name: "next", activities: [], examples: [], clock: ContinuousClock(), make: { Next() })
+        #expect(try page([try speaker("a", []), next]).map { $0["stateVersion"] } == [1, 7])
     }
 
     @Test func `only reactors that the client may see are listed`() throws {

@@ -40,6 +40,7 @@ struct ReactorList: Sendable {
 
     private struct Entry: Encodable {
         let name: String
+        let stateVersion: Int
         let pulses: [String]
         let activities: [String]
         var examples: [JSONValue] = []
@@ -47,6 +48,7 @@ struct ReactorList: Sendable {
 
         init(_ registration: Registration) {
             name = registration.name
+            stateVersion = registration.stateVersion
             pulses = registration.pulses
             activities = registration.activities
         }
