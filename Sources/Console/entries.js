@@ -1,5 +1,7 @@
 // The action log as the console keeps it: a window of entries, oldest first, and its groups.
 
+import { isExact } from "./schema.js";
+
 /** Entries that are kept; those beyond are fetched again when they are needed. */
 export const MOST_ENTRIES = 5_000;
 
@@ -140,8 +142,8 @@ export function rows(list, { newestFirst, grouped, families, find, unfolded }) {
 
 /**
  * How to make a session without one action: the version before it, and the actions after it that can be
- * posted again. `lost`: those whose content the log does not have, such as those of a batch. Returns
- * nothing if the window begins too late to know.
+ * posted again. `lost`: those whose content the log does not have, such as those of a batch, or a browser
+ * rounds. Returns nothing if the window begins too late to know.
  */
 export function without(list, action, firstVersion) {
 	const start = list.findIndex((entry) => entry.action === action);
@@ -156,8 +158,9 @@ export function without(list, action, firstVersion) {
 	let lost = 0;
 	for (const entry of list.slice(start + 1)) {
 		if (entry.action === action || entry.kind !== "action.received") continue;
-		if (entry.content?.received === undefined) lost += 1;
-		else actions.push(entry.content.received);
+		const received = entry.content?.received;
+		if (received === undefined || !isExact(received)) lost += 1;
+		else actions.push(received);
 	}
 	return { version, actions, lost };
 }

@@ -1,11 +1,13 @@
 // A session's log in the form of `reactor-server journal export`, which `journal import` reads.
 
 import { position } from "./entries.js";
+import { isExact } from "./schema.js";
 
 const RECORDS = { mutation: "mutation", "state.replaced": "mutation", activity: "activity" };
 
 /** `start`: version, position, state and time before the first of the entries, which are all that follow it. */
 export function exported(session, start, entries) {
+	if (!isExact([start, entries])) throw new Error("A browser rounds numbers beyond 2⁵³: use `journal export`.");
 	const from = position(start.position);
 	const began = milliseconds(start.time);
 	const lines = [

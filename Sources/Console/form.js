@@ -2,7 +2,7 @@
 
 import { pointer as place } from "./diff.js";
 import { button, h, set } from "./dom.js";
-import { caseOf, decimal, form as formOf, integer } from "./schema.js";
+import { caseOf, decimal, form as formOf, integer, parse } from "./schema.js";
 
 let fields = 0;
 
@@ -264,9 +264,9 @@ export class ActionForm {
 			read() {
 				if (area.value.trim() === "" && !isRequired) return undefined;
 				try {
-					return JSON.parse(area.value);
+					return parse(area.value);
 				} catch (error) {
-					throw new Fault(pointer, `This is no JSON: ${error.message}.`);
+					throw new Fault(pointer, error.message);
 				}
 			},
 			fill(value) {

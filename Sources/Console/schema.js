@@ -103,14 +103,25 @@ export function place(detail) {
 	return / at (\/\S*?|the top level): /.exec(detail ?? "")?.[1]?.replace("the top level", "");
 }
 
+/** Whether JSON keeps all numbers of a value: a browser rounds larger ones. */
+export function isExact(value) {
+	if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+	return typeof value !== "object" || value === null || Object.values(value).every(isExact);
+}
+
+/** Reads JSON that is to be sent. */
+export function parse(text) {
+	const value = JSON.parse(text);
+	if (!isExact(value)) throw new Error("A browser rounds numbers beyond 2⁵³.");
+	return value;
+}
+
 /** Reads a whole number exactly: a value or a fault. */
 export function integer(text, { minimum, maximum } = {}) {
 	const trimmed = text.trim();
 	if (!/^[+-]?\d+$/.test(trimmed)) return { fault: "a whole number" };
 	const value = Number(trimmed);
-	if (!Number.isSafeInteger(value)) {
-		return { fault: "a whole number up to 2⁵³; type a larger one as JSON" };
-	}
+	if (!isExact(value)) return { fault: "a whole number below 2⁵³" };
 	return inLimits(value, minimum, maximum);
 }
 

@@ -4,7 +4,7 @@ import "../reactor-client/sending.js"; // Before the server goes away.
 import { announce, button, h, grey } from "./dom.js";
 import { ActionForm, Fault } from "./form.js";
 import { caseName } from "./entries.js";
-import { place } from "./schema.js";
+import { parse, place } from "./schema.js";
 import { line } from "./tree.js";
 
 /** Actions that the arrow up recalls. */
@@ -66,7 +66,7 @@ export class Sending {
 	async send() {
 		let action;
 		try {
-			action = this.#isJSON ? this.#parse() : this.#form.read();
+			action = this.#isJSON ? parse(this.#area.value) : this.#form.read();
 		} catch (error) {
 			return this.#refuse(error instanceof Fault ? error.pointer : "", error.message);
 		}
@@ -86,14 +86,6 @@ export class Sending {
 		} catch (error) {
 			if (error.status === 403) grey(this.#send, error.detail);
 			this.#refuse(place(error.detail) ?? "", error.detail ?? error.message);
-		}
-	}
-
-	#parse() {
-		try {
-			return JSON.parse(this.#area.value);
-		} catch (error) {
-			throw new Error(`This is no JSON: ${error.message}.`);
 		}
 	}
 

@@ -502,7 +502,7 @@ export class SessionView {
 			`A new session begins at version ${version}, before action ${entry.action}. Then the ${actions.length} later actions that came alone are posted to it, in their order.`,
 			"Their effects run again, with everything that they do outside of the session.",
 		];
-		if (lost > 0) sentences.push(`${lost} later actions came in batches; the log does not have them, and they are left out.`);
+		if (lost > 0) sentences.push(`${lost} later actions are left out: they came in batches, or have numbers beyond 2⁵³.`);
 		if (!await confirm(`Fork without action ${entry.action}`, sentences, "Fork")) return;
 		await this.#make(version, undefined, (id) => {
 			const fork = this.#server.client.session(id);

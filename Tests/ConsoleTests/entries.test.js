@@ -134,6 +134,8 @@ test("without an action: the version before it, and the later actions in their o
     actions: [{ type: "say", text: "A" }, { type: "say", text: "B" }],
     lost: 1,
   });
+  const rounded = at("7.1", 7, "action.received", { content: { received: { type: "add", number: 2 ** 53 } } });
+  assert.deepEqual(without([...more, rounded], 2, 0), { ...without(more, 2, 0), lost: 2 });
   assert.equal(without(more, 1, 0).version, 0);
   assert.equal(without(more, 1, 0).actions.length, 3);
 });

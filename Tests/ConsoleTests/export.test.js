@@ -45,3 +45,12 @@ test("a history whose beginning is not kept begins with its snapshot", () => {
   assert.equal(made[2].record, 41);
   assert.deepEqual([made[3].snapshot, made[3].version, made[3].lastAction], [40, 30, 8]);
 });
+
+test("a number that a browser rounds is not exported", () => {
+  const start = { version: 0, position: "gggggggg.0", state: { n: 0 }, time };
+  const entry = { position: "gggggggg.1", time, action: 1, version: 1, kind: "mutation", content: { n: [2 ** 53 - 1] } };
+  assert.equal(lines(a, start, [entry])[3].content.n[0], 9007199254740991);
+  const rounded = JSON.parse("9007199254740993");
+  assert.throws(() => exported(a, { ...start, state: { n: rounded } }, [entry]), /2⁵³/);
+  assert.throws(() => exported(a, start, [{ ...entry, content: { n: [-rounded] } }]), /2⁵³/);
+});

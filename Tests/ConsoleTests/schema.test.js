@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { caseOf, decimal, form, integer, place } from "../../Sources/Console/schema.js";
+import { caseOf, decimal, form, integer, isExact, parse, place } from "../../Sources/Console/schema.js";
 
 const ACTIONS = {
   oneOf: [
@@ -73,6 +73,15 @@ test("whole numbers are exact or refused", () => {
   assert.ok(integer("1", { minimum: 2 }).fault);
   assert.deepEqual(decimal("1.5e2"), { value: 150 });
   for (const text of ["", "x", "Infinity", "NaN"]) assert.ok(decimal(text).fault, text);
+});
+
+test("JSON is exact or refused", () => {
+  assert.deepEqual(parse('{"n":[9007199254740991,-1.5,null,"9007199254740993"]}').n.length, 4);
+  for (const text of ["9007199254740992", "-9007199254740993", '{"a":[1,{"b":1e16}]}']) {
+    assert.ok(!isExact(JSON.parse(text)), text);
+    assert.throws(() => parse(text), /2⁵³/, text);
+  }
+  assert.throws(() => parse("{"), SyntaxError);
 });
 
 test("the place of a problem is the pointer in its detail", () => {
