@@ -515,7 +515,7 @@ export class SessionView {
 		const sentences = [`${this.#id} ends for good, with its whole history. Its id cannot be used again.`];
 		if (!await confirm("Delete this session", sentences, "Delete")) return;
 		try {
-			await this.#server.request("DELETE", `/v1/sessions/${this.#id}`);
+			await this.#server.client.remove(this.#id);
 			announce(`${this.#id} is deleted`);
 			this.#go({ view: "list" });
 		} catch (error) {
