@@ -36,7 +36,7 @@ public struct Configuration: Sendable, Equatable {
     /// all of them are blocked. The same rule as for ``host`` decides whether other machines may
     /// reach it. It has at most 64 connections; further ones are reset. Default none.
     public var operationsAddress: OperationsAddress? = Setting.operationsAddress(
-        Group.Addresses.opsListen, "own address of probes, metrics and administration",
+        Group.Addresses.opsListen, "a separate address for probes, metrics and administration",
         change: "when clients must not reach probes, metrics and administration")
 
     /// An address of its own for the links of other nodes, which makes this server a node of a cluster:
@@ -44,7 +44,7 @@ public struct Configuration: Sendable, Equatable {
     /// machines may reach it, and clients may need tokens, only if there is a ``clusterSecretPath``.
     /// Default none: no other server uses the journal.
     public var link: LinkAddress? = Setting.linkAddress(
-        Group.Cluster.link, "own address for other nodes of a cluster",
+        Group.Cluster.link, "a separate address for other nodes",
         change: "when several servers share one database")
 
     /// The address at which other nodes reach ``link``. Default that of ``link``, which has to be
@@ -118,7 +118,7 @@ public struct Configuration: Sendable, Equatable {
     /// reach. Default false: such an address is refused at start.
     public var allowsPublic: Bool = Setting.flag(
         Group.Addresses.allowPublic, "let other machines reach a server without authentication",
-        change: "when the network itself keeps out everybody else")
+        change: "when the network decides who can reach the server")
 
     /// The host names, apart from `localhost`, by which clients may address a server without
     /// authentication; `*` for every name. A request with another name in `Host` is refused with
@@ -239,7 +239,7 @@ public struct Configuration: Sendable, Equatable {
     public var trustedProxies: [String] = Setting.list(
         Group.Addresses.trustedProxies, "ranges",
         expected: "IP addresses, ranges such as 10.0.0.0/8, or unix",
-        "proxies whose word about the client's address counts",
+        "proxies that may name the client's address",
         change: "when a proxy is between the clients and the server"
     ) { $0 == "unix" ? "unix" : AddressRange(String($0))?.description }
 
@@ -353,13 +353,13 @@ public struct Configuration: Sendable, Equatable {
     /// own, between four fifths of it and all of it. Default 15 s.
     public var heartbeat: Duration = Setting.time(
         Group.Sessions.heartbeat, default: .seconds(15),
-        "longest silence of a stream: a heartbeat ends it",
+        "longest silence of a stream before a heartbeat is sent",
         change: "when a proxy closes connections that are silent for less time",
         reloads: true)
 
     /// The lifetime of a stream, ± 20 %; it is then closed cleanly, to be resumed. Default 10 min.
     public var connectionAge: Duration = Setting.time(
-        Group.Sessions.connectionAge, default: .seconds(600), "life of a stream, ±20 %",
+        Group.Sessions.connectionAge, default: .seconds(600), "how long a stream stays open, ±20 %",
         change: "when a proxy ends streams earlier, or new nodes should get readers sooner",
         reloads: true)
 
@@ -422,15 +422,16 @@ public struct Configuration: Sendable, Equatable {
     public var allowedOrigins: [String] = Setting.list(
         Group.Addresses.allowOrigin, "origins",
         expected: "origins such as https://app.example, or *",
-        "browser origins that may call: * or some origins",
+        "browser origins that may call: * or a list of origins",
         change: "when pages of other origins call the server", reloads: true, WebOrigin.parse)
 
-    /// Whether topics can be published to and sessions stubbed over HTTP, by any client that can
-    /// reach the server. Default off.
+    /// Whether topics can be published and sessions stubbed over HTTP. With tokens, a client also
+    /// needs the verb `admin`; without them, any client that can reach the server is an administrator.
+    /// Default off.
     public var administration: AdministrationChoice = Setting.choice(
         Group.Operation.admin, default: .off,
-        "whether any client may publish to topics and stub sessions",
-        change: "when operators publish to topics or stub sessions without tokens")
+        "whether topics can be published and sessions stubbed",
+        change: "when operators publish to topics or stub sessions")
 
     /// Who gets the console, a page that shows sessions, at `/console`. Default
     /// ``ConsoleChoice/loopback``. The console has no rights of its own: it makes the requests of any
@@ -525,7 +526,7 @@ public enum AuthenticationChoice: String, Sendable, CaseIterable {
 public enum AdministrationChoice: String, Sendable, CaseIterable {
     /// Such a request gets a 403 response.
     case off
-    /// Any client that can reach the server is an administrator.
+    /// It is served. With tokens, it needs the verb `admin`.
     case on
 }
 
