@@ -426,7 +426,7 @@ public struct Configuration: Sendable, Equatable {
         change: "when pages of other origins call the server", reloads: true, WebOrigin.parse)
 
     /// Whether topics can be published and sessions stubbed over HTTP. With tokens, a client also
-    /// needs the verb `admin`; without them, any client that can reach the server is an administrator.
+    /// needs the verb `admin`; without them, any client that can reach the server may do it.
     /// Default off.
     public var administration: AdministrationChoice = Setting.choice(
         Group.Operation.admin, default: .off,

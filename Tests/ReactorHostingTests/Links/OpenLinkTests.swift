@@ -84,8 +84,8 @@ struct OpenLinkTests {
     }
 }
 
-/// A link between the links of a loop and a machine, without a network. Everything happens in one job, so no
-/// timer fires meanwhile.
+/// A link between the links of a loop and a machine, without a network. Everything happens in one
+/// job, so no timer fires meanwhile.
 private final class OpenLink: LoopHandler, LinkTableDelegate {
     private final class Dialled {
         var end: (@Sendable (OutgoingLinks, Result<ConnectionID, SystemFailure>) -> Void)?

@@ -74,8 +74,9 @@ extension OutgoingLinks {
         delegate?.hintsEnded(of: sessions)
     }
 
-    /// The session that is followed on a stream. Nil also while the two nodes believe different databases: what
-    /// the other one sends may be of a history that has ended, and its next ping decides.
+    /// The session that is followed on a stream. Nil also while the two nodes believe different
+    /// databases: what the other one sends may be of a history that has ended, and its next ping
+    /// decides.
     private func session(on stream: UInt32, of link: OutgoingConnection) -> SessionID? {
         way.shares(link.database) ? link.followed[stream] : nil
     }
