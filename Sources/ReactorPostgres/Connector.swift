@@ -474,7 +474,8 @@ extension PostgresFault {
         PostgresFault(
             message:
                 "a newer database was heard of (\(mark)), which this server does not reach: it "
-                + "commits and shows nothing until it does; check the hosts of the address",
+                + "commits and shows nothing until it does; check the hosts of the address, or "
+                + "restart this server if that database is gone",
             isBroken: true)
     }
 }

@@ -55,6 +55,7 @@ struct DatabaseChoiceTests {
             ownership.hear(DatabaseStanding(mark))
         }
         #expect(heard.all.count == 1)
+        #expect(heard.all[0].contains("restart this server if that database is gone"))
         #expect(!ownership.members.isHeard)
         #expect(journal.failure?.detail.contains("a newer database was heard of") == true)
         if case .failed = await journal.verdict(on: .mutation("s", 1)) {
