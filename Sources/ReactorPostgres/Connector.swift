@@ -36,6 +36,9 @@ final class Connector: Sendable {
         /// The position, in bytes, up to which the standby had replayed its primary's log when it
         /// was promoted. If it was restarted since, the position is a later one.
         var promoted: Int64 = 0
+        /// Whether it was restored to a chosen moment. No standby follows its primary with such a
+        /// target.
+        var hasRecoveryTarget = false
         var lineage = Lineage()
 
         var mark: DatabaseMark {
@@ -352,7 +355,10 @@ final class Connector: Sendable {
                 (least(600, greatest(0, coalesce(
                     extract(epoch FROM clock_timestamp() - c.adopted), 600))) * 1000)::bigint,
                 pg_wal_lsn_diff(
-                    coalesce(pg_last_wal_replay_lsn(), pg_current_wal_insert_lsn()), '0/0')::bigint
+                    coalesce(pg_last_wal_replay_lsn(), pg_current_wal_insert_lsn()), '0/0')::bigint,
+                concat(current_setting('recovery_target'), current_setting('recovery_target_name'),
+                    current_setting('recovery_target_time'), current_setting('recovery_target_xid'),
+                    current_setting('recovery_target_lsn')) <> ''
             FROM cluster c
             """, within: Self.limit)
         let version = found.integer(0, 7)
@@ -369,7 +375,8 @@ final class Connector: Sendable {
             era: found.integer(0, 3, in: Era.range),
             branch: found.text(0, 2) == found.text(0, 10) ? found.integer(0, 11) : 0,
             table: found.integer(0, 9), isSynchronous: found.bool(0, 4),
-            flushed: found.integer(0, 8), promoted: found.integer(0, 13))
+            flushed: found.integer(0, 8), promoted: found.integer(0, 13),
+            hasRecoveryTarget: found.bool(0, 14))
         return (
             database, Backend(processID: process, started: found.text(0, 6)),
             .milliseconds(found.integer(0, 12))

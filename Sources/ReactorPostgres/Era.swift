@@ -40,7 +40,7 @@ struct Era {
     }
 
     /// Begins another era if the database has another timeline, is a copy on another system, was
-    /// restored from a dump, or lacks what this process or another node has seen acknowledged.
+    /// restored, or lacks what this process or another node has seen acknowledged.
     ///
     /// - Parameter willBegin: Called before another era is committed. From then on, other
     ///   connections may show either era.
@@ -56,10 +56,12 @@ struct Era {
         let (timeline, system) = (rows.text(0, 1), rows.text(0, 2))
         var adoption = Adoption(era: rows.integer(0, 0, in: Self.range), branch: rows.integer(0, 4))
         let (era, branch) = (adoption.era, adoption.branch)
-        // Tables of an earlier version do not say which table they are.
-        let isRestored = ![0, found.table].contains(rows.integer(0, 5))
         let isNew = timeline.isEmpty
         let isSame = timeline == found.timeline && system == found.system
+        // Tables of an earlier version do not say which table they are.
+        let isRestored =
+            ![0, found.table].contains(rows.integer(0, 5))
+            || !isNew && !isSame && found.hasRecoveryTarget
         let wasSynchronous = rows.bool(0, 3)
         let known = earlier.database
         let lacks = known.map { found.lacks($0) || era < $0.era } ?? false
@@ -103,7 +105,13 @@ struct Era {
                 "INSERT INTO branches(branch, ended) VALUES ($1, $2) ON CONFLICT DO NOTHING",
                 parameters, within: limit)
         }
-        if !isSame, !isNew { try moveBeats(within: limit) }
+        if isRestored || !isNew && system != found.system {
+            // The nodes in the tables may use the original. This one must not report the copy to
+            // them; those that use the copy write their rows again.
+            try connection.execute("DELETE FROM nodes", within: limit)
+        } else if !isSame, !isNew {
+            try moveBeats(within: limit)
+        }
         adoption.isNew = !isSame && !isNew || begins
         if adoption.isNew || adoption.branch == 0 { adoption.branch = .random(in: 1 ... .max) }
         var parameters = Parameters()

@@ -26,8 +26,9 @@ extension JournalEngine {
 }
 
 struct PostgresTools: JournalTools {
-    func prepare(_ address: String) throws(JournalFailure) {
-        try PostgresContents.prepare(try PostgresAddress(journal: address))
+    func prepare(_ address: String, isRestored: Bool) throws(JournalFailure) {
+        try PostgresContents.prepare(
+            try PostgresAddress(journal: address), isRestored: isRestored)
     }
 
     func visit(

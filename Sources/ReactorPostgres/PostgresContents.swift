@@ -33,9 +33,20 @@ package final class PostgresContents {
     }
 
     /// Makes the tables, or brings them up to date.
-    package static func prepare(_ address: PostgresAddress) throws(JournalFailure) {
+    ///
+    /// - Parameter isRestored: Whether the database was restored from a backup: the next connection
+    ///   of a server begins another era.
+    package static func prepare(
+        _ address: PostgresAddress, isRestored: Bool = false
+    ) throws(JournalFailure) {
         do throws(PostgresFault) {
-            try PostgresJournal.prepare(address)
+            let connection = try PostgresJournal.prepare(address)
+            guard isRestored else { return }
+            try UsageLock(schema: address.schema, server: UsageLock.newNumber())
+                .acquire(connection)
+            try connection.execute(
+                "UPDATE \(address.schema).cluster SET table_oid = \(Schema.restoredTable)",
+                within: Connector.limit)
         } catch {
             throw JournalFailure(error)
         }

@@ -119,13 +119,16 @@ package final class PostgresJournal: Journal {
 
     /// Makes the tables, or brings them up to date.
     ///
+    /// - Returns: The connection that was used.
     /// - Throws: ``PostgresFault``
+    @discardableResult
     static func prepare(
         _ address: PostgresAddress, _ connector: Connector? = nil
-    ) throws(PostgresFault) {
+    ) throws(PostgresFault) -> Connection {
         let connection = try (connector ?? Connector(address)).open()
         try Connector.check(connection)
         try Schema.prepare(address.schema, connection)
+        return connection
     }
 
     /// `postgres-replicated` while commits wait for a standby.

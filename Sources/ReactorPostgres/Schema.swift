@@ -13,6 +13,10 @@ enum Schema {
     /// that nodes compare, so that no node's clock matters.
     static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
+    /// The object id of no table. In place of that of the table `cluster` it says that the database
+    /// was restored.
+    static let restoredTable: Int64 = 1
+
     /// The part that stands for a record: notes precede the record of their number.
     static let recordPart: Int64 = 4_294_967_295
 

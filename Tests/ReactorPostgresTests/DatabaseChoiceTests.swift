@@ -256,6 +256,73 @@ struct DatabaseChoiceTests {
         await journal.close()
     }
 
+    // MARK: Copies
+
+    /// The ways to a database with the tables of another one.
+    enum Copy: CaseIterable {
+        case dump, system, recoveryTarget, prepared
+        /// No copy: a standby was promoted.
+        case standby
+    }
+
+    /// It would report its era to those nodes, and they would believe nothing until their end.
+    @Test(arguments: Copy.allCases)
+    func `a node at a copy does not know the nodes of the original, and begins another era`(
+        copy: Copy
+    ) async throws {
+        let server = try copy == .recoveryTarget ? PostgresServer() : PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let first = try ClusterNode(1, server, schema)
+        #expect(await first.journal.verdict(on: .created("s")) == .committed)
+        await first.close()
+        try server.execute(
+            """
+            SET search_path = \(schema);
+            INSERT INTO nodes(node, address, loops, reactors, state_versions, lease, seen) VALUES
+                (7, '10.0.0.7:7080', 1, '{}', '{}', 4000, clock_timestamp() - interval '30 m');
+            UPDATE cluster SET is_synchronous = true
+            """)
+        switch copy {
+        case .dump: try restoreDump(server, schema)
+        case .system: try server.execute("UPDATE \(schema).cluster SET system = '1'")
+        case .recoveryTarget:
+            try server.psql("ALTER SYSTEM SET recovery_target_name = 'noon'")
+            try server.stop("fast")
+            try server.start()
+            try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
+        case .prepared:
+            try PostgresContents.prepare(PostgresAddress(server, schema), isRestored: true)
+        case .standby: try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
+        }
+        for round in 0..<2 {
+            let node = try ClusterNode(2, server, schema)
+            let known = try node.ownership.acquaintances.map(\.node.number)
+            #expect(known == (copy == .standby ? [7] : []), "round \(round)")
+            let generation = try await node.journal.head("s")?.key.generation
+            #expect((generation == "g1") == (copy == .standby))
+            let losses: UInt64 = copy != .standby && round == 0 ? 1 : 0
+            #expect(node.journal.figures?.historyLosses == losses, "it begins once")
+            await node.close()
+        }
+    }
+
+    @Test func `a journal in use is not marked as restored`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let address = try PostgresAddress(server, schema)
+        let journal = try journal([server], schema)
+        do {
+            try PostgresContents.prepare(address, isRestored: true)
+            Issue.record("all generations would change under the server")
+        } catch {
+            #expect(error.detail.contains("end it"), "\(error.detail)")
+        }
+        try server.cutConnections(to: schema)
+        #expect(await journal.verdict(on: .created("s")) == .committed)
+        #expect(journal.figures?.historyLosses == 0)
+        await journal.close()
+    }
+
     // MARK: Connections
 
     /// NOLOGIN acts as if other programs had all remaining connections.

@@ -17,7 +17,10 @@ struct DatabaseJournal {
         tools = engine.tools
     }
 
-    func prepare() throws(JournalFailure) { try tools.prepare(address) }
+    /// - Parameter isRestored: Whether the database was restored from a backup.
+    func prepare(isRestored: Bool) throws(JournalFailure) {
+        try tools.prepare(address, isRestored: isRestored)
+    }
 
     func visit(_ visitor: any JournalVisitor, _ progress: ToolProgress) throws {
         try tools.visit(address, visitor, progress)

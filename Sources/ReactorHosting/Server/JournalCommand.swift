@@ -228,8 +228,14 @@ extension JournalCommand {
             abstract: "Makes the tables of a journal in a database, or brings them up to date.",
             discussion: """
                 A server does it itself at its start if its role may. This is for those whose servers \
-                may not.
+                may not, and for databases that were restored from a backup: with --restored the \
+                first server that connects begins another era, in which each session has another \
+                generation, and forgets the nodes of the original. It is refused while a server \
+                uses the journal.
                 """)
+
+        @Flag(help: "The database was restored from a backup, or is a copy of another one.")
+        var restored = false
 
         @Argument(help: "The journal's address.") var address: String
 
@@ -238,7 +244,7 @@ extension JournalCommand {
                 guard let database = try DatabaseJournal(address) else {
                     throw ValidationError("the address of a database begins with postgres://")
                 }
-                try database.prepare()
+                try database.prepare(isRestored: restored)
             }
         }
     }

@@ -58,7 +58,9 @@ public struct JournalEngine: Sendable {
 /// The commands on a journal that is no file.
 package protocol JournalTools: Sendable {
     /// Makes the tables, or brings them up to date.
-    func prepare(_ address: String) throws(JournalFailure)
+    ///
+    /// - Parameter isRestored: Whether the database was restored from a backup.
+    func prepare(_ address: String, isRestored: Bool) throws(JournalFailure)
 
     /// Shows the contents, as they are at one moment, to a visitor. A server may be using them.
     ///
