@@ -32,9 +32,10 @@ extension Session: FeedSource {
         }
         if isRunning { table.eviction.recordUse(of: self) }
         if request.selection.log { keepNotes() }
-        // The part of a large state has to be looked for.
-        guard request.selection.pointer != nil, stateEstimate > WorkBudget.smallestBytes,
-            table.openings.hasRoom
+        // The part of a large state has to be looked for. The state of a session that is followed
+        // leaves memory as soon as its streams are opened.
+        guard isRunning, request.selection.pointer != nil,
+            stateEstimate > WorkBudget.smallestBytes, table.openings.hasRoom
         else {
             return open(request)
         }

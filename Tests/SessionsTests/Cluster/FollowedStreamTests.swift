@@ -8,6 +8,21 @@ import Testing
 
 @Suite("ADR-0051 — any node serves a stream", .timeLimit(.minutes(15)))
 struct FollowedStreamTests: FollowedStreams {
+    // It waited for its turn, and the state left memory meanwhile: it never began.
+    @Test func `a stream of a part of a large state begins at a node that follows`() throws {
+        let rigs = ClusterRig(2, [try .sized()])
+        let session = try rigs[0].create("s", .sized())
+        rigs.settle()
+        for number in 1...8 {
+            _ = try rigs.post(#"{"size":\#(100_000 + number)}"#, to: session, at: 0)
+        }
+        let part = try rigs.stream("s", at: 1, .part("/size"))
+        let nothing = try rigs.stream("s", at: 1, .part("/nothing"))
+        #expect(rigs[1].lines(part) == ["snapshot 8 100008"])
+        #expect(rigs[1].lines(nothing) == ["snapshot 8 null"])
+        #expect(rigs[1].output.isStreaming(part))
+    }
+
     @Test func `a node that does not own the session shows the owner's events`() throws {
         let (rigs, session) = try two()
         _ = try rigs.post(Post.set(1), to: session, at: 0)
