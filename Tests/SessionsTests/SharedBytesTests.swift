@@ -85,6 +85,46 @@ struct SharedBytesTests {
         #expect(work.used == 0)
     }
 
+    /// Where the readers' largest unsent pieces end in memory.
+    private func ends(_ subscribers: [Subscriber]) throws -> Set<Int> {
+        var ends: Set<Int> = []
+        for subscriber in subscribers {
+            let pieces = subscriber.unsent.pieces.map(\.bytes)
+            let piece = try #require(pieces.max { $0.count < $1.count })
+            #expect(piece.count > WorkBudget.smallestBytes)
+            ends.insert(
+                unsafe piece.withUnsafeBufferPointer {
+                    Int(bitPattern: $0.baseAddress) + $0.count
+                })
+        }
+        return ends
+    }
+
+    // Each had a copy, and the copies counted once.
+    @Test func `a snapshot is in memory once, however many readers wait for it`() throws {
+        let (rig, session, work) = try rig(client: 10_000_000)
+        var states = Selection.allStates
+        states.isChunked = true
+        let tokens = (0..<3).map { _ in subscribe(rig, session, by: ada, states) }
+        // Their texts are no positions: each gets a reset.
+        let others = (0..<3).map { _ in subscribe(rig, session, by: bob, states, .after("x")) }
+        let joints = (0..<3).map { _ in JointReader(["s"], .allStates, client: ada) }
+        for joint in joints { _ = joint.connect(rig, capacity: 0) }
+        rig.drainInbox()
+        let single = (tokens + others).compactMap { rig.output.subscribers[$0] }
+        let relays = rig.table.relays.subscribers
+        #expect(single.count + relays.count == 9)
+        #expect(try ends(single + relays).count == 1)
+        rig.output.releaseAnswers()
+        #expect((Self.size..<4 * Self.size).contains(work.used))
+        // The bytes are those of the state.
+        for token in tokens + others { rig.output.setCapacity(nil, of: token) }
+        let state = try #require(rig.lines(tokens[0]).first)
+        #expect(state.utf8.count > Self.size)
+        for token in tokens { #expect(rig.lines(token) == [state]) }
+        for token in others { #expect(rig.lines(token).last == state) }
+    }
+
     @Test func `states that a stream keeps count for a client that has not left`() throws {
         // Half of a share has room for the states that one stream keeps.
         let (rig, session, work) = try rig(client: 3 * Self.size)

@@ -50,14 +50,4 @@ package struct StreamOpening {
         ChunkEncoder.appendSize(count, to: &size)
         out.insert(contentsOf: size, at: start)
     }
-
-    /// All bytes, in one piece.
-    package var whole: [UInt8] {
-        var bytes: [UInt8] = []
-        append(retryMilliseconds: nil, to: &bytes)
-        bytes.reserveCapacity(bytes.count + snapshot.count + 4)
-        bytes.append(contentsOf: snapshot)
-        bytes.append(contentsOf: end)
-        return bytes
-    }
 }

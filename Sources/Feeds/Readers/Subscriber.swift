@@ -34,10 +34,8 @@ package final class Subscriber {
     /// Whether the connection did not accept all bytes: nothing is written until ``resume()``.
     package private(set) var isBlocked = false
     /// Bytes to write first: the rest of the opening, of a slice of the journal, or of the event that
-    /// was partly written when the reader fell behind. Storage is shared where possible.
-    private var unsent: ArraySlice<UInt8> = []
-    /// The charges of the unsent bytes, if they are many.
-    private var unsentCharges: [AnyObject] = []
+    /// was partly written when the reader fell behind.
+    private(set) var unsent = UnsentBytes()
     /// Nil as long as each read has found what comes next: most subscribers have none.
     private var missed: MissedReads?
     /// The index in `stream.subscribers`.
@@ -144,13 +142,10 @@ package final class Subscriber {
 
     // MARK: The connection
 
-    /// Adds bytes of the opening that the connection did not accept.
-    ///
-    /// - Parameter charge: counts the bytes, if they are many.
-    package func hold(_ bytes: ArraySlice<UInt8>, of charge: AnyObject? = nil) {
+    /// Adds bytes of the connection's own that it did not accept.
+    package func hold(_ bytes: ArraySlice<UInt8>) {
         guard !bytes.isEmpty else { return }
-        unsent = bytes
-        if let charge { unsentCharges.append(charge) }
+        unsent.append(bytes)
         isBlocked = true
     }
 
@@ -289,14 +284,12 @@ package final class Subscriber {
     ///   - rest: the rest of an event that was partly written.
     func fallBehind(after position: HistoryPosition?, rest: [UInt8] = []) {
         state = .behind(after: position)
-        guard rest.count > WorkBudget.smallestBytes else {
-            return unsent.append(contentsOf: rest)
-        }
-        let charge = stream.tally.work.charge(rest.count, for: output.client(of: id))
+        guard rest.count > WorkBudget.smallestBytes else { return unsent.append(rest[...]) }
         // In the middle of an event nothing but its rest can be sent.
-        guard let charge else { return abandon() }
-        unsentCharges.append(charge)
-        if unsent.isEmpty { unsent = rest[...] } else { unsent.append(contentsOf: rest) }
+        guard let charge = stream.tally.work.charge(rest.count, for: client) else {
+            return abandon()
+        }
+        unsent.append(rest[...], of: charge)
     }
 
     /// The session has ended, and the stream has its `end` event.
@@ -435,7 +428,7 @@ package final class Subscriber {
         if case .catchingUp(let catchUp) = state { catchUp.end() }
         state = .ended
         isPending = false
-        (unsent, unsentCharges) = ([], [])
+        unsent = UnsentBytes()
         if stream.remove(self) { branch?.left() }
     }
 
@@ -447,26 +440,30 @@ package final class Subscriber {
     ///   many.
     /// - Returns: whether the connection has accepted everything.
     func send(_ bytes: [UInt8], of charge: AnyObject? = nil) -> Bool {
-        if let charge { unsentCharges.append(charge) }
-        guard unsent.isEmpty, !isBlocked else {
-            unsent.append(contentsOf: bytes)
-            return false
-        }
-        unsent = bytes[...]
-        return sendUnsent()
+        unsent.append(bytes[...], of: charge)
+        return !isBlocked && sendUnsent()
     }
 
-    private func send(_ opening: StreamOpening) -> Bool {
-        send(opening.whole, of: opening.held)
+    /// Writes an opening after the unsent bytes. Its snapshot is shared with other readers.
+    ///
+    /// - Returns: whether the connection has accepted everything.
+    @discardableResult
+    package func send(_ opening: StreamOpening) -> Bool {
+        var head: [UInt8] = []
+        opening.append(retryMilliseconds: nil, to: &head)
+        unsent.append(head[...])
+        unsent.append(opening.snapshot[...], of: opening.held)
+        unsent.append(opening.end[...])
+        return !isBlocked && sendUnsent()
     }
 
     private func sendUnsent() -> Bool {
-        guard !unsent.isEmpty else { return true }
-        let held = unsent
-        let accepted = output.write(held.span, to: id)
-        isBlocked = accepted < held.count
-        unsent = isBlocked ? held.dropFirst(accepted) : []
-        if !isBlocked, !unsentCharges.isEmpty { unsentCharges = [] }
-        return !isBlocked
+        while let next = unsent.first {
+            let accepted = output.write(next.span, to: id)
+            unsent.drop(accepted)
+            isBlocked = accepted < next.count
+            if isBlocked { return false }
+        }
+        return true
     }
 }

@@ -144,18 +144,13 @@ package final class StreamRelays {
             return
         }
         switch content.kind {
-        case .subscribed(let subscriber, let opening): begin(subscriber, opening, relay)
+        case .subscribed(let subscriber, let opening):
+            relay.subscriber = subscriber
+            subscriber.send(opening)
         // The session has ended meanwhile.
         case .gone: end(relay, .over(.deleted))
         default: end(relay, .problem(problem(content.kind)))
         }
-    }
-
-    private func begin(_ subscriber: Subscriber, _ opening: StreamOpening, _ relay: StreamRelay) {
-        relay.subscriber = subscriber
-        let bytes = opening.whole
-        change(relay)
-        subscriber.hold(bytes[relay.write(bytes.span)...], of: opening.held)
     }
 
     /// Ends the subscriber's part of the stream with a problem.

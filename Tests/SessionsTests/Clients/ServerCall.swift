@@ -76,7 +76,7 @@ final class ServerCall {
         opening.append(retryMilliseconds: retry, to: &start)
         start += opening.snapshot + opening.end
         let taken = write(start.span)
-        subscriber.hold(start[taken...], of: opening.held)
+        subscriber.hold(start[taken...])
     }
 
     func write(_ new: Span<UInt8>) -> Int {

@@ -57,9 +57,7 @@ final class RecordingOutput: SessionOutput {
         answers.append(Answer(token: token, content: content))
         guard case .subscribed(let subscriber, let opening) = content.kind else { return }
         subscribers[token] = subscriber
-        let start = opening.whole
-        let taken = write(start.span, to: token)
-        subscriber.hold(start[taken...], of: opening.held)
+        subscriber.send(opening)
     }
 
     func finish(_ subscriber: Subscriber) {
