@@ -145,7 +145,9 @@ extension Feed {
             bytes += records.text.count
         }
         let end = HistoryEnd(records.end, version: records.version)
-        for stream in streams.all { bytes += frame(entries, by: owner, through: end, for: stream) }
+        for stream in streams.all where bytes <= SharedStream.surplusBytes {
+            bytes += frame(entries, by: owner, through: end, for: stream)
+        }
         // A stream that is not framed up to there falls behind.
         showJournal(through: end)
         for stream in streams.all { loop.deliver(stream) }

@@ -51,6 +51,7 @@ final class FollowedState {
         try fold.applyNext(entry)
         var state: [UInt8] = []
         feed.append(fold, to: &state)
+        feed.loop.pass.count(state.count)
         tally.stateBytes += state.count - bytes
         (bytes, isUsed) = (state.count, true)
         return state
@@ -65,6 +66,7 @@ extension SharedStream {
         followed = nil
         var state: [UInt8] = []
         feed.append(fold, to: &state)
+        feed.loop.pass.count(state.count)
         followed = FollowedState(fold, by: writer, bytes: state.count, tally)
         showsPart(of: ShownVersion(state, feed.loop.pass))
     }

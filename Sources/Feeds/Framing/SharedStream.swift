@@ -264,7 +264,7 @@ package final class SharedStream {
     }
 
     /// Frames records and notes that another node has committed, and that come next; not all of them if they make too
-    /// many bytes.
+    /// many bytes, or if the pass has no time for their states.
     ///
     /// - Parameter end: the position of the last of them that this stream may show.
     /// - Returns: the bytes that were added.
@@ -280,7 +280,10 @@ package final class SharedStream {
         var end = end
         do {
             for entry in entries where selection.log || entry.part == 0 {
-                if scratch.count > Self.surplusBytes {
+                // Encoding a state takes time even if only a part of it is shown.
+                if scratch.count > Self.surplusBytes
+                    || selection.readsStates && feed.loop.pass.isUsedUp
+                {
                     end = HistoryPosition(entry.number - 1)
                     break
                 }

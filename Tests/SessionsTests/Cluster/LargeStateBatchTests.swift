@@ -31,6 +31,40 @@ struct LargeStateBatchTests: FollowedStreams {
         deliver(links, rigs)
     }
 
+    // Each stream made all of them at once, and nothing counted their bytes.
+    @Test func `a node that follows makes a few megabytes of states at once, for all streams`()
+        throws
+    {
+        let rigs = ClusterRig(2, [try .sized()])
+        let links = ScriptedLinks(sendsRecords: true)
+        for index in 0..<2 { links.add(rigs.nodes[index].node, rigs[index].table) }
+        let session = try rigs[0].create("s", .sized())
+        rigs.settle()
+        let selections: [Selection] = [
+            .allStates, Selection(pulses: 1, states: .whole), try .part("/size"),
+            try .part("/text"),
+        ]
+        let readers = try selections.map { try rigs.stream("s", at: 1, $0) }
+        deliver(links, rigs)
+        for size in [100_000, 100_001] { try post(#"{"size":\#(size)}"#, session, rigs, links) }
+        let streams = try #require(rigs[1].table.asleep(session.id)).streams.all
+        let ends = streams.map(\.end)
+        let batch = (1...80).map { #"{"size":\#(100_001 + $0)}"# }
+        _ = try rigs.post(Post.all(batch.joined(separator: ",")), to: session, at: 0)
+        let encoded = CallCounter()
+        Sized.State.$encoded.withValue(encoded) { while links.count > 0 { links.deliver(0) } }
+        // Those of the pass, and one more of each stream.
+        #expect((1...50).contains(encoded.count))
+        let framed = zip(streams, ends).reduce(0) { $0 + $1.0.end - $1.1 }
+        #expect((1...SharedStream.surplusBytes + 500_000).contains(framed))
+        rigs.settle()
+        for reader in readers {
+            let events = rigs[1].transcript(reader).events
+            #expect(events.map(\.name) == ["snapshot"] + Array(repeating: "state", count: 82))
+            #expect(events.last?.id == session.position.text)
+        }
+    }
+
     @Test(arguments: [nil, 50_000] as [Int?])
     func `its states come to each reader, here and at a node that follows`(capacity: Int?) throws {
         let (rigs, links, session) = try linked(sendingRecords: true)
