@@ -125,6 +125,51 @@ struct SharedBytesTests {
         for token in others { #expect(rig.lines(token).last == state) }
     }
 
+    /// A session with readers on two loops, one of which accepts nothing on the other loop.
+    private func spread(limit: Int) throws -> (Rig, Session, WorkBudget, slow: UInt64) {
+        let work = WorkBudget(limit: limit, clientLimit: limit)
+        let rig = Rig(answers: true, work: work, branchesFrom: 1)
+        let session = try rig.create("s", .sized())
+        rig.settleAll()
+        let readers = (0..<4).map { _ in rig.subscribe(session, .allStates, .now) }
+        rig.settleAll()
+        let slow = try #require(
+            readers.first { rig.output.subscribers[$0]?.stream !== session.streams.all[0] })
+        rig.output.setCapacity(0, of: slow)
+        return (rig, session, work, slow)
+    }
+
+    @Test func `states for readers on other loops count until those loops have dropped them`()
+        throws
+    {
+        let (rig, session, work, slow) = try spread(limit: 10_000_000)
+        // Those of the session's own loop count besides.
+        try grow(rig, session, to: 2 * Self.size)
+        #expect((4 * Self.size..<5 * Self.size).contains(work.used))
+        try grow(rig, session, to: 10)
+        #expect(work.used < 3 * Self.size)
+        rig.output.setCapacity(nil, of: slow)
+        rig.settleAll()
+        #expect(rig.transcript(slow).events.map(\.name) == ["state", "state"])
+        #expect(rig.transcript(slow).events.last?.data == #"{"size":10,"text":"xxxxxxxxxx"}"#)
+    }
+
+    @Test func `without room for them another loop keeps no states, and a slow reader goes back`()
+        throws
+    {
+        // Half of it has room for the bytes of the session's own loop.
+        let (rig, session, work, slow) = try spread(limit: 3 * Self.size)
+        try grow(rig, session, to: Self.size)
+        #expect(work.used < 2 * Self.size)
+        #expect(rig.second?.returns == 0)
+        rig.output.setCapacity(nil, of: slow)
+        rig.settleAll()
+        #expect(rig.second?.returns == 1)
+        #expect(rig.transcript(slow).events.map(\.name) == ["state"])
+        try grow(rig, session, to: 10)
+        #expect(rig.transcript(slow).events.map(\.name) == ["state", "state"])
+    }
+
     @Test func `states that a stream keeps count for a client that has not left`() throws {
         // Half of a share has room for the states that one stream keeps.
         let (rig, session, work) = try rig(client: 3 * Self.size)

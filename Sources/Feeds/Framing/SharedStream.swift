@@ -37,6 +37,8 @@ package final class SharedStream {
     private var sent: (offset: Int, through: HistoryPosition)
     /// The charge of the kept bytes of states, for ``payer``; nil if they are few.
     private var charge: WorkCharge?
+    /// In a branch: the charges of kept bytes that have come in one run, and the offsets of their ends.
+    private var runCharges: Deque<(end: Int, charge: WorkCharge)> = []
     /// The subscriber whose client's share the kept bytes count in.
     private weak var payer: Subscriber?
     /// Whether it is among ``StreamBranches/changed``.
@@ -365,7 +367,7 @@ package final class SharedStream {
         deliverPending()
         for subscriber in subscribers { leaveBehind(subscriber, before: offset) }
         marks.removeFirst(dropped)
-        bytes.drop(before: offset)
+        dropBytes(before: offset)
         let covered = selection.log ? last : HistoryPosition(last.number)
         coveredAfter = max(covered, min(keptAfter, framedThrough))
     }
@@ -424,10 +426,15 @@ package final class SharedStream {
     /// - Precondition: no subscriber needs one.
     func removeAll() {
         marks.removeAll(keepingCapacity: false)
-        bytes.drop(before: bytes.end)
+        dropBytes(before: bytes.end)
         charge = nil
         coveredAfter = framedThrough
         dropSnapshot()
+    }
+
+    private func dropBytes(before offset: Int) {
+        bytes.drop(before: offset)
+        while let first = runCharges.first, first.end <= bytes.start { runCharges.removeFirst() }
     }
 
     /// Releases the snapshot block.
@@ -609,6 +616,10 @@ package final class SharedStream {
         for mark in marks[marks.index(endingBehind: sent.offset)...] {
             run.marks.append(Mark(position: mark.position, end: mark.end - sent.offset))
         }
+        guard run.bytes.count > WorkBudget.smallestBytes else { return run }
+        run.charge = tally.work.charge(
+            run.bytes.count, for: (payer ?? subscribers.first)?.client, mayBeDropped: true)
+        run.mayBeKept = run.charge != nil
         return run
     }
 
@@ -621,6 +632,7 @@ package final class SharedStream {
             marks.append(Mark(position: mark.position, end: begin + mark.end))
         }
         framedThrough = run.through
+        if let charge = run.charge { runCharges.append((bytes.end, charge)) }
     }
 
     /// Appends the session's last event; the subscribers get it and end.

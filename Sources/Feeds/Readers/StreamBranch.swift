@@ -42,6 +42,10 @@ package struct FramedRun: Sendable {
     var bytes: [UInt8] = []
     /// The ends of the events, from the beginning of `bytes`.
     var marks: [SharedStream.Mark] = []
+    /// Counts the bytes, once for all loops; nil if they are few, or if there is no room for them.
+    var charge: WorkCharge?
+    /// Whether branches keep the bytes for readers that do not accept them at once.
+    var mayBeKept = true
 }
 
 /// A message about branches, from one loop to another. Those to one loop arrive in order, and before the

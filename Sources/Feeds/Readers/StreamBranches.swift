@@ -345,6 +345,7 @@ package final class StreamBranches {
     private func append(_ run: FramedRun, to stream: SharedStream, in feeds: FeedLoop) {
         stream.append(run)
         feeds.deliver(stream)
+        guard run.mayBeKept else { return stream.dropAll() }
         let limit = min(Self.keptLimit, feeds.limits.retention.bytes)
         stream.trim(keptAfter: stream.coveredAfter, limit: limit)
     }
