@@ -100,9 +100,9 @@ package final class Feed {
         guard kind == .mutation else {
             return activities.index(named: name, in: catalog).map { .activity($0) }
         }
-        if let index = catalog.pulses.firstIndex(of: name) { return .pulse(index) }
+        if let index = catalog.pulses.firstIndex(exactly: name) { return .pulse(index) }
         // Older journals name pulses by their coding keys.
-        return catalog.properties.firstIndex(of: name).map { .pulse($0) }
+        return catalog.properties.firstIndex(exactly: name).map { .pulse($0) }
     }
 
     // MARK: States

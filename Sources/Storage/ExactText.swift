@@ -26,6 +26,14 @@ extension ExactText: Hashable {
     }
 }
 
+extension [String] {
+    /// The index of the text with the same bytes. `firstIndex(of:)` also finds one that is only
+    /// canonically equal.
+    package func firstIndex(exactly text: String) -> Int? {
+        firstIndex { ExactText($0) == ExactText(text) }
+    }
+}
+
 extension ExactText: CustomStringConvertible, ExpressibleByStringLiteral {
     package var description: String { text }
 

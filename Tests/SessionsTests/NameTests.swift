@@ -1,8 +1,9 @@
-import Feeds
-import TestRandomness
 import Reactors
 import Sessions
+import TestRandomness
 import Testing
+
+@testable import Feeds
 
 @Suite("Contract §1, §3 — names: session ids, generations, positions", .timeLimit(.minutes(15)))
 struct NameTests {
@@ -47,6 +48,29 @@ struct NameTests {
             counts[owner] += 1
         }
         #expect(counts.allSatisfy { $0 > 800 }, "\(counts)")
+    }
+
+    // The second one's events had the name of the first one.
+    @Test func `names of events that are only canonically equal are two names`() throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let names = [composed, decomposed]
+        let bytes = names.map { Array($0.utf8) }
+        #expect(composed == decomposed)
+        #expect(EventName.faults(in: names) == [])
+        #expect(EventName.faults(in: [composed, composed]).count == 1)
+        for announced in [names, []] {
+            let catalog = EventCatalog(
+                of: "r", pulses: [], properties: [], activities: announced
+            ) { _ in preconditionFailure("nothing is rebuilt") }
+            var activities = ActivityNames()
+            let indices = names.map { activities.index(named: $0, in: catalog) }
+            #expect(indices == [0, 1])
+            for index in 0..<2 {
+                #expect(Array(activities.name(at: index, in: catalog).utf8) == bytes[index])
+                let prefix = activities.prefix(at: index, in: catalog)
+                #expect(prefix == Array("event: ".utf8) + bytes[index] + Array("\nid: ".utf8))
+            }
+        }
     }
 
     @Test func `a position survives writing and reading`() throws {

@@ -42,7 +42,7 @@ package enum EventName {
     /// Why events cannot have these names; empty if they can.
     package static func faults(in names: [String]) -> [String] {
         var faults: [String] = []
-        var seen: Set<String> = []
+        var seen: Set<ExactText> = []
         for name in names {
             if reserved.contains(name) {
                 faults.append("\(name) is reserved; a pulse or activity needs another name")
@@ -50,7 +50,7 @@ package enum EventName {
             if name.isEmpty || name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
                 faults.append("\"\(name)\" can't be the name of an event")
             }
-            if !seen.insert(name).inserted {
+            if !seen.insert(ExactText(name)).inserted {
                 faults.append("two pulses or activities are named \(name)")
             }
         }

@@ -1,5 +1,6 @@
 internal import DequeModule
 package import Feeds
+internal import Storage
 
 /// A stream of several sessions, on the loop of its connection.
 ///
@@ -219,7 +220,7 @@ package final class JointStream {
 
     private func remove(_ known: [String]) {
         guard case .opening(let missing) = life else { return }
-        life = .opening(missing: missing.filter { !known.contains($0) })
+        life = .opening(missing: missing.filter { known.firstIndex(exactly: $0) == nil })
     }
 
     /// Begins when each pulse is known, or when all sessions have reported. A pulse that none of them

@@ -86,7 +86,7 @@ private struct JointChooser: Sendable {
         let reactor = session.registration.pulses
         var (bits, known): (UInt64, [String]) = (0, [])
         for (index, name) in reactor.enumerated() {
-            let isNamed = pulses.contains(name)
+            let isNamed = pulses.firstIndex(exactly: name) != nil
             if isNamed { known.append(name) }
             guard pulses.isEmpty || isNamed, access?.grants.permits(pulse: name) ?? true else {
                 continue

@@ -1,5 +1,6 @@
 internal import Feeds
 internal import Sessions
+internal import Storage
 internal import Wire
 
 /// The parameters of a stream's request, from path, query and fields (contract §3.2).
@@ -49,7 +50,7 @@ struct StreamQuery {
     ) throws(Problem) -> UInt64 {
         var chosen: UInt64 = 0
         for name in names {
-            guard let index = reactor.pulses.firstIndex(of: name) else {
+            guard let index = reactor.pulses.firstIndex(exactly: name) else {
                 throw Problem(
                     404, "unknown_pulse", "the reactor \(reactor.name) has no pulse \(name)")
             }
