@@ -202,6 +202,8 @@ package final class SharedStream {
     /// Charges the bytes that the stream keeps of states. Without room it keeps none, and
     /// subscribers that have not received them fall behind.
     func account() {
+        // The subscribers that still get the end need the bytes.
+        guard ending == nil else { return }
         let kept = bytes.count + framer.heldBytes
         guard kept > WorkBudget.smallestBytes, !isUnused else { return charge = nil }
         if let charge {

@@ -33,6 +33,26 @@ struct FeedTests {
         #expect(rig.output.finished == [reader])
     }
 
+    // Its stream was counted when another reader came back, and dropped what it had not got.
+    @Test func `a slow reader gets its states and the end although there is no more room`() throws {
+        let work = WorkBudget(limit: 1_000_000, clientLimit: 1_000_000)
+        let rig = Rig(answers: true, registrations: [try .sized()], work: work)
+        let session = try rig.create("s", .sized())
+        rig.settleAll()
+        let reader = rig.subscribe(session, .allStates, .now, capacity: 0)
+        try rig.act(#"{"size":200000}"#, on: session)
+        rig.settleAll()
+        let stream = try #require(rig.output.subscribers[reader]).stream
+        _ = rig.end(session)
+        rig.settleAll()
+        let rest = try #require(work.charge(1_000_000 - work.used, for: nil))
+        stream.account()
+        rig.output.setCapacity(nil, of: reader)
+        #expect(rig.transcript(reader).events.map(\.name) == ["state", "end"])
+        #expect(rig.output.finished == [reader])
+        _ = consume rest
+    }
+
     @Test func `nothing after the committed end is framed`() throws {
         let rig = Rig(slow: true, registrations: [try .ledger()])
         let session = try rig.create("s", .ledger())
