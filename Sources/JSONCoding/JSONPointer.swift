@@ -13,10 +13,13 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     /// The names and indices along the path, unescaped. Empty: the whole document.
     package let tokens: [String]
 
+    /// Tokens of a pointer's text form. One that has more names no part of any document.
+    package static let tokenLimit = JSONScanner.depthLimit
+
     /// Reads the pointer's text form.
     ///
-    /// - Throws: `Malformed` if `text` is not empty and does not begin with `/`, or has a `~`
-    ///   that is not followed by `0` or `1` (RFC 6901 §3).
+    /// - Throws: `Malformed` if `text` is not empty and does not begin with `/`, has a `~` that is
+    ///   not followed by `0` or `1` (RFC 6901 §3), or has more than ``tokenLimit`` tokens.
     package init(_ text: String) throws(Malformed) {
         guard !text.isEmpty else {
             tokens = []
@@ -27,6 +30,9 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
             separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard parts[0].isEmpty else {
             throw Malformed(reason: "a JSON pointer is empty or begins with \"/\"")
+        }
+        guard parts.count - 1 <= Self.tokenLimit else {
+            throw Malformed(reason: "it has more than \(Self.tokenLimit) tokens")
         }
         var tokens: [String] = []
         for part in parts.dropFirst() { tokens.append(try Self.unescaped(Substring(part))) }

@@ -49,6 +49,13 @@ struct PointerTests {
         #expect(try JSONPointer(text).description == text)
     }
 
+    @Test func `no pointer has more tokens than a document is deep`() throws {
+        let deepest = String(repeating: "/0", count: 128)
+        let document = String(repeating: "[", count: 128) + "7" + String(repeating: "]", count: 128)
+        #expect(try part(deepest, of: document) == "7")
+        #expect(throws: JSONPointer.Malformed.self) { try JSONPointer(deepest + "/") }
+    }
+
     @Test func `tokens are unescaped once`() throws {
         #expect(try JSONPointer("/~01").tokens == ["~1"])
         #expect(try JSONPointer("/~10").tokens == ["/0"])

@@ -34,6 +34,12 @@ struct StreamQueryTests {
                 == Selection(states: .part(JSONPointer("/a/0"))))
         let problem = #expect(throws: Problem.self) { try query(StreamStates.self, "/?select=a") }
         #expect(problem?.code == "bad_select")
+        let long = String(repeating: "/", count: 129)
+        let refused = #expect(throws: Problem.self) {
+            try query(StreamStates.self, "/?select=" + long)
+        }
+        #expect(refused?.code == "bad_select")
+        #expect(refused?.detail.contains("more than 128 tokens") == true)
     }
 
     @Test func `events: all kinds, or those that only names`() throws {

@@ -15,7 +15,8 @@ enum StreamStates: StreamEndpoint {
             return .part(try JSONPointer(text))
         } catch {
             throw Problem(
-                400, "bad_select", "select is \(text); send a JSON pointer such as /countText")
+                400, "bad_select",
+                "select is not a JSON pointer such as /countText: \(error.reason)")
         }
     }
 }
