@@ -70,12 +70,19 @@ struct LogReader {
         // The session stays in memory while the read waits for others.
         session.feed.beginArchiveRead()
         table.feeds.rebuilds.addPage(
-            RebuildQueue.Request(client: table.output.client(of: token), isWanted: isWanted)
+            RebuildQueue.Request(client: table.output.client(of: token), isWanted: isWanted),
+            in: table.feeds
         ) { turn in
-            guard case .begun = turn else { return session.feed.endArchiveRead() }
-            readArchive(request, after: start, isWanted) {
-                table.feeds.rebuilds.end(.page, in: table.feeds)
+            switch turn {
+            case .unwanted: session.feed.endArchiveRead()
+            case .refused:
+                session.answerReader(token, session.committedContent(.overBudget))
                 session.feed.endArchiveRead()
+            case .begun:
+                readArchive(request, after: start, isWanted) {
+                    table.feeds.rebuilds.end(.page, in: table.feeds)
+                    session.feed.endArchiveRead()
+                }
             }
         }
     }

@@ -364,12 +364,15 @@ package final class Session {
 
     /// Reads the state at a committed version, as `reduce` made it.
     ///
-    /// - Parameter version: nil: the present one.
+    /// - Parameters:
+    ///   - version: nil: the present one.
+    ///   - isWanted: whether the client still waits for it; if not, `act` is not called.
     package func export(
         _ version: UInt64?, for client: WorkClient? = nil,
+        while isWanted: @escaping () -> Bool = { true },
         then act: @escaping (Result<SessionExport, ExportFault>) -> Void
     ) {
-        StateReader(session: self).export(version, for: client, then: act)
+        StateReader(session: self).export(version, for: client, while: isWanted, then: act)
     }
 
     /// Ends the session. Requests get 410 from the commit on.

@@ -304,12 +304,13 @@ struct StateReader {
 
     /// Reads the state at a committed version, as `reduce` made it; nil: the present one.
     func export(
-        _ version: UInt64?, for client: WorkClient?,
+        _ version: UInt64?, for client: WorkClient?, while isWanted: @escaping () -> Bool,
         then act: @escaping (Result<SessionExport, ExportFault>) -> Void
     ) {
+        guard isWanted() else { return }
         guard session.isAwake else { return act(.failure(exportFault)) }
         let wanted = version ?? history.committed.version
-        let request = RebuildQueue.Request(client: client, isWanted: { true })
+        let request = RebuildQueue.Request(client: client, isWanted: isWanted)
         state(at: wanted, .raw, for: request) { found in
             guard !session.hasEnded else { return act(.failure(exportFault)) }
             switch found {

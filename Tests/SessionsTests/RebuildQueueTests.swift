@@ -96,6 +96,54 @@ struct RebuildQueueTests {
         #expect(isState(rig, tokens[0]))
     }
 
+    @Test func `one client leaves room to others where rebuilds of small states wait`() throws {
+        let (rig, session) = try rig(WorkBudget(), fills: [1, 2, 3, 4, 5])
+        let mine = WorkClient(subject: "ada")
+        rig.journal.setLate(true)
+        let tokens = (0..<300).map { _ in read(rig, session, version: 2, by: mine) }
+        let other = read(rig, session, version: 2, by: WorkClient(subject: "bob"))
+        answerAll(rig)
+        #expect(isState(rig, other))
+        #expect(isState(rig, tokens[0]))
+        // Eight run.
+        #expect(tokens.count { rig.line($0).hasPrefix("overBudget") } == 300 - 256 - 8)
+    }
+
+    @Test func `one client leaves room to others where reads of pages wait`() throws {
+        let (rig, session) = try rig(WorkBudget(), fills: [1, 2, 3, 4, 5])
+        rig.journal.setLate(true)
+        let tokens = (0..<80).map { number in
+            let token = rig.nextToken()
+            rig.output.clients[token] = WorkClient(subject: number < 79 ? "ada" : "bob")
+            session.readLog(
+                LogPageRequest(
+                    token: token, after: Position(session.generation, 1).text, limit: 10))
+            return token
+        }
+        answerAll(rig)
+        #expect(rig.line(tokens[79]).hasPrefix("page"))
+        #expect(rig.line(tokens[0]).hasPrefix("page"))
+        // Two run.
+        #expect(tokens.count { rig.line($0).hasPrefix("overBudget") } == 79 - 64 - 2)
+    }
+
+    @Test func `a fork is not rebuilt when its client has left`() throws {
+        let (rig, session) = try rig(WorkBudget(), fills: [1, 2, 3, 4, 5])
+        var (isOpen, ended) = (true, 0)
+        rig.journal.setLate(true)
+        for _ in 0..<300 { session.export(2, while: { isOpen }) { _ in ended += 1 } }
+        isOpen = false
+        session.export(2, while: { isOpen }) { _ in ended += 1 }
+        let token = read(rig, session, version: 2)
+        answerAll(rig)
+        #expect(ended == 0)
+        #expect(isState(rig, token))
+        isOpen = true
+        session.export(2, while: { isOpen }) { _ in ended += 1 }
+        answerAll(rig)
+        #expect(ended == 1)
+    }
+
     @Test func `requests that have ended take no place where rebuilds wait`() throws {
         let (rig, session) = try rig(WorkBudget(), fills: Array(repeating: 40_000, count: 5))
         rig.journal.setLate(true)

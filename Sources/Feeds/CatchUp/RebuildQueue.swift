@@ -41,19 +41,19 @@ package final class RebuildQueue {
     private struct Lane {
         /// The maximum number that run at a time.
         let limit: Int
+        /// The maximum number that wait, of all clients and of one client.
+        let waitingLimit: Int
+        let clientLimit: Int
         var running = 0
         var waiting: Deque<Waiting> = []
     }
 
-    private var large = Lane(limit: 1)
-    /// Why they are limited: a state that is small now may have been large.
-    private var small = Lane(limit: 8)
-    /// Why they are limited: a page has at least one record, however large that is.
-    private var pages = Lane(limit: 2)
+    private var large = Lane(limit: 1, waitingLimit: 256, clientLimit: 64)
+    /// Why eight run at a time, and not all: a state that is small now may have been large.
+    private var small = Lane(limit: 8, waitingLimit: 1_024, clientLimit: 256)
+    /// Why two run at a time: a page has at least one record, however large that is.
+    private var pages = Lane(limit: 2, waitingLimit: 256, clientLimit: 64)
 
-    private static let waitingLimit = 256
-    /// Of one client.
-    private static let clientLimit = 64
     /// A rebuild holds the snapshot and the decoded state, then the decoded and the encoded state.
     package static let factor = 2
 
@@ -70,35 +70,55 @@ package final class RebuildQueue {
         _ request: Request, ofBytes bytes: Int, in loop: FeedLoop,
         then act: @escaping (Turn) -> Void
     ) {
-        let waiting = Waiting(request: request, bytes: bytes, act: act)
-        guard bytes > WorkBudget.smallestBytes else {
-            small.waiting.append(waiting)
-            return begin(\.small)
-        }
-        guard hasRoom(for: request.client) else { return act(.refused) }
-        large.waiting.append(waiting)
-        beginLarge(in: loop)
+        let kind: Kind = bytes > WorkBudget.smallestBytes ? .large : .small
+        add(Waiting(request: request, bytes: bytes, act: act), to: lane(kind), in: loop)
     }
 
     /// Begins the read of a page, now or when earlier ones have ended. ``end(_:in:)`` is called
     /// once for each that was begun.
-    package func addPage(_ request: Request, then act: @escaping (Turn) -> Void) {
-        pages.waiting.append(Waiting(request: request, bytes: 0, act: act))
-        begin(\.pages)
+    package func addPage(
+        _ request: Request, in loop: FeedLoop, then act: @escaping (Turn) -> Void
+    ) {
+        add(Waiting(request: request, bytes: 0, act: act), to: lane(.page), in: loop)
     }
 
-    /// Whether one more rebuild of a large state may wait.
-    private func hasRoom(for client: WorkClient?) -> Bool {
-        if large.waiting.count >= Self.waitingLimit { dropUnwanted() }
-        guard large.waiting.count < Self.waitingLimit else { return false }
-        guard let client else { return true }
-        return large.waiting.count { $0.request.client == client } < Self.clientLimit
+    private typealias Path = ReferenceWritableKeyPath<RebuildQueue, Lane>
+
+    private func lane(_ kind: Kind) -> Path {
+        switch kind {
+        case .large: \.large
+        case .small: \.small
+        case .page: \.pages
+        }
     }
 
-    private func dropUnwanted() {
-        let all = large.waiting
-        large.waiting = Deque(all.filter { $0.request.isWanted() })
-        for one in all where !one.request.isWanted() { one.act(.unwanted) }
+    private func add(_ waiting: Waiting, to lane: Path, in loop: FeedLoop) {
+        guard hasRoom(for: waiting.request.client, in: lane) else { return waiting.act(.refused) }
+        self[keyPath: lane].waiting.append(waiting)
+        begin(lane, in: loop)
+    }
+
+    /// Whether one more may wait.
+    private func hasRoom(for client: WorkClient?, in lane: Path) -> Bool {
+        if isFull(lane, for: client) { dropUnwanted(lane) }
+        return !isFull(lane, for: client)
+    }
+
+    private func isFull(_ path: Path, for client: WorkClient?) -> Bool {
+        let lane = self[keyPath: path]
+        if lane.waiting.count >= lane.waitingLimit { return true }
+        guard let client, lane.waiting.count >= lane.clientLimit else { return false }
+        return lane.waiting.count { $0.request.client == client } >= lane.clientLimit
+    }
+
+    private func dropUnwanted(_ lane: Path) {
+        var (wanted, unwanted): (Deque<Waiting>, Deque<Waiting>) = ([], [])
+        // Evaluated once: it may change at any time.
+        for one in self[keyPath: lane].waiting {
+            if one.request.isWanted() { wanted.append(one) } else { unwanted.append(one) }
+        }
+        self[keyPath: lane].waiting = wanted
+        for one in unwanted { one.act(.unwanted) }
     }
 
     /// A rebuild has ended. The next one begins in a later job of the loop: by then nothing holds
@@ -108,40 +128,11 @@ package final class RebuildQueue {
     }
 
     private func beginNext(_ kind: Kind, in loop: FeedLoop) {
-        switch kind {
-        case .large:
-            large.running -= 1
-            beginLarge(in: loop)
-        case .small:
-            small.running -= 1
-            begin(\.small)
-        case .page:
-            pages.running -= 1
-            begin(\.pages)
-        }
+        self[keyPath: lane(kind)].running -= 1
+        begin(lane(kind), in: loop)
     }
 
-    private func beginLarge(in loop: FeedLoop) {
-        while large.running < large.limit, let next = large.waiting.first {
-            guard next.request.isWanted() else {
-                large.waiting.removeFirst()
-                next.act(.unwanted)
-                continue
-            }
-            do throws(WorkOverload) {
-                let charge = try loop.charge(Self.factor * next.bytes, for: next.request.client)
-                large.waiting.removeFirst()
-                large.running += 1
-                next.act(.begun(charge))
-            } catch {
-                large.waiting.removeFirst()
-                next.act(.refused)
-            }
-        }
-    }
-
-    /// - Parameter lane: its work is not charged here.
-    private func begin(_ lane: ReferenceWritableKeyPath<RebuildQueue, Lane>) {
+    private func begin(_ lane: Path, in loop: FeedLoop) {
         while self[keyPath: lane].running < self[keyPath: lane].limit,
             let next = self[keyPath: lane].waiting.popFirst()
         {
@@ -149,8 +140,15 @@ package final class RebuildQueue {
                 next.act(.unwanted)
                 continue
             }
-            self[keyPath: lane].running += 1
-            next.act(.begun(nil))
+            do throws(WorkOverload) {
+                let charge =
+                    next.bytes > WorkBudget.smallestBytes
+                    ? try loop.charge(Self.factor * next.bytes, for: next.request.client) : nil
+                self[keyPath: lane].running += 1
+                next.act(.begun(charge))
+            } catch {
+                next.act(.refused)
+            }
         }
     }
 

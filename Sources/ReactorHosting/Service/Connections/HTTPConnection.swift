@@ -124,7 +124,7 @@ final class HTTPConnection {
         switch state {
         case .streaming(let stream): stream.cancel()
         case .waiting(_, let options):
-            waitingSession(options)?.forget(id.token)
+            options?.waitingIn?.forget(id.token)
             options?.joint?.cancel()
             options?.link?.abandon(on: loop)
         case .vacant, .reading, .closing: break
@@ -234,13 +234,6 @@ final class HTTPConnection {
         guard case .waiting(_, let options?) = state else { return }
         options.waitDeadline = nil
         options.endQuery?(self)
-        waitingSession(options)?.stopWaiting(id.token)
-    }
-
-    private func waitingSession(_ options: RequestOptions?) -> Session? {
-        guard let session = options?.waitingIn,
-            case .session(let session) = loop.sessions.find(session)
-        else { return nil }
-        return session
+        options.waitingIn?.stopWaiting(id.token)
     }
 }

@@ -47,9 +47,12 @@ enum CreateSession: ServiceEndpoint {
         }
         let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
         let name = registration.name
+        let wait = RequestOptions.Wait()
+        connection.setOptions { $0.wait = wait }
+        let isWanted: @Sendable () -> Bool = { [weak wait] in wait != nil }
         peers.enqueue(on: source.owner(of: peers.count)) { other in
             other.sessions.export(
-                source, origin.version, reactor: name, by: access, for: client
+                source, origin.version, reactor: name, by: access, for: client, while: isWanted
             ) { exported in
                 peers.enqueue(on: home) { loop in
                     loop.connection(id)?.respondLater { () throws(Problem) in
@@ -67,7 +70,7 @@ extension SessionTable {
     /// The state of a session of this loop, as returned by `reduce`.
     fileprivate func export(
         _ id: SessionID, _ version: UInt64?, reactor: String, by access: Access?,
-        for client: WorkClient?,
+        for client: WorkClient?, while isWanted: @escaping () -> Bool,
         then act: @escaping @Sendable (Result<SessionExport, Problem>) -> Void
     ) {
         let export = { (found: SessionLookup) in
@@ -76,13 +79,17 @@ extension SessionTable {
                 guard session.registration.name == reactor else {
                     throw .otherReactor(id.text, session.registration.name)
                 }
-                session.export(version, for: client) { act($0.mapError(Problem.init)) }
+                session.export(version, for: client, while: isWanted) {
+                    act($0.mapError(Problem.init))
+                }
             } catch {
                 act(.failure(error))
             }
         }
         // Copying a session does not wake it.
-        guard !hasOwners else { return read(id, .confirmed) { found, _ in export(found) } }
+        guard !hasOwners else {
+            return read(id, .confirmed, for: client) { found, _ in export(found) }
+        }
         let found = find(id)
         if case .notInMemory = found { wake(id, then: export) } else { export(found) }
     }

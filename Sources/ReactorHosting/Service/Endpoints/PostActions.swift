@@ -17,7 +17,7 @@ enum PostActions: SessionEndpoint {
         }
         let body = request.examined ?? ActionBody(request.body)
         var waits = false
-        if request.head.query != nil { waits = try readWait(request, session.id, connection) }
+        if request.head.query != nil { waits = try readWait(request, session, connection) }
         var post = ActionPost(body: body, token: connection.id.token)
         if let grants = request.access?.grants, grants.actions != nil {
             let (reactor, limit) = (session.registration, connection.loop.sessions.limits.batch)
@@ -48,7 +48,7 @@ enum PostActions: SessionEndpoint {
 
     /// `?wait=settled&timeout=10s`.
     private static func readWait(
-        _ request: Request, _ session: SessionID, _ connection: HTTPConnection
+        _ request: Request, _ session: Session, _ connection: HTTPConnection
     ) throws(Problem) -> Bool {
         let items = try request.queryItems()
         var timeout = Duration.seconds(10)

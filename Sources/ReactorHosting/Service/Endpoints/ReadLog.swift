@@ -26,6 +26,7 @@ enum ReadLog: StreamEndpoint {
         let session = try target.session()
         try request.requireAccepted(.json, .eventStream)
         let query = try StreamQuery(Self.self, request, session.registration)
+        connection.setOptions { $0.waitingIn = session }
         session.readLog(
             LogPageRequest(
                 token: connection.id.token, after: query.items.first("after"),

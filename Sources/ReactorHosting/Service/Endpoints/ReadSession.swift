@@ -22,7 +22,7 @@ enum ReadSession: SessionEndpoint {
             let known = try EntityTags(request.head, .ifNoneMatch)
             connection.setOptions { $0.knownTags = known }
         }
-        if version != nil { connection.setOptions { $0.waitingIn = target.id } }
+        if version != nil { connection.setOptions { $0.waitingIn = session } }
         session.read(version: version, for: connection.id.token)
         return nil
     }

@@ -96,9 +96,13 @@ struct RequestContext: Sendable {
 
 /// Rarely used options of a request, for later responses. Allocated only if there are any.
 final class RequestOptions {
-    /// The end of `?wait=settled`, and its session; or the end of a query to all loops.
+    /// The end of `?wait=settled`; or the end of a query to all loops.
     var waitDeadline: LoopInstant?
-    var waitingIn: SessionID?
+    /// The session, or the copy of one, that responds later: when effects have ended, or when the
+    /// journal was read.
+    var waitingIn: Session?
+    /// Exists until the response or the end of the connection, for work on other loops.
+    var wait: Wait?
     /// The node that the client has reached ends: `?wait=settled` waits for nothing.
     var isHurried = false
     /// Responds without the loops that have not replied to the query.
@@ -122,6 +126,8 @@ final class RequestOptions {
     var traceparent: String?
     /// Nil if the request is not traced.
     private(set) var span: (any RequestSpan)?
+
+    final class Wait: Sendable {}
 
     /// A connection that closes before the response ends the span.
     deinit { endSpan(status: nil) }
