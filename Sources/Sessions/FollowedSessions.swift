@@ -79,11 +79,9 @@ final class FollowedSessions {
 
     // MARK: Loads
 
-    /// Loads a session for a stream. Calls `act` later, on the loop of the table; the state is in memory
-    /// until it returns.
-    func open(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
-        load(id).acts.append(act)
-    }
+    /// Loads a session for a stream. Calls its `act` later, on the loop of the table; the state is
+    /// in memory until it returns.
+    func open(_ id: SessionID, _ stream: FollowingLoad.Stream) { load(id).streams.append(stream) }
 
     /// Loads a session whose subscribers need its state.
     @discardableResult
@@ -118,9 +116,7 @@ final class FollowedSessions {
             (load.asked, load.number) = (table.uptime, loads)
             // Another one would be too old as well, if the session has new records all the time.
             if load.isRepeated { byID[load.id]?.feed.archive?.following?.awaited = loads }
-            table.ask { archive, answer in
-                archive.load(load.id.text, answer)
-            } then: { [unowned table] result in
+            table.load(load.id, for: load.client) { [unowned table] result in
                 self.loadsUnderWay.remove(load.id)
                 self.loaded(load, result, in: table)
                 self.endAwaiting(load)
@@ -138,7 +134,7 @@ final class FollowedSessions {
     }
 
     private func loaded(
-        _ load: Load, _ result: Result<SavedSession?, JournalFailure>, in table: SessionTable
+        _ load: Load, _ result: Result<LoadedSession, JournalFailure>, in table: SessionTable
     ) {
         // A claim may have been faster.
         if let found = table.present(load.id) { return load.respond(found) }
@@ -147,14 +143,19 @@ final class FollowedSessions {
         case .failure(let failure):
             load.respond(.unreadable(failure))
             failed(load.id, failure, in: table)
-        case .success(nil):
+        case .success(.overBudget):
+            if !load.refuse() { failed(load.id, .noRoom, in: table) }
+            if !load.streams.isEmpty { repeatLoad(load) }
+        case .success(.saved(nil, _)):
             abandonVoid(load.id, in: table)
             load.respond(.nothing)
         // The next question shows the end to those that follow this generation of the session.
-        case .success(let saved?) where saved.isDeleted:
+        case .success(.saved(let saved?, _)) where saved.isDeleted:
             abandonVoid(load.id, in: table)
             load.respond(.ended)
-        case .success(let saved?): follow(load, saved, in: table)
+        case .success(.saved(let saved?, let charge)):
+            load.charge = charge
+            follow(load, saved, in: table)
         }
     }
 
@@ -174,7 +175,7 @@ final class FollowedSessions {
 
     private func repeatLoad(_ load: Load, isClaimed: Bool = false, isOutdated: Bool = false) {
         let next = self.load(load.id)
-        next.acts += load.acts
+        next.streams += load.streams
         next.isRepeated = next.isRepeated || isOutdated
         next.isClaimed = next.isClaimed || isClaimed || load.isClaimed
     }
@@ -194,8 +195,8 @@ final class FollowedSessions {
             return
         }
         // Nobody may have waited for it but subscribers that have left.
-        guard earlier != nil || !load.acts.isEmpty else { return }
-        if !load.isClaimed, !load.acts.isEmpty, needsClaim(saved, in: table) {
+        guard earlier != nil || !load.streams.isEmpty else { return }
+        if !load.isClaimed, !load.streams.isEmpty, needsClaim(saved, in: table) {
             return claim(load, in: table)
         }
         // The subscribers connect again, perhaps to a node that can read the session.
@@ -208,6 +209,8 @@ final class FollowedSessions {
             byID[load.id] = session
             session.feed.archive?.following?.loaded(
                 saved, mayListen: session.registration.listensToTopics, by: load.number)
+            // The answers to the streams count on their own.
+            _ = load.charge?.resize(to: 0)
             load.respond(.session(session))
             session.endOpening()
             // It may have no subscriber.
@@ -227,7 +230,7 @@ final class FollowedSessions {
                 repeatLoad(load)
                 continue
             }
-            loaded(load, .success(saved), in: table)
+            loaded(load, .success(.saved(saved, load.charge)), in: table)
         }
     }
 
@@ -266,6 +269,7 @@ final class FollowedSessions {
 
     /// The streams of a session whose owner is gone begin at this node, if it becomes the owner.
     private func claim(_ load: Load, in table: SessionTable) {
+        load.charge = nil
         SessionLoader(table: table).load(load.id) { found in
             switch found {
             case .elsewhere, .noRoom: self.repeatLoad(load, isClaimed: true)
@@ -478,11 +482,13 @@ final class FollowedSessions {
 extension SessionTable {
     /// Finds a session for a stream. Calls `act` later, on this loop, or at once if the session is in
     /// memory. Among several nodes nothing is claimed: the session is followed if this node does not own
-    /// it, and `act` has to subscribe before it returns.
-    package func findForStream(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
+    /// it, and `act` has to subscribe before it returns. It is loaded at the cost of `client`.
+    package func findForStream(
+        _ id: SessionID, for client: WorkClient?, then act: @escaping (SessionLookup) -> Void
+    ) {
         if let found = present(id) { return act(found) }
         guard let followed else { return wake(id, then: act) }
-        followed.open(id, then: act)
+        followed.open(id, (client, act))
     }
 
     /// Asks the journal what has become of the sessions that are followed. Called four times a second if

@@ -13,16 +13,32 @@ final class FollowingLoad {
     var isRepeated = false
     /// Whether it has waited for records of the owner.
     var isLate = false
-    /// Streams that wait for it.
-    var acts: [(SessionLookup) -> Void] = []
+    /// A stream that waits for it.
+    typealias Stream = (client: WorkClient?, act: (SessionLookup) -> Void)
+    var streams: [Stream] = []
+    /// The client for which it is sent.
+    var client: WorkClient? { streams.first?.client }
+    /// Counts the session that was read, until its streams are open; nil if it is small.
+    var charge: WorkCharge?
 
     init(_ id: SessionID) { self.id = id }
 
     /// Responds to the streams, which subscribe at once.
     func respond(_ found: SessionLookup) {
-        let waiting = acts
-        acts = []
-        for act in waiting { act(found) }
+        let waiting = streams
+        streams = []
+        for stream in waiting { stream.act(found) }
+    }
+
+    /// Refuses the streams of the client for which it was sent. Those of others remain.
+    ///
+    /// - Returns: whether there were any.
+    func refuse() -> Bool {
+        let client = client
+        let refused = streams.filter { $0.client == client }
+        streams.removeAll { $0.client == client }
+        for stream in refused { stream.act(.overBudget) }
+        return !refused.isEmpty
     }
 }
 
@@ -48,7 +64,7 @@ struct EarlyLoads {
     ) -> Bool {
         let present = byID[load.id]
         guard present != nil || byID.count < Self.limit else { return false }
-        load.acts += present?.load.acts ?? []
+        load.streams += present?.load.streams ?? []
         byID[load.id] = (load, saved, losses)
         return true
     }

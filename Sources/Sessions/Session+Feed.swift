@@ -84,7 +84,8 @@ extension Session: FeedSource {
             case .unreadable(let failure):
                 table.output.reply(content(.unreadable(failure)), to: request.token)
             default:
-                table.findForStream(id) { [self] in openElsewhere(request, $0) }
+                let client = table.output.client(of: request.token)
+                table.findForStream(id, for: client) { [self] in openElsewhere(request, $0) }
             }
         }
     }

@@ -71,25 +71,6 @@ final class SessionReads {
     private var copies = SessionCopies()
     private(set) var counts = ReadCounts()
 
-    /// The archive's answer to a load.
-    private enum Loaded: Sendable {
-        /// The charge is for the bytes that were read and the state that is made of them; nil if
-        /// these are small.
-        case saved(SavedSession?, WorkCharge?)
-        /// There is no room for the answer, and its bytes are released.
-        case overBudget
-
-        /// Called on the archive's thread, so that answers that wait for the loop are counted.
-        init(_ saved: SavedSession?, _ work: WorkBudget, for client: WorkClient?) {
-            let bytes = RebuildQueue.factor * (saved?.stateBytes ?? 0)
-            guard bytes > WorkBudget.smallestBytes else {
-                self = .saved(saved, nil)
-                return
-            }
-            self = work.charge(bytes, for: client).map { .saved(saved, $0) } ?? .overBudget
-        }
-    }
-
     /// A state may be large: not all that are asked for are in memory at the same time.
     private static let loadLimit = 64
     /// The time after which a read no longer waits for the journal.
@@ -230,19 +211,15 @@ final class SessionReads {
         guard !group.reads.isEmpty else { return }
         guard loadsUnderWay < Self.loadLimit else { return waiting.append(group) }
         loadsUnderWay += 1
-        let (work, client) = (table.services.work, group.reads.first?.client)
-        table.ask { archive, answer in
-            archive.load(group.id.text) { result in
-                answer(result.map { Loaded($0, work, for: client) })
-            }
-        } then: { [unowned table] result in
+        let client = group.reads.first?.client
+        table.load(group.id, for: client) { [unowned table] result in
             self.loaded(group, result, for: client, in: table)
         }
     }
 
     /// - Parameter client: the one for which the session was loaded.
     private func loaded(
-        _ group: Group, _ result: Result<Loaded, JournalFailure>, for client: WorkClient?,
+        _ group: Group, _ result: Result<LoadedSession, JournalFailure>, for client: WorkClient?,
         in table: SessionTable
     ) {
         loadsUnderWay -= 1
@@ -263,7 +240,7 @@ final class SessionReads {
 
     /// - Returns: nil if the budget has no room for the session.
     private func found(
-        _ id: SessionID, _ result: Result<Loaded, JournalFailure>,
+        _ id: SessionID, _ result: Result<LoadedSession, JournalFailure>,
         for client: WorkClient?, in table: SessionTable
     ) -> SessionLookup? {
         let loader = SessionLoader(table: table)

@@ -86,7 +86,8 @@ package final class StreamRelays {
 
     private func open(_ key: RelayKey, in table: SessionTable) {
         guard let relay = byKey[key] else { return }
-        table.findForStream(relay.request.session) { [self] found in
+        let request = relay.request
+        table.findForStream(request.session, for: request.client) { [self] found in
             // The stream may have ended meanwhile.
             if byKey[key] != nil { open(relay, found) }
         }

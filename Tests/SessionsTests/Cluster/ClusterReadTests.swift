@@ -413,6 +413,38 @@ struct ClusterReadTests {
         _ = consume other
     }
 
+    // The streams read no state, but a session is loaded with it.
+    @Test func `sessions that are loaded for streams share the budget`() throws {
+        let (rigs, work) = try large("a", "b", "c", limit: 500_000)
+        var refused = 0
+        let tokens = try ["a", "b", "c"].map { id in
+            try rigs.request(id, at: 1) { if case .overBudget = $0 { refused += 1 } }
+        }
+        rigs.run()
+        // The journal has answered all of them before the loop gets an answer.
+        while rigs.nodes.contains(where: { $0.waitingCount > 0 }) {
+            for node in rigs.nodes { node.settle() }
+        }
+        rigs.settle()
+        #expect(refused == 2)
+        #expect(tokens.count { rigs[1].output.isStreaming($0) } == 1)
+        #expect(work.used == 0)
+    }
+
+    @Test func `a client without room opens no stream, and others of the round do`() throws {
+        let (rigs, work) = try large("s", limit: 10_000_000, client: 500_000)
+        let ada = WorkClient(subject: "ada")
+        let other = try #require(work.charge(200_000, for: ada))
+        var refused = 0
+        let tokens = try [ada, WorkClient(subject: "bob"), ada].map { client in
+            try rigs.request("s", at: 1, for: client) { if case .overBudget = $0 { refused += 1 } }
+        }
+        rigs.settle()
+        #expect(refused == 2)
+        #expect(tokens.map { rigs[1].output.isStreaming($0) } == [false, true, false])
+        _ = consume other
+    }
+
     @Test func `a copy gives way to the next one`() throws {
         let (rigs, work) = try large("a", "b", limit: 900_000)
         let lines = Lines()

@@ -108,12 +108,14 @@ struct ClusterRig {
     /// The same before the journal has answered.
     func request(
         _ id: String, at index: Int, _ selection: Selection = .allPulses,
-        _ start: SubscriptionRequest.Start = .snapshot, capacity: Int? = nil
+        _ start: SubscriptionRequest.Start = .snapshot, capacity: Int? = nil,
+        for client: WorkClient? = nil, refused: @escaping (SessionLookup) -> Void = { _ in }
     ) throws -> UInt64 {
         let (rig, name) = (rigs[index], try #require(SessionID(id)))
         let token = rig.nextToken()
-        rig.table.findForStream(name) { found in
-            guard case .session(let session) = found else { return }
+        rig.output.clients[token] = client
+        rig.table.findForStream(name, for: client) { found in
+            guard case .session(let session) = found else { return refused(found) }
             rig.subscribe(session, selection, start, capacity: capacity, for: token)
         }
         return token

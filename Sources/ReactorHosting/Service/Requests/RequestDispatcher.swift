@@ -258,7 +258,9 @@ enum RequestDispatcher {
         case .copy(let freshness):
             let client = loop.service.workClient(of: connection.identity)
             loop.sessions.read(session, freshness, for: client, then: respond)
-        case .stream: loop.sessions.findForStream(session) { respond($0, .none) }
+        case .stream:
+            let client = loop.service.workClient(of: connection.identity)
+            loop.sessions.findForStream(session, for: client) { respond($0, .none) }
         }
     }
 
