@@ -33,9 +33,23 @@ struct KeyedRequests {
             throw .tooManyKeys
         }
         keys.begin(key, digest: digest, for: post.token)
-        guard isArchived, keys.isPartial else { return true }
+        guard isArchived, keys.isPartial else { return !closes(post) }
         lookUp(post, key, digest)
         return false
+    }
+
+    /// Refuses a question about a key that nobody knows, and closes the key.
+    ///
+    /// Why: its client executes the actions under other keys from now on. The first request may
+    /// still be on its way, through another node or a proxy.
+    private func closes(_ post: ActionPost) -> Bool {
+        guard post.body.asksForAnswer else { return false }
+        if let (key, digest) = keys.decide(post.token) {
+            let answer = stored(Array("null".utf8), StoredAnswer.closed, key, digest)
+            session.step().answered.append(answer)
+        }
+        session.answer(session.content(.refused(.empty)), post.token)
+        return true
     }
 
     private func lookUp(_ post: ActionPost, _ key: String, _ digest: [UInt8]) {
@@ -69,6 +83,7 @@ struct KeyedRequests {
 
     /// Receives a request whose key is not in the journal, even if its connection is closed.
     private func receiveLate(_ post: ActionPost, _ waiter: IdempotencyKeys.LookUp) {
+        guard !closes(post) else { return }
         do throws(ActionRefusal) {
             try session.receive(post)
         } catch {
@@ -95,7 +110,14 @@ struct KeyedRequests {
     }
 
     private func answerAgain(_ stored: StoredAnswer, _ digest: [UInt8], _ token: UInt64) {
-        let kind: Reply.Kind = stored.bodyDigest == digest ? .replayed(stored) : .keyReused
+        let kind: Reply.Kind
+        if stored.bodyDigest != digest {
+            kind = .keyReused
+        } else if stored.status == StoredAnswer.closed {
+            kind = .refused(.empty)
+        } else {
+            kind = .replayed(stored)
+        }
         session.answer(session.content(kind), token)
     }
 
@@ -138,6 +160,12 @@ struct KeyedRequests {
     ) -> StoredAnswer {
         var body: [UInt8] = []
         content.appendReceipt(to: &body)
+        return stored(body, status, key, digest)
+    }
+
+    private func stored(
+        _ body: [UInt8], _ status: Int, _ key: String, _ digest: [UInt8]
+    ) -> StoredAnswer {
         let stored = StoredAnswer(
             session: session.id.text, generation: session.generation.text, key: key,
             bodyDigest: digest, status: status, body: body, time: table.time)

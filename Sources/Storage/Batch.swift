@@ -68,6 +68,9 @@ package struct StoredAnswer: Sendable, Equatable {
 
     /// The statuses of requests that were carried out.
     package static let statuses = 200...299
+    /// The status that closes a key: a client has asked for the answer to a key of which no request
+    /// was executed, and none is executed later. The body is `null`.
+    package static let closed = 204
 
     package init(
         session: String, generation: String, key: String, bodyDigest: [UInt8], status: Int,

@@ -141,13 +141,35 @@ struct IdempotencyTests {
         }
         let other = try rig.post("[[]]", to: session, key: "k")
         #expect(rig.line(other).hasPrefix("keyReused"))
-        // It reserves nothing under a key that is not known.
-        #expect { try rig.post("[]", to: session, key: "free") } throws: {
-            if case ActionRefusal.empty = $0 { true } else { false }
-        }
-        let next = try rig.post(Post.set(2), to: session, key: "free")
+    }
+
+    @Test(arguments: [false, true])
+    func `a question closes a key that is not known`(isKept: Bool) throws {
+        let rig = Rig(slow: true, answers: isKept, registrations: [try .ledger()])
+        let session = try rig.create("s", .ledger())
         rig.settleAll()
-        #expect(rig.line(next) == "received v2 n2")
+        for body in ["[]", " [\n] "] {
+            let asked = try rig.post(body, to: session, key: "k")
+            rig.settleAll()
+            #expect(rig.line(asked).hasPrefix("refused"), "\(body)")
+        }
+        // Its client has posted the actions under other keys meanwhile.
+        let late = try rig.post(Post.set(1), to: session, key: "k")
+        rig.settleAll()
+        #expect(rig.line(late).hasPrefix("keyReused"))
+        #expect(session.version == 0)
+        guard isKept else { return }
+        rig.table.stop()
+        let next = Rig(journal: rig.journal, registrations: [try .ledger()])
+        rig.journal.setImmediate(true)
+        guard case .session(let woken) = try next.wake("s") else { throw Rig.NoSession(id: "s") }
+        let later = try next.post(Post.set(1), to: woken, key: "k")
+        next.drainInbox()
+        next.endRound()
+        let asked = try next.post("[]", to: woken, key: "k")
+        next.endRound()
+        #expect(next.line(later).hasPrefix("keyReused"))
+        #expect(next.line(asked).hasPrefix("refused"))
     }
 
     @Test func `an empty batch asks the journal for a reply of an earlier process`() throws {
