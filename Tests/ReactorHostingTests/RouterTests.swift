@@ -29,6 +29,12 @@ struct RouterTests {
         #expect(Set(Route.table.map { "\($0.method) \($0.path)" }).count == Route.table.count)
     }
 
+    @Test func `what shows an overload is not refused for it`() {
+        let unbounded = Route.table.filter { $0.method == "GET" && !$0.mayBeOverBudget }
+        #expect(unbounded.map(\.operationID).sorted() == ["livez", "metrics", "readyz"])
+        #expect(!Route.table.contains { $0.method != "GET" && $0.mayBeOverBudget })
+    }
+
     @Test func `with an operations address each route is served at one of the two`() {
         let operations = Route.operations.map(\.operationID)
         #expect(

@@ -36,8 +36,7 @@ extension HTTPConnection {
         }
         guard output.isInTurn else { return respondLater { () throws(Problem) in response } }
         let closes = request.closes || loop.service.isDraining
-        // Only a GET may be refused here: any other request has already taken effect.
-        if request.route?.method == "GET", !request.isHead {
+        if request.route?.mayBeOverBudget ?? false, !request.isHead {
             let service = loop.service
             response = response.charged(
                 to: service.work, for: service.workClient(of: identity))
