@@ -41,6 +41,7 @@ package final class IdempotencyKeys {
     private var order: Deque<Place> = []
     /// Keys that their clients have released, oldest first. Places whose entry is gone are skipped.
     /// A copy of such a request can still be under way, so the newest are kept while there is room.
+    /// Invariant after ``release(_:)``: as for `order`.
     private var released: Deque<Place> = []
     /// Keys whose request is not decided, by the token of its reply.
     private var running: [UInt64: String] = [:]
@@ -101,7 +102,7 @@ package final class IdempotencyKeys {
             }
             released.append((key, number, answer.time))
         }
-        if released.count > 2 * Self.releasedLimit { removeGone(from: &released) }
+        if released.count > 2 * entries.count + 16 { removeGone(from: &released) }
     }
 
     /// - Returns: false if there is none.

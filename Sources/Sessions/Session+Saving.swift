@@ -61,6 +61,7 @@ extension Session {
     /// Receives an action again whose effects were running when a process ended. The number of its
     /// attempts is committed before its effects begin once more.
     func runAgain(_ action: RunningAction, _ receive: () -> Void) {
+        beginTurn()
         arrival.begunBefore = action.begun
         arrival.subject = action.subject
         beginWork(.action, action.action)

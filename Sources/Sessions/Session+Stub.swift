@@ -11,6 +11,9 @@ extension Session {
         guard case .awake(let machine) = life else { return answer(content(absence), token) }
         // The shown state may change without a record.
         table.dropShown()
+        beginTurn()
+        // A stub's state is shown whatever it makes; the next request must not be refused for it.
+        defer { _ = takeRefusal() }
         try machine.changeStub(StubChange(body))
         if attempt.hasSettled { answerSettled() }
         readStub(for: token)

@@ -26,7 +26,8 @@ package struct LinkOutput: Sendable {
 
     /// The same without the bytes for which an object is held: a budget bounds those.
     package var isFullOfUncounted: Bool {
-        bytes.count - sentBytes - heldBytes >= Self.limitBytes
+        let sentOfHeld = max(0, sentBytes - (holds.first?.range.lowerBound ?? sentBytes))
+        return bytes.count - sentBytes - (heldBytes - sentOfHeld) >= Self.limitBytes
     }
 
     /// - Parameter object: Held until all of the new bytes are sent: the charge of a budget.

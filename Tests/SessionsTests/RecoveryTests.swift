@@ -1,5 +1,6 @@
 import Feeds
 import JSONCoding
+import Reactors
 import Sessions
 import Storage
 import Synchronization
@@ -36,6 +37,23 @@ struct RecoveryTests {
         #expect(later.position == session.position)
         let again = try next(rig)
         #expect(try again.state(woken(again)) == state)
+    }
+
+    @Test func `each action that is run again has a turn of its own`() throws {
+        let registration = try Registration.of("speaker") { Speaker() }
+        let rig = Rig(answers: true, registrations: [registration])
+        let session = try rig.create("s", registration)
+        for letter in ["a", "b", "c"] {
+            let text = String(repeating: letter, count: 900)
+            try rig.act(#"{"type":"say","text":"\#(text)"}"#, on: session)
+        }
+        #expect(session.version == 3)
+        let later = try next(rig, [registration])
+        later.table.limits.turnBytes = 2_000
+        let found = try woken(later)
+        later.settleAll()
+        #expect(found.version == 6)
+        #expect(later.output.failures.isEmpty)
     }
 
     @Test func `nothing uncommitted is restored`() throws {
@@ -369,4 +387,34 @@ struct QuarantineTests {
         #expect(isSaved)
         #expect(rig.line(post) == "received v2 n2")
     }
+}
+
+/// Says a text at once, and once more after each restart.
+private struct Speaker: Reactor {
+    enum Action: TaggedCodable, Sendable { case say(text: String) }
+    enum Mutation: TaggedCodable, Sendable { case said(text: String) }
+    struct State: Codable, Sendable { @Pulse var text = "" }
+
+    let initialState = State()
+
+    func mutate(action: Action) -> Effect<Mutation> {
+        let text =
+            switch action {
+            case .say(let text): text
+            }
+        return .concat(
+            .just(.said(text: text)),
+            .run { _ in
+                let never = AsyncStream<Void> { _ in }
+                for await _ in never {}
+            })
+    }
+
+    func reduce(state: inout State, mutation: Mutation) {
+        switch mutation {
+        case .said(let text): state.text = text
+        }
+    }
+
+    func recovery(of action: Action) -> Recovery { .runAgain }
 }

@@ -28,6 +28,21 @@ struct StubTests {
         return (rig, session)
     }
 
+    @Test func `states of a stub do not count in the turn of the next request`() throws {
+        let rig = Rig()
+        let session = try rig.create("s", .ledger())
+        rig.table.limits.turnBytes = 1_000
+        try put(#"{"enabled":true}"#, rig, session)
+        for number in 0..<3 {
+            let name = String(repeating: "\(number)", count: number == 2 ? 2_000 : 600)
+            let state = #"{"a":0,"b":0,"touched":0,"filling":"\#(name)"}"#
+            try put(#"{"state":\#(state)}"#, rig, session)
+        }
+        try put(#"{"enabled":false}"#, rig, session)
+        let token = try rig.act(Post.set(1), on: session)
+        #expect(rig.line(token).hasPrefix("received"))
+    }
+
     private let shown = [0, 1, 10, 20, 1, 1, 3]
 
     @Test func `case 106: every version is shown as it was, the stub's and the reactor's own`()

@@ -291,6 +291,19 @@ struct LinkEndsTests {
 
 @Suite("Links — the bytes to send, and the signs of life", .timeLimit(.minutes(15)))
 struct LinkOutputTests {
+    @Test func `what is sent of counted bytes hides no others`() {
+        final class Charge: Sendable {}
+        var output = LinkOutput()
+        output.append(holding: Charge()) { $0 += [UInt8](repeating: 1, count: 9 << 20) }
+        #expect(!output.isFullOfUncounted)
+        output.append { $0 += [UInt8](repeating: 2, count: LinkOutput.limitBytes) }
+        #expect(output.isFullOfUncounted)
+        output.removeFirst(8 << 20)
+        #expect(output.isFullOfUncounted)
+        output.removeFirst((1 << 20) + 1)
+        #expect(!output.isFullOfUncounted)
+    }
+
     @Test func `bytes leave in order, whatever the kernel accepts`() {
         var output = LinkOutput()
         let all = (0..<1_000).map { UInt8(truncatingIfNeeded: $0) }
