@@ -390,7 +390,8 @@ private final class LinkEnd: LoopHandler, LinkTableDelegate {
     func peerFinished(_ connection: ConnectionID) { links.peerFinished(connection) }
     func writable(_ connection: ConnectionID) { links.writable(connection) }
     func closed(_ connection: ConnectionID, _ why: CloseReason) { links.closed(connection, why) }
-    func timerReached(_ token: UInt64) { links.timerReached() }
+    /// Links do not end by their silence: a busy machine may hold a test up for longer.
+    func timerReached(_ token: UInt64) {}
     func roundEnded() { links.flush() }
     func opened(_ connection: ConnectionID, peer: PeerAddress) {}
     func deadlineReached(_ connection: ConnectionID) {}
