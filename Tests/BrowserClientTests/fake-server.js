@@ -9,6 +9,8 @@ export class Fake {
   /** The response that is no stream, if there is one. */
   refuse = () => undefined;
   #streams = [];
+  /** Called when a stream is opened. */
+  onOpen = () => {};
   #opened;
   opened = new Promise((resolve) => this.#opened = resolve);
 
@@ -36,6 +38,7 @@ export class Fake {
         signal.addEventListener("abort", () => controller.error(signal.reason));
         this.#streams.push({ url, controller });
         this.#opened();
+        this.onOpen();
       },
     });
     return new Response(stream, { headers: { "content-type": "text/event-stream" } });
