@@ -362,7 +362,7 @@ let fuzzing: [String: [Target.Dependency]] = [
     "Records": ["Storage"],
     "Requests": ["Wire", "WireFeeds"],
     "Tokens": ["ReactorTokens", "ReactorHosting", "JSONCoding"],
-    "Vectors": ["ReactorHosting", "Sessions", "Wire"],
+    "Vectors": ["ReactorHosting", "Feeds", "Sessions", "Wire"],
 ]
 
 // `.ci/run libfuzzer` sets the variable. Why here and not in a package of its own: most of what is

@@ -1,6 +1,7 @@
 import FuzzSupport
 import Wire
 
+@testable import Feeds
 @testable import ReactorHosting
 @testable import Sessions
 
