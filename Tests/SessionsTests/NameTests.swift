@@ -64,7 +64,7 @@ struct NameTests {
             ) { _ in preconditionFailure("nothing is rebuilt") }
             var activities = ActivityNames()
             let indices = names.map { activities.index(named: $0, in: catalog) }
-            #expect(indices == [0, 1])
+            try #require(indices == [0, 1])
             for index in 0..<2 {
                 #expect(Array(activities.name(at: index, in: catalog).utf8) == bytes[index])
                 let prefix = activities.prefix(at: index, in: catalog)

@@ -125,6 +125,24 @@ struct SharedBytesTests {
         for token in others { #expect(rig.lines(token).last == state) }
     }
 
+    @Test func `a reset after a gap copies no state for its reader`() throws {
+        let rig = Rig(retention: Retention(records: 1, bytes: Self.size / 2))
+        let session = try rig.create("s", .sized())
+        rig.settleAll()
+        let readers = (0..<3).map { _ in
+            rig.subscribe(session, .allStates, .now, capacity: 0)
+        }
+        for number in 1...3 { try grow(rig, session, to: Self.size + number) }
+        // The id of the opening, and the beginning of the reset.
+        for reader in readers { rig.output.setCapacity(30, of: reader) }
+        let subscribers = readers.compactMap { rig.output.subscribers[$0] }
+        #expect(try ends(subscribers).count == 1)
+        for reader in readers { rig.output.setCapacity(nil, of: reader) }
+        for reader in readers {
+            #expect(rig.transcript(reader).events.map(\.name) == ["reset", "snapshot"])
+        }
+    }
+
     /// A session with readers on two loops, one of which accepts nothing on the other loop.
     private func spread(limit: Int) throws -> (Rig, Session, WorkBudget, slow: UInt64) {
         let work = WorkBudget(limit: limit, clientLimit: limit)
