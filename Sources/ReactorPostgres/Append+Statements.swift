@@ -182,7 +182,8 @@ extension Append {
                 JOIN good ON good.i = t.i
                 ON CONFLICT (session, version, number) DO UPDATE SET last_action = excluded.last_action,
                     state_version = excluded.state_version, time = excluded.time, bytes = NULL,
-                    state = excluded.state, listens = excluded.listens),
+                    state = excluded.state, listens = excluded.listens
+                RETURNING 1),
             answered AS (
                 INSERT INTO answers(session, key, digest, status, time, body)
                 SELECT good.session, t.key, t.digest, t.status, \(time("t.time")), t.body
@@ -190,7 +191,8 @@ extension Append {
                     $39::bytea[]) t(i, key, digest, status, time, body)
                 JOIN good ON good.i = t.i
                 ON CONFLICT (session, key) DO UPDATE SET digest = excluded.digest,
-                    status = excluded.status, time = excluded.time, body = excluded.body),
+                    status = excluded.status, time = excluded.time, body = excluded.body
+                RETURNING 1),
             started AS (
                 INSERT INTO running(session, action, content, begun, subject)
                 SELECT good.session, t.action, t.content, t.begun, t.subject
@@ -198,13 +200,16 @@ extension Append {
                     t(i, action, content, begun, subject)
                 JOIN good ON good.i = t.i
                 ON CONFLICT (session, action) DO UPDATE SET content = excluded.content,
-                    begun = excluded.begun, subject = excluded.subject),
+                    begun = excluded.begun, subject = excluded.subject
+                RETURNING 1),
             settled AS (
                 DELETE FROM running r USING unnest($45::bigint[], $46::bigint[]) t(i, action), good
-                WHERE good.i = t.i AND r.session = good.session AND r.action = t.action)
+                WHERE good.i = t.i AND r.session = good.session AND r.action = t.action
+                RETURNING 1)
             SELECT p.i, p.is_deleted, p.number, p.part,
                 p.i IN (SELECT i FROM good) OR (p.is_deleted AND p.has_runs = 0),
-                \(CommitPoint.columns)\(owner(fence))
+                \(CommitPoint.columns(after: ["saved", "answered", "started", "settled"]))
+                \(owner(fence))
             FROM p
             """
     }

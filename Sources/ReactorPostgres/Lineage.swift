@@ -8,10 +8,20 @@ struct CommitPoint: Equatable {
     var position: Int64
 
     /// Columns of a statement that writes. The first one is NULL if it has written nothing.
-    static let columns = """
-        pg_current_xact_id_if_assigned()::text::bigint,
-        pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint
-        """
+    static let columns = columns()
+
+    /// - Parameter arms: Those of a `WITH` whose rows the statement does not use. PostgreSQL would
+    ///   execute them after the columns; here it counts their rows first.
+    static func columns(after arms: [String] = []) -> String {
+        let rows = arms.map { "SELECT FROM \($0)" }.joined(separator: " UNION ALL ")
+        let transaction = "pg_current_xact_id_if_assigned()::text::bigint"
+        return """
+            \(arms.isEmpty
+                ? transaction
+                : "CASE WHEN (SELECT count(*) FROM (\(rows)) w) >= 0 THEN \(transaction) END"),
+            pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint
+            """
+    }
 
     init(transaction: Int64, position: Int64) {
         (self.transaction, self.position) = (transaction, position)

@@ -35,6 +35,8 @@ struct PostgresForkTests {
         case nothing
         /// A commit of this node.
         case own
+        /// The same without a record: a stored response.
+        case answer
         /// A commit whose rows were written before the promotion, and whose end was not.
         case ended
         /// Another node of the same database reports a commit; this node is silent.
@@ -79,6 +81,11 @@ struct PostgresForkTests {
         switch late {
         case .nothing: break
         case .own: #expect(await journal.verdict(on: .mutation("s", 1)) == .committed)
+        case .answer:
+            var batch = Batch(records: [])
+            batch.expected = [ExpectedEnd(.of("s"), at: HistoryPosition(0), lineage: 0)]
+            batch.answers = [.of("s", "k", time: 5)]
+            #expect(await journal.verdict(on: batch) == .committed)
         case .ended:
             try primary.execute("INSERT INTO \(schema).gate DEFAULT VALUES")
             #expect(await pending?.value == .committed)
