@@ -13,12 +13,17 @@ extension JournalEngine {
     ///
     /// The program needs libpq, to build (`libpq-dev`) and to run (`libpq5`). A build without the
     /// package's trait `PostgreSQL` needs no libpq, and refuses every address.
-    public static let postgres = JournalEngine(
-        tools: PostgresTools(), mask: PostgresAddress.masked, fault: PostgresAddress.fault
-    ) { (address, retention, member) throws(JournalFailure) in
-        try PostgresJournal(
-            try PostgresAddress(journal: address), retention: retention, member: member,
-            server: number)
+    public static let postgres = postgres(lease: PostgresJournal.lease)
+
+    /// - Parameter lease: After this time without a beat a node is no member any more.
+    package static func postgres(lease: Duration) -> JournalEngine {
+        JournalEngine(
+            tools: PostgresTools(), mask: PostgresAddress.masked, fault: PostgresAddress.fault
+        ) { (address, retention, member) throws(JournalFailure) in
+            try PostgresJournal(
+                try PostgresAddress(journal: address), retention: retention, member: member,
+                server: number, lease: lease)
+        }
     }
 
     /// That of this process.

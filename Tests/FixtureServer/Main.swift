@@ -1,3 +1,4 @@
+import Foundation
 import ReactorHosting
 import ReactorPostgres
 import Reactors
@@ -24,6 +25,14 @@ enum Main {
                 Hosted("values") { Values() },
                 Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },
             ] + (Versioned.present == nil ? [] : [Hosted("versioned") { Versioned() }]),
-            authenticator: Tokens.fromEnvironment(), journals: [.postgres])
+            authenticator: Tokens.fromEnvironment(), journals: [postgres])
+    }
+
+    /// A test whose nodes must not lose their leases on a slow machine asks for longer ones.
+    private static var postgres: JournalEngine {
+        guard let text = ProcessInfo.processInfo.environment["FIXTURE_LEASE_SECONDS"],
+            let seconds = Int(text)
+        else { return .postgres }
+        return .postgres(lease: .seconds(seconds))
     }
 }

@@ -5,17 +5,20 @@ import Testing
 struct ClusterPartProcessTests: ProcessCluster {
     private static let forward = #"{"type":"forward"}"#
 
-    /// Three servers.
+    /// Three servers, with a long grace, so that effects end before their server on a slow machine
+    /// too. Where no server is killed they have long leases as well: a slow node that loses its
+    /// lease loses its effects.
     private func withServers(
+        environment: [String: String] = ["FIXTURE_LEASE_SECONDS": "600"],
         _ act: (NodeProcesses, [ServerProcess]) async throws -> Void
     ) async throws {
         try await withNodes { nodes in
             var servers: [ServerProcess] = []
             for _ in 0..<3 {
-                // A long grace, so that effects end before their server on a slow machine too.
                 servers.append(
                     try await nodes.start(
-                        .fixtures, ["--drain-delay", "100ms", "--grace", "10m"]))
+                        .fixtures, ["--drain-delay", "100ms", "--grace", "10m"],
+                        environment: environment))
             }
             try await act(nodes, servers)
             for server in servers { try? await server.murder() }
@@ -123,7 +126,7 @@ struct ClusterPartProcessTests: ProcessCluster {
     }
 
     @Test func `a parent whose node was killed continues elsewhere`() async throws {
-        try await withServers { nodes, servers in
+        try await withServers(environment: [:]) { nodes, servers in
             for number in 0..<4 {
                 let parent = try await parent(at: servers[2])
                 let row = try await part("row", "row", of: parent, at: servers[number % 2])
