@@ -5,9 +5,13 @@ import { isExact } from "./schema.js";
 
 const RECORDS = { mutation: "mutation", "state.replaced": "mutation", activity: "activity" };
 
-/** `start`: version, position, state and time before the first of the entries, which are all that follow it. */
-export function exported(session, start, entries) {
-	if (!isExact([start, entries])) throw new Error("A browser rounds numbers beyond 2⁵³: use `journal export`.");
+/**
+ * `start`: version, position, state and time before the first of the entries, which are all that follow it. `last`: the
+ * same of the last version among them, if there is one. A session that is imported wakes with it: mutations may have the
+ * form of an earlier version of the reactor.
+ */
+export function exported(session, start, entries, last) {
+	if (!isExact([start, entries, last])) throw new Error("A browser rounds numbers beyond 2⁵³: use `journal export`.");
 	const from = position(start.position);
 	const began = milliseconds(start.time);
 	const lines = [
@@ -21,7 +25,7 @@ export function exported(session, start, entries) {
 			keptVersion: start.version,
 		},
 	];
-	let [version, records, lastAction] = [start.version, 0, 0];
+	let [version, records] = [start.version, 0];
 	if (from.number === 0) {
 		lines.push({ record: 0, kind: "created", version: 0, action: 0, time: began });
 		records += 1;
@@ -38,22 +42,24 @@ export function exported(session, start, entries) {
 			: entry.content;
 		lines.push(record);
 		records += 1;
-		lastAction = Math.max(lastAction, record.action);
 	}
-	const before = entries.find((entry) => entry.action > 0)?.action ?? 1;
-	lines.push({
-		snapshot: from.number,
-		version: start.version,
-		lastAction: before - 1,
-		stateVersion: session.stateVersion,
-		time: began,
-		state: start.state,
-	});
+	const snapshot = ({ version, position: at, state, time }, lastAction) => {
+		const { number } = position(at);
+		const { stateVersion } = session;
+		lines.push({ snapshot: number, version, lastAction, stateVersion, time: milliseconds(time), state });
+	};
+	const before = (entries.find((entry) => entry.action > 0)?.action ?? 1) - 1;
+	snapshot(start, before);
+	if (last) {
+		const { number } = position(last.position);
+		const earlier = entries.filter((entry) => position(entry.position).number <= number);
+		snapshot(last, earlier.reduce((newest, { action = 0 }) => Math.max(newest, action), before));
+	}
 	lines.push({
 		end: lines.length,
 		sessions: 1,
 		records,
-		snapshots: 1,
+		snapshots: last ? 2 : 1,
 		answers: 0,
 		running: 0,
 		tombstones: 0,

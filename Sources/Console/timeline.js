@@ -241,11 +241,13 @@ export class Timeline {
 			const { entries, reset } = await this.#read(kept.from.position);
 			if (reset) throw new Error("The kept history moved on meanwhile.");
 			const start = { ...kept.from, state: first.state, time: entries[0]?.time ?? new Date().toISOString() };
+			const newest = entries.findLast((entry) => entry.version > kept.from.version);
+			const last = newest && { ...newest, ...await server.request("GET", `${path}?version=${newest.version}`) };
 			const name = `${this.#session.id}.ndjson`;
 			const hosted = (await server.client.reactors()).find((one) => one.name === reactor);
 			if (!hosted) throw new Error(`This server does not host ${reactor}.`);
 			const session = { id: this.#session.id, reactor, stateVersion: hosted.stateVersion };
-			download(name, "application/x-ndjson", exported(session, start, entries));
+			download(name, "application/x-ndjson", exported(session, start, entries, last));
 			announce(`${entries.length} entries are saved as ${name}.`);
 		} catch (error) {
 			showFault(this.#fault, error, () => this.#export());

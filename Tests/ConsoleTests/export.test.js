@@ -35,6 +35,25 @@ test("a whole history: its records, its notes, its beginning, and the counts", (
   assert.deepEqual([made[7].end, made[7].records, made[7].snapshots], [7, 4, 1]);
 });
 
+test("the state of the last version is there: earlier mutations may have another form", () => {
+  const entries = [
+    { position: "gggggggg.1", time, action: 1, version: 1, kind: "mutation", content: "form 1" },
+    { position: "gggggggg.2", time, action: 3, version: 2, kind: "mutation", content: "form 2" },
+    { position: "gggggggg.3", time, action: 4, kind: "activity", content: "ping" },
+  ];
+  const last = { ...entries[1], position: "gggggggg.2", state: { n: 2 } };
+  const made = lines(a, { version: 0, position: "gggggggg.0", state: { n: 0 }, time }, entries, last);
+  assert.deepEqual(made[7], {
+    snapshot: 2,
+    version: 2,
+    lastAction: 3,
+    stateVersion: 2,
+    time: Date.parse(time),
+    state: { n: 2 },
+  });
+  assert.deepEqual([made[8].end, made[8].records, made[8].snapshots], [8, 4, 2]);
+});
+
 test("a history whose beginning is not kept begins with its snapshot", () => {
   const made = lines(
     a,
