@@ -42,7 +42,7 @@ final class PostgresOwnership: Ownership {
             Claims(node: node, members: membership.members, rules: rules, respite: respite)
         }
         // A claim that was won is proved by its own commit, and the session is loaded later.
-        let ends = Proving<Claims.Result>(proofs) { $0 == .ended }
+        let ends = Proving<Claims.Result>(proofs, { $0 == .ended })
         claims = Desk(claimLine, lockLimit: lockLimit, ends) {
             requests, connection throws(PostgresFault) in
             try present().claim(requests, connection)
@@ -62,7 +62,8 @@ final class PostgresOwnership: Ownership {
             try Confirmations(node: node).look(at: lists, connection)
         }
         // While no standby answers, the other sessions are confirmed, and their streams stay.
-        let changes = Proving<[String: Change]>(proofs, otherwise: [:]) { !$0.isEmpty }
+        let changes = Proving<[String: Change]>(
+            proofs, otherwise: { $0.mapValues { _ in .undecided } }, { !$0.isEmpty })
         followed = Desk(followLine, lockLimit: lockLimit, changes) {
             lists, connection throws(PostgresFault) in
             try Confirmations(node: node).look(at: lists, areFollowed: true, connection)

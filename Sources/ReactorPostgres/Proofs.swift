@@ -75,16 +75,18 @@ final class Proofs: Sendable {
 struct Proving<Answer: Sendable>: Sendable {
     private let proofs: Proofs
     private let isNews: @Sendable (Answer) -> Bool
-    private let otherwise: Answer?
+    private let otherwise: (@Sendable (Answer) -> Answer)?
 
-    /// How long an answer that is ``otherwise`` waits.
-    private static var waitLimit: DispatchTimeInterval { .seconds(1) }
+    /// How long an answer waits that is given ``otherwise``. Longer than any commit that is slow:
+    /// each question needs a commit of its own.
+    private static var waitLimit: DispatchTimeInterval { .seconds(2) }
 
     /// - Parameters:
     ///   - isNews: Whether an answer shows more than was shown before.
-    ///   - otherwise: The answer while no standby answers; nil: it fails.
+    ///   - otherwise: What is answered while no standby answers; nil: it fails.
     init(
-        _ proofs: Proofs, otherwise: Answer? = nil, _ isNews: @escaping @Sendable (Answer) -> Bool
+        _ proofs: Proofs, otherwise: (@Sendable (Answer) -> Answer)? = nil,
+        _ isNews: @escaping @Sendable (Answer) -> Bool
     ) {
         self.proofs = proofs
         self.otherwise = otherwise
@@ -100,6 +102,7 @@ struct Proving<Answer: Sendable>: Sendable {
     ) {
         guard isNews(value), !proofs.isProved(reading) else { return answer(.success(value)) }
         let only = FirstAnswer(answer)
+        let otherwise = otherwise.map { $0(value) }
         if let otherwise {
             DispatchQueue.global().asyncAfter(deadline: .now() + Self.waitLimit) {
                 only.give(.success(otherwise))

@@ -362,10 +362,14 @@ final class FollowedSessions {
             guard byID[session.id] === session, !session.isVoid,
                 session.feed.archive?.following?.lastQuestion ?? 0 < questions
             else { continue }
+            let change = changes[session.id.text]
+            let isDecided = change?.isDecided ?? true
             session.feed.archive?.following?.confirmed = moment
-            session.feed.archive?.following?.answered = questions
-            session.feed.archive?.following?.hints.isDue = hinted.contains(session.id)
-            if let change = changes[session.id.text] { receive(change, of: session, in: table) }
+            session.feed.archive?.following?.hints.isDue =
+                !isDecided || hinted.contains(session.id)
+            // Else it does not say what has become of a record that a reader has missed.
+            if isDecided { session.feed.archive?.following?.answered = questions }
+            if let change, isDecided { receive(change, of: session, in: table) }
             let following = session.feed.archive?.following
             if following?.hasWaiting ?? false { session.feed.advanceWaiting() }
         }

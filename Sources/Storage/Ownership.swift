@@ -51,7 +51,8 @@ package protocol Ownership: Sendable {
 
     /// Returns those of the sessions whose newest position, generation or epoch is no longer the expected
     /// one, or that have ended, as of a moment after the call. For sessions that this node follows: the
-    /// epoch is that of any owner.
+    /// epoch is that of any owner. While the journal cannot say what has changed, changes are
+    /// ``Change/undecided``.
     func changes(
         of followed: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>)
 
@@ -147,12 +148,21 @@ package struct Change: Sendable, Equatable {
     package var epoch: Int64
     /// The record that is the end of a generation that is followed, while the journal has it.
     package var end: UInt64?
+    /// False: what has changed may not last, and is not known here.
+    package private(set) var isDecided = true
 
     package init(head: SavedHead?, owner: Node?, epoch: Int64 = 0, end: UInt64? = nil) {
         self.head = head
         self.owner = owner
         self.epoch = epoch
         self.end = end
+    }
+
+    /// The change of a session that is followed, while nothing of it may be shown.
+    package static var undecided: Change {
+        var change = Change(head: nil, owner: nil)
+        change.isDecided = false
+        return change
     }
 }
 

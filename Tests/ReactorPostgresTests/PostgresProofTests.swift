@@ -110,7 +110,7 @@ struct PostgresProofTests {
         let busy = Storage.Confirmation(
             .of("s"), at: HistoryPosition(wait.number - 1), epoch: epoch)
         #expect(try await other.changes(of: idle) == [:])
-        #expect(try await other.changes(of: idle, busy) == [:])
+        #expect(try await other.changes(of: idle, busy) == ["s": .undecided])
         // This node has never shown it: no standby may have it.
         await #expect(throws: JournalFailure.self) { try await other.journal.head("t") }
         #expect(try await other.changes(of: idle) == [:])

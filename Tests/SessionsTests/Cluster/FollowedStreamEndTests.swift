@@ -47,6 +47,30 @@ struct FollowedStreamEndTests: FollowedStreams {
         #expect(names(rigs[1], here) == ["snapshot", "a", "end"])
     }
 
+    // If an undecided change confirmed that the records are missing: `reset` with `trimmed`.
+    @Test func `an end that is not decided yet shows nothing, and resets nobody`() throws {
+        let (rigs, session) = try two()
+        let there = rigs[0].subscribe(session)
+        let here = try rigs.stream("s", at: 1)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        rigs.nodes[1].setImmediate(false)
+        rigs[1].table.askForChanges()
+        rigs.nodes[1].carryOut(0)
+        rigs.nodes[1].deliver(0)
+        rigs.run()
+        _ = rigs[0].end(session)
+        rigs.run()
+        rigs.settle()
+        rigs.cluster.setDeciding(false)
+        for _ in 0..<3 { rigs.look(at: 1) }
+        #expect(names(rigs[1], here) == ["snapshot"])
+        #expect(rigs[1].output.isStreaming(here))
+        rigs.cluster.setDeciding(true)
+        rigs.look(at: 1)
+        #expect(rigs[1].lines(here) == rigs[0].lines(there))
+        #expect(names(rigs[1], here) == ["snapshot", "a", "end"])
+    }
+
     // Without another attempt the reader was disconnected, and there was nothing to continue.
     @Test func `a read that fails behind the end delays the last events`() throws {
         let (rigs, session) = try two()

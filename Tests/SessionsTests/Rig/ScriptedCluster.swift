@@ -19,6 +19,8 @@ final class ScriptedCluster: Sendable {
         var refusedMoved = 0
         var commits = 0
         var keepsEnded = true
+        /// Whether it says what has changed.
+        var isDeciding = true
         /// Sessions whose records cannot be read.
         var damaged: Set<String> = []
     }
@@ -195,7 +197,7 @@ final class ScriptedCluster: Sendable {
                 changes[id] = Change(
                     head: Self.head(saved), owner: ownership.owner, epoch: ownership.epoch)
             }
-            return changes
+            return book.isDeciding ? changes : changes.mapValues { _ in .undecided }
         }
     }
 
@@ -223,6 +225,8 @@ final class ScriptedCluster: Sendable {
     func setDamaged(_ sessions: Set<String>) { book.withLock { $0.damaged = sessions } }
 
     func isDamaged(_ session: String) -> Bool { book.withLock { $0.damaged.contains(session) } }
+
+    func setDeciding(_ isDeciding: Bool) { book.withLock { $0.isDeciding = isDeciding } }
 
     func forgetEnded() { book.withLock { $0.keepsEnded = false } }
 
