@@ -135,6 +135,9 @@ final class Connector: Sendable {
         }
     }
 
+    /// Whether reads of the present database have to be proved.
+    var provesReads: Bool { needsProof(database) }
+
     private func needsProof(_ database: Database?) -> Bool {
         rules.contains(.provesReads) && database?.isSynchronous ?? false
     }
@@ -146,7 +149,7 @@ final class Connector: Sendable {
 
     /// Commits, so that all that the connection has shown is believed once that is confirmed.
     func prove(_ connection: Connection, within limit: Duration) throws(PostgresFault) {
-        guard needsProof(database) else { return }
+        guard provesReads else { return }
         try Self.commitMessage(connection, within: limit)
     }
 

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Dispatch
 internal import Storage
 internal import Synchronization
@@ -77,9 +78,63 @@ final class PostgresArchive: Archive {
     }
 
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
-        read(answer, proves: { $0 != nil }) { connection in
-            try connection.atOneMoment {
+        load(session, to: nil, answer)
+    }
+
+    /// Loads a session. Large states do not wait in memory for a proof, which may take seconds: the
+    /// end of the session is proved, and then the session is loaded again.
+    ///
+    /// - Parameter proved: The end that is proved; nil: none is.
+    private func load(
+        _ session: String, to proved: SavedEnd?, _ answer: @escaping Answer<SavedSession?>
+    ) {
+        let proofs = proofs
+        let loaded: Answer<Loaded> = { [self] result in
+            switch result {
+            case .failure(let failure): answer(.failure(failure))
+            case .success(.whole(let saved, _)): answer(.success(saved))
+            case .success(.end(let end)): load(session, to: end, answer)
+            }
+        }
+        read(loaded, proves: \.isNews) { connection in
+            let saved = try connection.atOneMoment {
                 try Life.find(session, connection)?.load(connection)
+            }
+            let end = saved.map { SavedEnd($0, connection.mark) }
+            if let saved, let end, proved == nil, proofs.areNeeded,
+                saved.stateBytes > Self.waitingBytes
+            {
+                return .end(end)
+            }
+            return .whole(saved, isNews: end != nil && end != proved)
+        }
+    }
+
+    /// A state that waits for its proof in memory has no more bytes.
+    private static let waitingBytes = 65_536
+
+    /// Where a session ends in a database.
+    private struct SavedEnd: Equatable {
+        let key: SessionKey
+        let isDeleted: Bool
+        let end: HistoryEnd
+        let database: DatabaseMark?
+
+        init(_ saved: SavedSession, _ database: DatabaseMark?) {
+            (key, isDeleted, end) = (saved.key, saved.isDeleted, saved.end)
+            self.database = database
+        }
+    }
+
+    private enum Loaded {
+        case whole(SavedSession?, isNews: Bool)
+        /// The session is to be loaded again once this is proved.
+        case end(SavedEnd)
+
+        var isNews: Bool {
+            switch self {
+            case .whole(_, let isNews): isNews
+            case .end: true
             }
         }
     }

@@ -48,6 +48,9 @@ final class Proofs: Sendable {
 
     var failure: JournalFailure? { line.failure }
 
+    /// Whether commits wait for standbys, so that reads have to be proved.
+    var areNeeded: Bool { connector.provesReads }
+
     func look() { line.look() }
 
     func close() async { await line.close() }

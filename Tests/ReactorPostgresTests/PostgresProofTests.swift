@@ -121,6 +121,46 @@ struct PostgresProofTests {
         await other.close()
     }
 
+    // While no standby answers, many of them would wait for seconds, and nothing counts their bytes.
+    @Test(arguments: [10, 100_000])
+    func `a large state does not wait in memory for its proof`(bytes: Int) async throws {
+        let server = try Self.pair.get().primary
+        let schema = server.newSchema()
+        let owner = try ClusterNode(1, server, schema)
+        let other = try ClusterNode(2, server, schema)
+        try await owner.create("s")
+        let epoch = try await owner.own("s").epoch
+        let wait = try await CommitWait(
+            of: owner.journal, epoch, in: schema, at: server, with: Self.standbys)
+        defer { wait.end() }
+        try wait.cancel()
+        try server.execute(
+            """
+            SET synchronous_commit = local; SET search_path = \(schema);
+            INSERT INTO snapshots(session, version, number, last_action, state_version, time, state)
+            SELECT session, 0, 0, 0, 1, 0, convert_to('"' || repeat('x', \(bytes)) || '"', 'UTF8')
+            FROM sessions
+            """)
+        let archive = try #require(other.journal.archive)
+        let form = Later()
+        archive.load("s") { result in
+            form.give(result.map { ($0?.snapshot?.stateVersion).map { UInt64($0) } })
+        }
+        while try !wait.hasAnother("proofs") {}
+        // It would be shown by now, if it was read before.
+        try server.execute(
+            "SET synchronous_commit = local; UPDATE \(schema).snapshots SET state_version = 2")
+        wait.end()
+        // The wait ends with the next message of the standby.
+        while form.present == nil {
+            try server.execute(
+                "SET synchronous_commit = local; SELECT pg_logical_emit_message(true, 'test', '')")
+        }
+        #expect(try await form.value.get() == (bytes > 65_536 ? 2 : 1))
+        await owner.close()
+        await other.close()
+    }
+
     /// A part that was handed in again finds its own row, whose wait was cancelled: it is not
     /// acknowledged before a standby has it.
     @Test func `a row that is found is acknowledged once a standby has it`() async throws {
