@@ -15,6 +15,8 @@ package final class Feed {
     package let generation: Generation
     package let key: SessionKey
     let loop: FeedLoop
+    /// The client that has created the session; nil if it was not authenticated.
+    package var owner: ExactText?
     /// The events of the session's reactor.
     package let catalog: EventCatalog
     /// Why a constant: a variable reference is retained for each use.
@@ -40,6 +42,7 @@ package final class Feed {
         self.generation = generation
         self.catalog = catalog
         self.loop = loop
+        owner = saved?.owner
         key = SessionKey(session: id.text, generation: generation.text)
         archive = loop.journal.isArchived ? FeedArchive(saved) : nil
     }

@@ -126,5 +126,15 @@ package protocol FeedUpstream: AnyObject {
     /// A reader of a followed feed needs the current state.
     func loadState(of feed: Feed)
 
+    /// Responds to a request for a stream.
+    func answer(_ answer: SubscriptionAnswer, to token: UInt64, of feed: Feed)
+
+    /// The client has a position that this session has not reached, but that another node may have
+    /// reached. Asks the journal, and then opens the stream.
+    func confirm(_ request: SubscriptionRequest, of feed: Feed)
+
+    /// Continues to frame what an earlier pass has left.
+    func continuePublishing(_ feed: Feed)
+
     func report(_ failure: FeedFailure, of feed: Feed)
 }

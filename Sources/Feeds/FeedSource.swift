@@ -33,16 +33,6 @@ package protocol FeedSource: AnyObject {
     ///
     /// - Returns: whether the states before it are forgotten.
     func forget(before version: UInt64, atOnce: Bool) -> Bool
-
-    /// Continues to frame what an earlier pass has left.
-    func publish(isContinued: Bool)
-
-    /// Responds to a request for a stream.
-    func answer(_ answer: SubscriptionAnswer, to token: UInt64)
-
-    /// The client has a position that this session has not reached, but that another node may have
-    /// reached. Asks the journal, and then opens the stream.
-    func confirm(_ request: SubscriptionRequest)
 }
 
 /// The role that a feed's session has now.

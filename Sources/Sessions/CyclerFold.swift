@@ -10,9 +10,13 @@ final class CyclerFold<C: ActionCycler>: StateFold where C.State: Codable {
     private(set) var version: UInt64 = 0
     private(set) var stateVersion = C.stateVersion
     private let initial: C.State
+    private let pulses: [PulseField<C.State>]
 
-    init(_ initial: C.State, from snapshot: Snapshot?) throws(RecoveryFault) {
+    init(
+        _ initial: C.State, pulses: [PulseField<C.State>], from snapshot: Snapshot?
+    ) throws(RecoveryFault) {
         self.initial = initial
+        self.pulses = pulses
         state = initial
         guard let snapshot else { return }
         version = snapshot.version
@@ -29,6 +33,11 @@ final class CyclerFold<C: ActionCycler>: StateFold where C.State: Codable {
 
     func encodeShown(to out: inout [UInt8]) throws(JSONEncodingFailure) -> String? {
         try JSON.encode(state, into: &out)
+        return nil
+    }
+
+    func encodePulses(_ chosen: UInt64, to out: inout [UInt8]) -> String? {
+        PulseRecorder(pulses).encode(chosen, of: state, to: &out)
         return nil
     }
 

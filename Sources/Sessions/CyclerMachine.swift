@@ -37,7 +37,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         self.session = session
         self.pulses = PulseRecorder(pulses)
         cycler = make()
-        let fold = try CyclerFold<C>(cycler.state.value, from: saved?.snapshot)
+        let fold = try CyclerFold<C>(
+            cycler.state.value, pulses: pulses, from: saved?.snapshot)
         if let saved { try fold.applyAll(of: saved) }
         versions = CyclerVersions(fold.state, version: fold.version)
         lastTag = saved?.lastAction ?? 0
@@ -373,7 +374,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     var isQuiet: Bool { waiting.isQuiet && !stub.isOn }
 
     func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
-        try CyclerFold<C>(make().state.value, from: snapshot)
+        try CyclerFold<C>(make().state.value, pulses: pulses.fields, from: snapshot)
     }
 
     func recovery(of action: C.Action) -> Recovery { cycler.recovery(of: action) }

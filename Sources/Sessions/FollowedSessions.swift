@@ -273,7 +273,7 @@ final class FollowedSessions {
         SessionLoader(table: table).load(load.id) { found in
             switch found {
             case .elsewhere, .noRoom: self.repeatLoad(load, isClaimed: true)
-            case .session, .ended, .nothing, .notInMemory, .quarantined, .unreadable,
+            case .session, .copy, .ended, .nothing, .notInMemory, .quarantined, .unreadable,
                 .overBudget, .noNode:
                 load.respond(found)
             }

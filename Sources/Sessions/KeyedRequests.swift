@@ -48,7 +48,7 @@ struct KeyedRequests {
             let answer = stored(Array("null".utf8), StoredAnswer.closed, key, digest)
             session.step().answered.append(answer)
         }
-        session.answer(session.content(.refused(.empty)), post.token)
+        session.answer(session.content(.refused(.empty, by: session.registration)), post.token)
         return true
     }
 
@@ -88,7 +88,8 @@ struct KeyedRequests {
             try session.receive(post)
         } catch {
             keys.forget(post.token)
-            return table.output.reply(session.content(.refused(error)), to: post.token)
+            return table.output.reply(
+                session.content(.refused(error, by: session.registration)), to: post.token)
         }
         switch waiter {
         case .waits: break
@@ -114,7 +115,7 @@ struct KeyedRequests {
         if stored.bodyDigest != digest {
             kind = .keyReused
         } else if stored.status == StoredAnswer.closed {
-            kind = .refused(.empty)
+            kind = .refused(.empty, by: session.registration)
         } else {
             kind = .replayed(stored)
         }

@@ -3,7 +3,7 @@ internal import Storage
 
 /// Reads pages of a session's action log, from memory or from the journal.
 struct LogReader {
-    let session: Session
+    let session: any ReadableSession
 
     /// Reads a page of the entries that are committed when the reply is sent.
     func read(_ request: LogPageRequest) {
@@ -65,8 +65,8 @@ struct LogReader {
 
     private func readArchive(_ request: LogPageRequest, after start: HistoryPosition) {
         let (table, token) = (session.table, request.token)
-        session.persistence?.readers.insert(token)
-        let isWanted = { [session] in session.persistence?.readers.contains(token) == true }
+        session.readers.insert(token)
+        let isWanted = { [session] in session.readers.contains(token) }
         // The session stays in memory while the read waits for others.
         session.feed.beginArchiveRead()
         table.feeds.rebuilds.addPage(
@@ -91,7 +91,7 @@ struct LogReader {
         _ request: LogPageRequest, after start: HistoryPosition, _ isWanted: @escaping () -> Bool,
         then ended: @escaping () -> Void
     ) {
-        let (key, last) = (session.key, session.history.committed.number + 1)
+        let (key, last) = (session.key, session.feed.history.committed.number + 1)
         // Entries whose commit was not yet reported to the session are left for a later page.
         let end = session.feed.committedPosition(for: .log)
         let room = PageRoom(request, in: session.table)
@@ -161,7 +161,7 @@ struct LogReader {
         let end = session.feed.committedPosition(for: .log)
         var page = LogPage(
             after: start, limit: request.limit, limitBytes: room.limitBytes, reset: reset)
-        for (head, events) in session.history.slice(after: start, through: end) {
+        for (head, events) in session.feed.history.slice(after: start, through: end) {
             let line = session.feed.line(head, events)
             guard page.append(line, at: head.position, session.generation) else { break }
         }

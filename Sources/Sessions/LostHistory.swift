@@ -66,7 +66,7 @@ struct LostHistory {
 
     private func loadEnded(_ id: SessionID, _ loaded: SessionLookup) {
         switch loaded {
-        case .session, .ended, .nothing, .notInMemory, .elsewhere: return
+        case .session, .copy, .ended, .nothing, .notInMemory, .elsewhere: return
         case .unreadable, .noRoom, .overBudget: table.reopenings.addForNextTick(id)
         case .quarantined, .noNode: break
         }
@@ -103,7 +103,7 @@ extension Session {
     /// Takes over the subscribers of the generation before, if they may read this one: each gets a
     /// `reset`. Otherwise they have to connect again.
     func takeReaders(of earlier: Session) {
-        guard earlier.registration.name == registration.name, earlier.owner == owner,
+        guard earlier.registration.name == registration.name, earlier.feed.owner == feed.owner,
             let opener = StreamOpener(feed)
         else { return earlier.feed.abandonReaders() }
         feed.takeReaders(of: earlier.feed, opener)

@@ -205,7 +205,7 @@ extension SessionTable {
         switch found {
         case .session(let session): session.receivePart(by: subject, begin, then: later)
         case .elsewhere(let member, _): act(.moved(member))
-        case .notInMemory: later(.moved(nil))
+        case .copy, .notInMemory: later(.moved(nil))
         case .nothing, .ended: act(.missing)
         case .quarantined: act(.unavailable("its session cannot be rebuilt"))
         case .unreadable(let failure): act(.unavailable(failure.publicDetail))

@@ -25,8 +25,6 @@ final class PersistenceState {
     var readers: Set<UInt64> = []
     /// Whether a commit has succeeded since the session woke.
     var hasCommitted = false
-    /// Counts the state of a copy, as long as the copy is in memory; nil if the state is small.
-    var copyCharge: WorkCharge?
     /// The table's tick when the session was last used.
     var lastUse: UInt64 = 0
     /// Whether the session was used since ``Eviction`` last looked whether it may go to its home.

@@ -10,14 +10,18 @@ internal import Storage
 final class ReactorFold<R: Reactor>: StateFold
 where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
     private let reactor: R
+    private let pulses: [PulseField<R.State>]
     private(set) var state: R.State
     private(set) var version: UInt64
     let stateVersion: Int
     private var hasFailedTransform = false
 
     /// - Parameter snapshot: the state to begin with; nil: the initial state.
-    init(_ reactor: R, from snapshot: Snapshot?) throws(RecoveryFault) {
+    init(
+        _ reactor: R, pulses: [PulseField<R.State>], from snapshot: Snapshot?
+    ) throws(RecoveryFault) {
         self.reactor = reactor
+        self.pulses = pulses
         guard let snapshot else {
             state = reactor.initialState
             version = 0
@@ -48,9 +52,24 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
             return nil
         } catch {
             try JSON.encode(state, into: &out)
-            defer { hasFailedTransform = true }
-            return hasFailedTransform ? nil : String(describing: error)
+            return report(error)
         }
+    }
+
+    func encodePulses(_ chosen: UInt64, to out: inout [UInt8]) -> String? {
+        var (shown, failure) = (state, String?.none)
+        do {
+            shown = try reactor.transform(state: state)
+        } catch {
+            failure = report(error)
+        }
+        PulseRecorder(pulses).encode(chosen, of: shown, to: &out)
+        return failure
+    }
+
+    private func report(_ error: any Error) -> String? {
+        defer { hasFailedTransform = true }
+        return hasFailedTransform ? nil : String(describing: error)
     }
 
     func encodeRaw(to out: inout [UInt8]) throws(JSONEncodingFailure) {

@@ -49,7 +49,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         self.clock = clock
         self.compiled = compiled
         checks = compiled.checks.knowing(keepsRecords: session.keepsRecords)
-        let fold = try ReactorFold(reactor, from: saved?.snapshot)
+        let fold = try ReactorFold(reactor, pulses: pulses, from: saved?.snapshot)
         if let saved { try fold.applyAll(of: saved) }
         core = ReactorCore(reactor: reactor, state: fold.state, version: fold.version)
         versions = ReactorVersions(fold.state, version: fold.version)

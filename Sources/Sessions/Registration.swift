@@ -70,7 +70,7 @@ package struct Registration: Sendable {
                 + (R.Mutation.self == R.Action.self
                     ? [] : Self.faults(inCasesOf: R.Mutation.self, "mutation")),
             makeFold: { (snapshot) throws(RecoveryFault) in
-                try ReactorFold(make(), from: snapshot)
+                try ReactorFold(make(), pulses: fields, from: snapshot)
             }
         ) { (session, saved) throws(RecoveryFault) in
             try ReactorMachine(
@@ -131,7 +131,7 @@ package struct Registration: Sendable {
                 + Self.faults(inCasesOf: C.Activity.self, "activity")
                 + Self.faults(inCasesOf: C.Action.self, "action"),
             makeFold: { (snapshot) throws(RecoveryFault) in
-                try CyclerFold<C>(make().state.value, from: snapshot)
+                try CyclerFold<C>(make().state.value, pulses: fields, from: snapshot)
             }
         ) { (session, saved) throws(RecoveryFault) in
             try CyclerMachine(make, pulses: fields, session: session, saved: saved, link: link)
@@ -190,15 +190,23 @@ package struct Registration: Sendable {
     /// source is opened.
     package func rehearse(_ saved: SavedSession) throws(RecoveryFault) {
         _ = try Generation(saved: saved.key)
+        _ = try fold(of: saved)
+    }
+
+    /// The state of a session, without a machine.
+    ///
+    /// - Throws: what a load of the session would throw.
+    func fold(of saved: SavedSession) throws(RecoveryFault) -> any StateFold {
         let fold = try makeFold(saved.snapshot)
         try fold.applyAll(of: saved)
-        guard let form = saved.snapshot?.stateVersion, form != stateVersion else { return }
+        guard let form = saved.snapshot?.stateVersion, form != stateVersion else { return fold }
         var state: [UInt8] = []
         do throws(JSONEncodingFailure) {
             try fold.encodeRaw(to: &state)
         } catch {
             throw .unencodable(fold.version, error)
         }
+        return fold
     }
 
     private static func faults(inName name: String) -> [String] {

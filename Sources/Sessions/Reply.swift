@@ -53,7 +53,7 @@ extension Reply {
         /// The commit failed, and the decision was undone.
         case failed(JournalFailure)
         /// The request was refused after its key had been looked up.
-        case refused(ActionRefusal)
+        case refused(ActionRefusal, by: Registration)
         /// The stored answer of an earlier request with the same `Idempotency-Key`.
         case replayed(StoredAnswer)
         /// The request with this `Idempotency-Key` has no answer yet.
@@ -71,10 +71,17 @@ extension Reply {
     /// An answer, with the session's version and position.
     package struct Content {
         package var kind: Kind
-        package var session: Session
+        package let feed: Feed
         package var version: UInt64
         package var position: Position
         /// Of a large answer, until the connection has accepted it.
         package var charge: WorkCharge?
+
+        init(_ kind: Kind, of feed: Feed, at end: HistoryEnd) {
+            self.kind = kind
+            self.feed = feed
+            version = end.version
+            position = Position(feed.generation, end.number)
+        }
     }
 }

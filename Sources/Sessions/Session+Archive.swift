@@ -7,11 +7,4 @@ extension Session {
     func beginArchiveRead() { feed.beginArchiveRead() }
 
     func endArchiveRead() { feed.endArchiveRead() }
-
-    /// Replies to a request whose answer was read from the archive. The answer depends on no
-    /// uncommitted step and waits for none.
-    func answerReader(_ token: UInt64, _ content: Reply.Content) {
-        guard persistence?.readers.remove(token) != nil else { return }
-        table.output.reply(content, to: token)
-    }
 }

@@ -1,22 +1,18 @@
 internal import Feeds
 internal import JSONCoding
-internal import Storage
+package import Storage
 
 // Records the work that is being carried out. If the process ends in it, the next start logs it; if
 // it takes long, it is logged when it ends.
 extension Session {
     /// Called before the reactor's code is called; ``endWork()`` is called when it has returned.
-    func beginWork(_ work: CrashSlot.Work, _ action: UInt64 = 0) {
-        let turns = table.turns
-        if turns.isOpen { endWork() }
-        if !turns.slot.names(incarnation) {
-            turns.slot.name(id.text, registration.name, owner: incarnation)
-        }
-        turns.begin(work, action: action)
+    package func beginWork(_ work: CrashSlot.Work, _ action: UInt64 = 0) {
+        if table.turns.isOpen { endWork() }
+        table.beginWork(work, action, of: feed, incarnation)
     }
 
-    func endWork() {
-        if let turn = table.turns.end() { ended(turn) }
+    package func endWork() {
+        table.endWork(of: feed) { $0.work == .action ? caseName(of: $0.action) : nil }
     }
 
     /// Begins the next action of the batch that is being received.
@@ -24,12 +20,6 @@ extension Session {
     func beginAction(_ number: UInt64) {
         // The turn of the first one began with the request.
         if !table.turns.isOpen(for: number) { beginWork(.action, number) }
-    }
-
-    private func ended(_ turn: Turn) {
-        table.output.timeHasPassed()
-        guard turn.nanoseconds >= table.limits.slowTurnNanoseconds else { return }
-        report(.slow(turn, actionCase: turn.work == .action ? caseName(of: turn.action) : nil))
     }
 
     /// The case of an action of the request that is being received, as the client named it; nil if it
@@ -47,5 +37,23 @@ extension Session {
         // A body without cases, or one that is refused: the log has the action's number.
         guard let cases, index < cases.count else { return nil }
         return String(cases[index].type.prefix(128))
+    }
+}
+
+extension SessionTable {
+    /// - Parameter owner: of the crash slot: the stay of the session in memory.
+    func beginWork(
+        _ work: CrashSlot.Work, _ action: UInt64 = 0, of feed: Feed, _ owner: UInt64
+    ) {
+        if !turns.slot.names(owner) { turns.slot.name(feed.id.text, feed.reactor, owner: owner) }
+        turns.begin(work, action: action)
+    }
+
+    /// - Parameter actionCase: of a turn that took long.
+    func endWork(of feed: Feed, _ actionCase: (Turn) -> String? = { _ in nil }) {
+        guard let turn = turns.end() else { return }
+        output.timeHasPassed()
+        guard turn.nanoseconds >= limits.slowTurnNanoseconds else { return }
+        output.report(.slow(turn, actionCase: actionCase(turn)), of: feed)
     }
 }

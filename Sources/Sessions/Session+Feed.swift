@@ -1,10 +1,10 @@
-public import Feeds
+package import Feeds
 package import JSONCoding
 package import Storage
 
 // The states of a session, for its feed, and requests for streams, which wait for the decided
 // steps.
-extension Session: FeedSource {
+extension Session: ReadableSession {
     package var phase: FeedPhase {
         switch life {
         case .asleep: .asleep
@@ -18,6 +18,15 @@ extension Session: FeedSource {
 
     var streams: FeedStreams { feed.streams }
 
+    package var readers: Set<UInt64> {
+        get { persistence?.readers ?? [] }
+        set { persistence?.readers = newValue }
+    }
+
+    package var copyCharge: WorkCharge? { nil }
+
+    package func recordUse() { if isRunning { table.eviction.recordUse(of: self) } }
+
     @usableFromInline
     var wantsStates: Bool {
         feed.wantsStates(ahead: ahead.bytes, ofBytes: meters.state.size)
@@ -25,12 +34,11 @@ extension Session: FeedSource {
 
     // MARK: Opening a stream
 
-    /// Opens a stream. The answer has the subscriber and the opening bytes.
     package func subscribe(_ request: SubscriptionRequest) {
         guard isRunning || isFollowed && isReadable else {
             return answer(content(absence), request.token)
         }
-        if isRunning { table.eviction.recordUse(of: self) }
+        recordUse()
         if request.selection.log { keepNotes() }
         // The part of a large state has to be looked for. The state of a session that is followed
         // leaves memory as soon as its streams are opened.
@@ -57,24 +65,13 @@ extension Session: FeedSource {
                 .subscription(request, number: history.newest.number, snapshot: snapshot),
                 to: newestStep)
         } catch {
-            answer(.overBudget, to: request.token)
+            table.answer(.overBudget, to: request.token, of: feed)
         }
-    }
-
-    package func answer(_ answer: SubscriptionAnswer, to token: UInt64) {
-        let kind: Reply.Kind =
-            switch answer {
-            case .subscribed(let subscriber, let opening): .subscribed(subscriber, opening)
-            case .tooManySelections(let limit): .tooManySelections(limit: limit)
-            case .tooManySubscribers(let limit): .tooManySubscribers(limit: limit)
-            case .overBudget: .overBudget
-            }
-        table.output.reply(content(kind), to: token)
     }
 
     /// Another node may own the session by now, and may have reached the position. The journal
     /// knows.
-    package func confirm(_ request: SubscriptionRequest) {
+    func confirm(_ request: SubscriptionRequest) {
         table.read(id, .confirmed) { [self] found, _ in
             switch found {
             case .session(let present) where present === self:
@@ -92,7 +89,7 @@ extension Session: FeedSource {
 
     /// Opens a stream of a session that this node no longer owns.
     private func openElsewhere(_ request: SubscriptionRequest, _ found: SessionLookup) {
-        guard case .session(let present) = found, present.key == key else {
+        guard let present = found.readable, present.key == key else {
             // The client connects again.
             return table.output.reply(content(.failed(.leftMemory)), to: request.token)
         }
@@ -101,8 +98,10 @@ extension Session: FeedSource {
 
     // MARK: States
 
-    package func shown(at version: UInt64) -> ShownVersion {
-        StateReader(session: self).shown(at: version)
+    package func encodeState(
+        _ form: StateForm, at version: UInt64?, to out: inout [UInt8]
+    ) throws(JSONEncodingFailure) {
+        try machine?.encodeState(form, at: version, in: self, to: &out)
     }
 
     package func appendPulses(_ chosen: UInt64, at version: UInt64, to out: inout [UInt8]) {
@@ -130,7 +129,7 @@ extension Session: FeedSource {
     }
 
     /// Shows what is committed to the readers.
-    package func publish(isContinued: Bool = false) {
+    func publish(isContinued: Bool = false) {
         ahead.forget()
         feed.publish(isContinued: isContinued)
         finishIfFramed()

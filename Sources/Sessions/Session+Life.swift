@@ -11,13 +11,13 @@ extension Session {
     }
 
     /// Whether there is a state in memory.
-    var isAwake: Bool { machine != nil }
+    package var isAwake: Bool { machine != nil }
 
     /// Whether the session carries out requests.
     var isRunning: Bool { if case .awake = life { true } else { false } }
 
     /// Whether the session carries out requests that only read.
-    var isReadable: Bool { phase.isReadable }
+    package var isReadable: Bool { phase.isReadable }
 
     /// Whether another node decides, or nobody, and subscribers are here.
     var isFollowed: Bool { feed.isFollowed }
@@ -45,7 +45,7 @@ extension Session {
     /// Whether this node's ownership is not a later one than that of `epoch`.
     func ownsSince(_ epoch: Int64) -> Bool { persistence.map { $0.epoch <= epoch } ?? false }
 
-    var hasEnded: Bool { if case .ended = life { true } else { false } }
+    package var hasEnded: Bool { if case .ended = life { true } else { false } }
 
     var isAsleep: Bool { life.isAsleep }
 }

@@ -31,16 +31,6 @@ extension Session {
         buffers.releaseScratch(body)
     }
 
-    // MARK: Reading
-
-    /// Reads a page of the log. The page shows the entries that are committed when it is answered.
-    package func readLog(_ request: LogPageRequest) {
-        guard isReadable else { return answer(content(absence), request.token) }
-        if isRunning { table.eviction.recordUse(of: self) }
-        keepNotes()
-        LogReader(session: self).read(request)
-    }
-
     /// Adds a note `{"received":…}`, with `"subject":…` if a client is known, with `"key":…` if the
     /// request had one, and with the members that `more` appends.
     func enterReceived(

@@ -102,23 +102,9 @@ extension Session {
         table.commits.attach(.content(content, token: token), to: step)
     }
 
-    func answer(_ reply: consuming Reply) {
+    package func answer(_ reply: consuming Reply) {
         guard let step = uncommitted.last else { return deliver(reply) }
         table.commits.attach(reply, to: step)
-    }
-
-    /// A reply with the newest decided version and position.
-    func content(_ kind: Reply.Kind) -> Reply.Content { content(kind, at: history.newest) }
-
-    /// A reply with the committed version and position: it depends on no step that may fail.
-    func committedContent(_ kind: Reply.Kind) -> Reply.Content {
-        content(kind, at: history.committed)
-    }
-
-    private func content(_ kind: Reply.Kind, at end: HistoryEnd) -> Reply.Content {
-        Reply.Content(
-            kind: kind, session: self, version: end.version,
-            position: Position(generation, end.number))
     }
 
     /// Carries out a call that a task has sent.
@@ -149,7 +135,7 @@ extension Session {
         if isTaken { persistence?.hasCommitted = true }
         keys?.commit(step)
         if step.creates {
-            if let owner { table.services.owners?.created(owner) }
+            if let owner = feed.owner { table.services.owners?.created(owner) }
             let opened = tasks.takeOpened()
             tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))
             if step.charge != nil { table.eviction.putToSleep(self, in: table) }
@@ -233,10 +219,6 @@ extension Session {
             report(.unencodable(what, String(describing: error)))
             return error
         }
-    }
-
-    func report(_ failure: SessionFailure) {
-        table.output.report(failure, of: feed)
     }
 
     private func name(of source: EventSource) -> String {

@@ -1,7 +1,7 @@
 package import Feeds
 internal import JSONCoding
 internal import Reactors
-package import Storage
+internal import Storage
 
 /// One running instance of a reactor, with its own state and its own total order.
 ///
@@ -16,7 +16,7 @@ package final class Session {
     /// The readers' side of the session.
     package let feed: Feed
     /// Invariant: ``SessionTable/stop()`` releases the sessions, so this is no permanent cycle.
-    let table: SessionTable
+    package let table: SessionTable
     /// The table's. Why a copy: a reference that is read through `table` is retained for each use.
     let records: RecordWriter
     /// Whether the journal stores records. A copy of ``Journal/keepsRecords``: it is read for every
@@ -56,7 +56,7 @@ package final class Session {
     /// The same as the feed's. Why a copy: it is read for every record.
     let history: History
     /// Numbers the stays in memory of all sessions of the table; 0 while the session is asleep.
-    private(set) var incarnation: UInt64 = 0
+    package private(set) var incarnation: UInt64 = 0
     /// Numbers the decisions of all sessions of the table that were made one upon the other: a session
     /// that is loaded or rolled back begins another lineage.
     private(set) var lineage: UInt64 = 0
@@ -74,8 +74,6 @@ package final class Session {
     var ahead = StatesAhead()
     /// The bytes that the present turn has made.
     private var turnBytes = 0
-    /// The client that has created the session; nil if it was not authenticated.
-    package private(set) var owner: ExactText?
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every
     /// answer reads it, and the access of an optional chain may be checked at run time (ADR-0013).
     var keys: IdempotencyKeys?
@@ -117,7 +115,6 @@ package final class Session {
     private func restore(_ saved: SavedSession?, isNew: Bool, isCopy: Bool = false)
         throws(RecoveryFault)
     {
-        owner = saved?.owner
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
         let bytes = saved?.snapshot?.state.count ?? 0
         meters.state.begin(bytes)
@@ -169,16 +166,12 @@ package final class Session {
 
     /// The reply to a request that arrives, or continues after a wait, when the session is not
     /// running.
-    var absence: Reply.Kind {
+    package var absence: Reply.Kind {
         switch life {
         case .ending, .ended: .gone
         case .starting, .awake, .copy, .asleep: .failed(.leftMemory)
         }
     }
-
-    package var id: SessionID { feed.id }
-    package var generation: Generation { feed.generation }
-    var key: SessionKey { feed.key }
 
     package var position: Position { Position(generation, history.committed.number) }
     package var version: UInt64 { history.committed.version }
@@ -205,7 +198,7 @@ package final class Session {
     ///   - owner: The authenticated client; nil if there is none.
     ///   - charge: of the state that the session begins with, until the creation is committed.
     func create(for token: UInt64, owner: ExactText?, _ charge: WorkCharge? = nil) {
-        self.owner = owner
+        feed.owner = owner
         // Before the step, whose later ones are decided by the first owner.
         if table.claims != nil { persistence?.epoch = 1 }
         let step = step()
@@ -353,26 +346,6 @@ package final class Session {
         } else {
             append(action, "an action", to: &out)
         }
-    }
-
-    /// Reads the present state, or the state at `version`.
-    package func read(version: UInt64?, for token: UInt64) {
-        guard isReadable else { return answer(content(absence), token) }
-        if isRunning { table.eviction.recordUse(of: self) }
-        StateReader(session: self).read(version: version, for: token)
-    }
-
-    /// Reads the state at a committed version, as `reduce` made it.
-    ///
-    /// - Parameters:
-    ///   - version: nil: the present one.
-    ///   - isWanted: whether the client still waits for it; if not, `act` is not called.
-    package func export(
-        _ version: UInt64?, for client: WorkClient? = nil,
-        while isWanted: @escaping () -> Bool = { true },
-        then act: @escaping (Result<SessionExport, ExportFault>) -> Void
-    ) {
-        StateReader(session: self).export(version, for: client, while: isWanted, then: act)
     }
 
     /// Ends the session. Requests get 410 from the commit on.

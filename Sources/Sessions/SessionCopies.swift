@@ -8,7 +8,7 @@ internal import Storage
 /// work budget has no room for another copy, the one that was read least recently is removed.
 struct SessionCopies {
     private struct Entry {
-        let session: Session
+        let copy: SessionCopy
         /// By the loop's own clock in milliseconds.
         var lastRead: Int64
         /// The losses of history before it was loaded: after another one it shows nothing.
@@ -21,19 +21,19 @@ struct SessionCopies {
     static let limit = 64
     static let lifetime: Int64 = 2_000
 
-    mutating func find(_ id: SessionID, at now: Int64, _ losses: UInt64) -> Session? {
+    mutating func find(_ id: SessionID, at now: Int64, _ losses: UInt64) -> SessionCopy? {
         guard let entry = entries[id] else { return nil }
         guard entry.losses == losses else {
             entries[id] = nil
             return nil
         }
         entries[id]?.lastRead = now
-        return entry.session
+        return entry.copy
     }
 
-    mutating func insert(_ copy: Session, at now: Int64, _ losses: UInt64) {
+    mutating func insert(_ copy: SessionCopy, at now: Int64, _ losses: UInt64) {
         if entries.count >= Self.limit, entries[copy.id] == nil { removeOldest() }
-        entries[copy.id] = Entry(session: copy, lastRead: now, losses: losses)
+        entries[copy.id] = Entry(copy: copy, lastRead: now, losses: losses)
     }
 
     /// Removes the copy that was read least recently.
@@ -49,8 +49,8 @@ struct SessionCopies {
     }
 
     /// Removes a copy, unless a newer one was made meanwhile.
-    mutating func remove(_ copy: Session) {
-        if entries[copy.id]?.session === copy { entries[copy.id] = nil }
+    mutating func remove(_ copy: SessionCopy) {
+        if entries[copy.id]?.copy === copy { entries[copy.id] = nil }
     }
 
     mutating func removeUnused(at now: Int64) {

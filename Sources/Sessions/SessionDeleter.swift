@@ -59,7 +59,7 @@ struct SessionDeleter {
         SessionLoader(table: table).load(id) { loaded in
             switch loaded {
             case .quarantined, .unreadable, .noNode: delete(id, then: act)
-            case .session, .ended, .nothing, .noRoom, .overBudget, .notInMemory, .elsewhere:
+            case .session, .copy, .ended, .nothing, .noRoom, .overBudget, .notInMemory, .elsewhere:
                 act(.overtaken(loaded))
             }
         }

@@ -40,7 +40,7 @@ extension SessionTable {
             let isItsOwn = head?.key == session.key && head?.isDeleted == false
             return .awake(session, isItsOwn ? head : nil)
         case .notInMemory: break
-        case .ended, .nothing, .quarantined, .unreadable, .noRoom, .overBudget, .elsewhere,
+        case .copy, .ended, .nothing, .quarantined, .unreadable, .noRoom, .overBudget, .elsewhere,
             .noNode:
             return .absent(found)
         }

@@ -115,7 +115,8 @@ struct SessionLoader {
         load(id) { loaded in
             switch loaded {
             case .unreadable, .noRoom, .overBudget: table.reopenings.addForNextTick(id)
-            case .session, .ended, .nothing, .notInMemory, .quarantined, .elsewhere, .noNode: break
+            case .session, .copy, .ended, .nothing, .notInMemory, .quarantined, .elsewhere, .noNode:
+                break
             }
         }
     }
@@ -184,7 +185,9 @@ struct SessionLoader {
             guard !saved.isDeleted else { return .ended }
             if let other = table.claims?.reader(of: saved, in: table) { return other }
             do throws(RecoveryFault) {
-                return .session(try make(id, saved, isCopy: true))
+                let (registration, generation) = try find(saved)
+                let feed = Feed(id, generation, registration.events, saved, in: table.feeds)
+                return .copy(try SessionCopy(saved, feed, registration, in: table))
             } catch {
                 return .quarantined(error)
             }
@@ -255,11 +258,15 @@ struct SessionLoader {
     private func make(
         _ id: SessionID, _ saved: SavedSession, isCopy: Bool = false
     ) throws(RecoveryFault) -> Session {
+        let (registration, generation) = try find(saved)
+        return try Session(
+            id, registration, generation, table, saved: saved, isNew: false, isCopy: isCopy)
+    }
+
+    private func find(_ saved: SavedSession) throws(RecoveryFault) -> (Registration, Generation) {
         guard let registration = table.absent.registration(saved.reactor) else {
             throw .notHosted(saved.reactor)
         }
-        let generation = try Generation(saved: saved.key)
-        return try Session(
-            id, registration, generation, table, saved: saved, isNew: false, isCopy: isCopy)
+        return (registration, try Generation(saved: saved.key))
     }
 }

@@ -5,6 +5,8 @@ package import Storage
 /// The result of looking for a session.
 package enum SessionLookup {
     case session(Session)
+    /// Another node decides on the session, or none. The copy is for a request that only reads.
+    case copy(SessionCopy)
     /// The session was deleted.
     case ended
     case nothing
@@ -23,4 +25,15 @@ package enum SessionLookup {
     case noRoom
     /// The work budget has no room for a copy of the session.
     case overBudget
+
+    /// The session, for a request that only reads it.
+    package var readable: (any ReadableSession)? {
+        switch self {
+        case .session(let session): session
+        case .copy(let copy): copy
+        case .ended, .nothing, .notInMemory, .quarantined, .unreadable, .elsewhere, .noNode,
+            .noRoom, .overBudget:
+            nil
+        }
+    }
 }

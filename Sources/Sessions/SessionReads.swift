@@ -40,22 +40,27 @@ final class SessionReads {
     /// A session in memory, or a copy, that is being confirmed.
     private struct Question {
         let group: Group
-        let session: Session
-        let incarnation: UInt64
-        let position: HistoryPosition
-        let isCopy: Bool
+        let shown: Shown
+        let expected: Confirmation
 
-        init(_ group: Group, _ session: Session, isCopy: Bool) {
-            self.group = group
-            self.session = session
-            self.isCopy = isCopy
-            incarnation = session.incarnation
-            position = session.history.committed.position
+        enum Shown {
+            case session(Session, incarnation: UInt64)
+            case copy(SessionCopy)
         }
 
-        var expected: Confirmation {
-            Confirmation(
-                session.key, at: position, epoch: isCopy ? nil : session.persistence?.epoch)
+        init(_ group: Group, _ session: Session) {
+            self.group = group
+            shown = .session(session, incarnation: session.incarnation)
+            expected = Confirmation(
+                session.key, at: session.history.committed.position,
+                epoch: session.persistence?.epoch)
+        }
+
+        init(_ group: Group, _ copy: SessionCopy) {
+            self.group = group
+            shown = .copy(copy)
+            expected = Confirmation(
+                copy.key, at: copy.feed.history.committed.position, epoch: nil)
         }
     }
 
@@ -123,10 +128,10 @@ final class SessionReads {
             group.asked = table.uptime
             asked.append(group)
             if let session = table.readable(group.id) {
-                questions.append(Question(group, session, isCopy: false))
+                questions.append(Question(group, session))
             } else if let copy = copies.find(group.id, at: table.uptime, table.feeds.journal.losses)
             {
-                questions.append(Question(group, copy, isCopy: true))
+                questions.append(Question(group, copy))
             } else {
                 load(group, in: table)
             }
@@ -152,20 +157,25 @@ final class SessionReads {
             switch result {
             case .failure(let failure): answerLate(question.group, failure, in: table)
             case .success(let changes):
-                answer(question, changes[question.group.id.text], in: table)
+                let (group, position) = (question.group, question.expected.position)
+                let change = changes[group.id.text]
+                switch question.shown {
+                case .copy(let copy): answer(group, copy, at: position, change, in: table)
+                case .session(let session, let incarnation)
+                where table.session(group.id, incarnation) === session:
+                    answer(group, session, at: position, change, in: table)
+                // It has left memory meanwhile.
+                case .session: load(group, in: table)
+                }
             }
         }
     }
 
-    private func answer(_ question: Question, _ change: Change?, in table: SessionTable) {
-        let (group, session) = (question.group, question.session)
-        guard !question.isCopy else { return answerCopy(question, change, in: table) }
-        guard table.readable(group.id) === session, session.incarnation == question.incarnation
-        else {
-            // It has left memory meanwhile.
-            return load(group, in: table)
-        }
-        if let change, !isOwn(change, question) {
+    private func answer(
+        _ group: Group, _ session: Session, at position: HistoryPosition, _ change: Change?,
+        in table: SessionTable
+    ) {
+        if let change, !isOwn(change, of: session, since: position) {
             table.depose(session)
             return load(group, in: table)
         }
@@ -179,32 +189,35 @@ final class SessionReads {
     ///
     /// Why it may be shown: nobody else has written between those commits, and each answer waits for
     /// the decisions before it.
-    private func isOwn(_ change: Change, _ question: Question) -> Bool {
-        let session = question.session
+    private func isOwn(
+        _ change: Change, of session: Session, since position: HistoryPosition
+    ) -> Bool {
         // Not created yet, or ended already.
         if change.head == nil, session.isEnding || session.isBeingCreated { return true }
         guard change.owner == ownership.members.own.node, let head = change.head, !head.isDeleted,
             head.key == session.key
         else { return false }
-        return head.end.position >= question.position
+        return head.end.position >= position
             && head.end.position <= session.history.newest.position
     }
 
     // MARK: Copies
 
-    private func answerCopy(_ question: Question, _ change: Change?, in table: SessionTable) {
-        let (group, copy) = (question.group, question.session)
+    private func answer(
+        _ group: Group, _ copy: SessionCopy, at position: HistoryPosition, _ change: Change?,
+        in table: SessionTable
+    ) {
         // The owner of a copy does not matter.
         let isNewest =
             change.map { change in
                 change.head?.key == copy.key && change.head?.isDeleted == false
-                    && change.head?.end.position == question.position
+                    && change.head?.end.position == position
             } ?? true
         guard isNewest else {
             copies.remove(copy)
             return load(group, in: table)
         }
-        for read in group.takeReads() { read.act(.session(copy), .none) }
+        for read in group.takeReads() { read.act(.copy(copy), .none) }
     }
 
     private func load(_ group: Group, in table: SessionTable) {
@@ -249,7 +262,7 @@ final class SessionReads {
         case .success(.overBudget): return nil
         case .success(.saved(let saved, let charge)):
             let found = loader.copy(id, .success(saved))
-            guard case .session(let copy) = found else { return found }
+            guard case .copy(let copy) = found else { return found }
             return keep(copy, charge, for: client, in: table) ? found : nil
         }
     }
@@ -260,7 +273,7 @@ final class SessionReads {
     /// - Parameter charge: of the load; nil if it was small.
     /// - Returns: false if there is no room for the copy at all.
     private func keep(
-        _ copy: Session, _ charge: WorkCharge?, for client: WorkClient?,
+        _ copy: SessionCopy, _ charge: WorkCharge?, for client: WorkClient?,
         in table: SessionTable
     ) -> Bool {
         let (work, bytes) = (table.services.work, copy.stateEstimate)
@@ -268,11 +281,11 @@ final class SessionReads {
         _ = charge?.resize(to: 0)
         if bytes > WorkBudget.smallestBytes {
             repeat {
-                copy.persistence?.copyCharge = work.charge(bytes, for: client, mayBeDropped: true)
-            } while copy.persistence?.copyCharge == nil && copies.removeOldest()
-            guard copy.persistence?.copyCharge != nil else {
-                copy.persistence?.copyCharge = work.charge(bytes, for: client)
-                return copy.persistence?.copyCharge != nil
+                copy.copyCharge = work.charge(bytes, for: client, mayBeDropped: true)
+            } while copy.copyCharge == nil && copies.removeOldest()
+            guard copy.copyCharge != nil else {
+                copy.copyCharge = work.charge(bytes, for: client)
+                return copy.copyCharge != nil
             }
         }
         copies.insert(copy, at: table.uptime, table.feeds.journal.losses)

@@ -23,6 +23,26 @@ extension SessionTable: FeedUpstream {
 
     func loadState(of feed: Feed) { followed?.loadState(of: feed) }
 
+    func answer(_ answer: SubscriptionAnswer, to token: UInt64, of feed: Feed) {
+        let kind: Reply.Kind =
+            switch answer {
+            case .subscribed(let subscriber, let opening): .subscribed(subscriber, opening)
+            case .tooManySelections(let limit): .tooManySelections(limit: limit)
+            case .tooManySubscribers(let limit): .tooManySubscribers(limit: limit)
+            case .overBudget: .overBudget
+            }
+        output.reply(Reply.Content(kind, of: feed, at: feed.history.newest), to: token)
+    }
+
+    func confirm(_ request: SubscriptionRequest, of feed: Feed) {
+        session(of: feed)?.confirm(request)
+    }
+
+    func continuePublishing(_ feed: Feed) {
+        guard let session = session(of: feed), session.isAwake else { return }
+        session.publish(isContinued: true)
+    }
+
     func report(_ failure: FeedFailure, of feed: Feed) {
         switch failure {
         case .undecorated(let error):
@@ -31,5 +51,10 @@ extension SessionTable: FeedUpstream {
             output.report(.unencodable("the state", error), of: feed)
         case .unreadable(let detail): output.report(.unreadable(detail), of: feed)
         }
+    }
+
+    /// The session of the feed, if it has one.
+    private func session(of feed: Feed) -> Session? {
+        sessions[feed.id].flatMap { $0.feed === feed ? $0 : nil }
     }
 }

@@ -249,7 +249,7 @@ package final class SessionTable {
     func remove(_ session: Session, mayExist: Bool = false) {
         guard sessions.remove(session) else { return }
         hints?.left(session.id)
-        if let owner = session.owner, let owners = services.owners {
+        if let owner = session.feed.owner, let owners = services.owners {
             if session.hasEnded {
                 owners.ended(owner)
             } else if mayExist {

@@ -20,7 +20,7 @@ struct ShownState {
     private(set) weak var bytes: WorkBytes?
 
     /// - Parameter number: the session's newest record when the state was encoded.
-    init(_ state: ShownVersion, of session: Session, at number: UInt64, isRead: Bool) {
+    init(_ state: ShownVersion, of session: any ReadableSession, at number: UInt64, isRead: Bool) {
         incarnation = session.incarnation
         self.number = number
         self.state = state
@@ -31,8 +31,8 @@ struct ShownState {
     mutating func share(_ bytes: WorkBytes?) { self.bytes = bytes }
 
     /// The encoded state, if it is of this stay of a session in memory at its newest record.
-    func present(of session: Session, toRead: Bool = false) -> ShownVersion? {
-        incarnation == session.incarnation && number == session.history.newest.number
+    func present(of session: any ReadableSession, toRead: Bool = false) -> ShownVersion? {
+        incarnation == session.incarnation && number == session.feed.history.newest.number
             && (isRead || !toRead) ? state : nil
     }
 }

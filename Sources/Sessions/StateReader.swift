@@ -8,9 +8,9 @@ package import Storage
 /// `history.keptVersion` on; the journal, if it stores records, has earlier ones. The journal trims
 /// independently, so a version may be gone when it is read, or be in memory by then.
 struct StateReader {
-    let session: Session
+    let session: any ReadableSession
 
-    private var history: History { session.history }
+    private var history: History { session.feed.history }
 
     /// The place that a state is read from.
     private enum Source {
@@ -112,8 +112,8 @@ struct StateReader {
         else {
             return answer(version, token)
         }
-        session.persistence?.readers.insert(token)
-        let isWanted = { [session] in session.persistence?.readers.contains(token) == true }
+        session.readers.insert(token)
+        let isWanted = { [session] in session.readers.contains(token) }
         let request = RebuildQueue.Request(
             client: session.table.output.client(of: token), isWanted: isWanted)
         state(at: version, .shown, for: request) { found in
@@ -123,7 +123,7 @@ struct StateReader {
             }
             switch found {
             case .inMemory:
-                session.persistence?.readers.remove(token)
+                session.readers.remove(token)
                 answer(version, token)
             case .rebuilt(let state): session.answerReader(token, content(of: state, for: token))
             case .overBudget: session.answerReader(token, session.content(.overBudget))
@@ -164,7 +164,7 @@ struct StateReader {
     /// reached: a client that continues from there misses nothing.
     func content(_ version: UInt64?, for token: UInt64) -> Reply.Content {
         guard session.isAwake else { return session.content(session.absence) }
-        session.beginWork(.reading)
+        session.beginWork(.reading, 0)
         defer { session.endWork() }
         do throws(WorkOverload) {
             guard let version else { return try present(for: token) }
@@ -188,7 +188,7 @@ struct StateReader {
     ) throws(WorkOverload) -> Reply.Content {
         let table = session.table
         // Charges the estimated size first: without room the loop spends no time on the state.
-        let copy = session.persistence?.copyCharge
+        let copy = session.copyCharge
         let charge = try table.feeds.charge(session.stateEstimate, for: token, besides: copy)
         var content = session.content(encode())
         guard case .state(let state, _) = content.kind else { return content }
@@ -206,7 +206,7 @@ struct StateReader {
                 content.charge = try shared.charge(for: table.output.client(of: token))
             } else {
                 content.charge = try table.feeds.charge(
-                    state.bytes.count, for: token, besides: session.persistence?.copyCharge)
+                    state.bytes.count, for: token, besides: session.copyCharge)
                 table.shown?.share(content.charge?.bytes)
             }
             return content
@@ -239,8 +239,8 @@ struct StateReader {
     private func keep(
         _ state: ArraySlice<UInt8>, at number: UInt64, isRead: Bool
     ) -> ShownVersion {
-        let shown = ShownVersion(state, session.table.pass) { [unowned session] in
-            session.pointers()
+        let shown = ShownVersion(state, session.table.pass) { [unowned feed = session.feed] in
+            feed.source?.pointers() ?? []
         }
         if state.count >= ShownState.smallestBytes, number == history.newest.number {
             session.table.shown = ShownState(shown, of: session, at: number, isRead: isRead)
@@ -274,7 +274,7 @@ struct StateReader {
             session.endReplay()
         }
         do {
-            try session.machine?.encodeState(form, at: version, in: session, to: &state)
+            try session.encodeState(form, at: version, to: &state)
             return .success(state)
         } catch {
             return .failure(error)
@@ -291,7 +291,7 @@ struct StateReader {
         var state: [UInt8] = []
         state.reserveCapacity(session.stateEstimate)
         do {
-            try session.machine?.encodeState(.shown, at: version, in: session, to: &state)
+            try session.encodeState(.shown, at: version, to: &state)
             table.pass.count(state.count)
             return keep(state[...], at: isNewest ? number : .max, isRead: false)
         } catch {

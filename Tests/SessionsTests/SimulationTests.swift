@@ -200,7 +200,7 @@ struct Simulation {
                 #expect(count == (isKept ? 1 : 0), "seed \(seed)")
             }
             guard case .state(let state, let version) = answer.content.kind else { continue }
-            let truth = truths[answer.content.session === sessions[0] ? 0 : 1]
+            let truth = truths[answer.content.feed === sessions[0].feed ? 0 : 1]
             let shown = String(decoding: state, as: UTF8.self)
             #expect(shown == truth.states[Int(version)], "seed \(seed)")
         }

@@ -17,6 +17,11 @@ package protocol StateFold: AnyObject {
     /// - Returns: the first failure of a decoration; nil otherwise.
     func encodeShown(to out: inout [UInt8]) throws(JSONEncodingFailure) -> String?
 
+    /// Appends `{"<pulse>":<value>,…}`: the chosen pulses of the state as it is shown.
+    ///
+    /// - Returns: as for ``encodeShown(to:)``.
+    func encodePulses(_ chosen: UInt64, to out: inout [UInt8]) -> String?
+
     /// Appends the state as `reduce` made it.
     func encodeRaw(to out: inout [UInt8]) throws(JSONEncodingFailure)
 }

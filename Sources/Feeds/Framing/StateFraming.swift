@@ -94,7 +94,7 @@ package struct StateFraming {
         feed.isFramingStates = true
         loop.background.append { [feed] in
             feed.isFramingStates = false
-            if feed.isAwake { feed.source?.publish(isContinued: true) }
+            feed.loop.upstream?.continuePublishing(feed)
         }
     }
 

@@ -37,7 +37,7 @@ package struct StreamOpener {
     ///   nil, the record is the newest committed one.
     package func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: ChargedBytes?) {
         if let refusal = refusal(of: request.selection) {
-            return source.answer(refusal, to: request.token)
+            return answer(refusal, to: request.token)
         }
         var opening = StreamOpening(isChunked: request.selection.isChunked)
         let present = present(request, number)
@@ -53,7 +53,8 @@ package struct StreamOpener {
             case .failure(let reason)
             where reason.mayBeOther && loop.journal.hasOwners && source.phase == .deciding
                 && !request.isConfirmed:
-                return source.confirm(request)
+                loop.upstream?.confirm(request, of: feed)
+                return
             case .failure(let reason):
                 wantsSnapshot = true
                 loop.subscribers.countReset(reason)
@@ -140,7 +141,7 @@ package struct StreamOpener {
                 }
             } catch {
                 if stream.isUnused { feed.removeStream(stream) }
-                return refuse(request)
+                return answer(.overBudget, to: request.token)
             }
         } else if opening.block.isEmpty,
             request.start.needsID
@@ -150,13 +151,13 @@ package struct StreamOpener {
         }
         stream.add(subscriber)
         loop.branches.examine(stream, of: feed)
-        source.answer(.subscribed(subscriber, opening), to: request.token)
+        answer(.subscribed(subscriber, opening), to: request.token)
         subscriber.advance()
         feed.account(stream)
     }
 
-    private func refuse(_ request: SubscriptionRequest) {
-        source.answer(.overBudget, to: request.token)
+    private func answer(_ answer: SubscriptionAnswer, to token: UInt64) {
+        loop.upstream?.answer(answer, to: token, of: feed)
     }
 
     /// The oldest position after which memory or the journal may have everything for this selection.

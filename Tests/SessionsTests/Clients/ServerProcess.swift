@@ -253,7 +253,7 @@ final class ServerProcess: SessionOutput {
         switch route.operationID {
         case "postActions": try post(request, target, call)
         case "putSession": try put(request, target, call)
-        case "readSession": try target.session().read(version: nil, for: call.token)
+        case "readSession": try target.readable().read(version: nil, for: call.token)
         case "deleteSession": try target.session().end(for: call.token)
         case "streamEvents": try stream(request, target, call)
         default: throw Problem(404, "unknown_path", "the simulated clients have no use for this")
@@ -306,9 +306,10 @@ final class ServerProcess: SessionOutput {
     private func stream(
         _ request: Request, _ target: SessionTarget, _ call: ServerCall
     ) throws(Problem) {
-        let session: Session
+        let session: any ReadableSession
         switch target.found {
         case .session(let present): session = present
+        case .copy(let copy): session = copy
         case .ended: return call.respond(.noContent())
         case .quarantined(let fault):
             return call.respond(.endedStream(.quarantined(target.id.text, fault)))
@@ -343,8 +344,7 @@ final class ServerProcess: SessionOutput {
     private static func choose(
         _ id: SessionID, _ found: SessionLookup, _ kinds: EventKinds, _ pulses: [String]
     ) -> RelayChoice {
-        switch found {
-        case .session(let session):
+        if let session = found.readable {
             var (bits, known): (UInt64, [String]) = (0, [])
             for (index, name) in session.registration.pulses.enumerated() {
                 let isNamed = pulses.contains(name)
@@ -355,8 +355,10 @@ final class ServerProcess: SessionOutput {
                 pulses: kinds.pulses ? bits : 0, wantsPulses: kinds.pulses,
                 activities: kinds.activities, states: kinds.states ? .whole : .none)
             return .events(session, selection, knownPulses: known)
+        }
+        switch found {
+        case .session, .copy, .nothing, .notInMemory: return .end(.unknown)
         case .ended: return .end(.deleted)
-        case .nothing, .notInMemory: return .end(.unknown)
         case .quarantined(let fault): return .problem(RelayProblem(.quarantined(id.text, fault)))
         case .unreadable(let failure): return .problem(RelayProblem(.unreadable(failure)))
         case .noRoom, .overBudget: return .problem(RelayProblem(.noRoomForSession))

@@ -29,7 +29,7 @@ struct ClusterReadTests {
         let rig = rigs[index]
         let name = try #require(SessionID("s"))
         rig.table.read(name, freshness) { found, age in
-            guard case .session(let session) = found else { return replies.absent.append(found) }
+            guard let session = found.readable else { return replies.absent.append(found) }
             replies.tokens.append(rig.read(session, version: version))
             replies.ages.append(age.seconds)
         }
@@ -93,7 +93,7 @@ struct ClusterReadTests {
         _ = try rigs.post(Post.set(1), to: session, at: 0)
         let token = rigs[1].nextToken()
         rigs[1].table.read(session.id, .preferred) { found, _ in
-            guard case .session(let copy) = found else { return }
+            guard case .copy(let copy) = found else { return }
             copy.readLog(LogPageRequest(token: token, after: nil, limit: 10))
         }
         rigs.settle()
@@ -290,7 +290,7 @@ struct ClusterReadTests {
         func read(_ id: String) throws {
             rigs[1].clock.uptime += 1
             rigs[1].table.read(try #require(SessionID(id))) { found in
-                if case .session = found { shown += 1 }
+                if case .copy = found { shown += 1 }
             }
             rigs.settle()
         }
@@ -336,8 +336,8 @@ struct ClusterReadTests {
         rig.output.clients[token] = client
         rig.table.read(try #require(SessionID(id)), .preferred, for: client) { found, _ in
             switch found {
-            case .session(let session):
-                session.read(version: nil, for: token)
+            case .copy(let copy):
+                copy.read(version: nil, for: token)
                 lines.texts.append(String(rig.line(token).prefix(10)))
             case .overBudget: lines.texts.append("no copy")
             default: lines.texts.append("\(found)")

@@ -378,7 +378,7 @@ final class ClusterSimulation {
         let freshness: Freshness =
             [.confirmed, .preferred, .preferred, .stale(seconds: 1)][number(0..<4)]
         process.rig.table.read(name, freshness) { [unowned self, unowned process] found, age in
-            guard case .session(let session) = found else { return end(index, .refused) }
+            guard let session = found.readable else { return end(index, .refused) }
             requests[index].age = age.seconds
             // Of the moment at which the age was known.
             requests[index].time = time
@@ -456,7 +456,7 @@ final class ClusterSimulation {
             let index = requests.count
             requests.append(Request(kind: .read, session: id, sent: step))
             process.rig.table.read(name, .confirmed) { [unowned self, unowned process] found, _ in
-                guard case .session(let session) = found else { return end(index, .refused) }
+                guard let session = found.readable else { return end(index, .refused) }
                 process.requests[process.rig.lastToken + 1] = index
                 _ = process.rig.read(session)
             }

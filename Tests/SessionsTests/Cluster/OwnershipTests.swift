@@ -16,6 +16,7 @@ struct OwnershipTests {
     private func word(_ found: SessionLookup) -> String {
         switch found {
         case .session(let session): "session \(session.version)"
+        case .copy(let copy): "copy \(copy.feed.history.committed.version)"
         case .elsewhere(let member, _): "elsewhere \(member.node.number)"
         case .unreadable(let failure): "unreadable \(failure.detail)"
         case .ended: "ended"

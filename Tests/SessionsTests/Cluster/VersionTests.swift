@@ -10,6 +10,7 @@ struct VersionTests {
     private func word(_ found: SessionLookup) -> String {
         switch found {
         case .session(let session): "session \(session.version)"
+        case .copy(let copy): "copy \(copy.feed.history.committed.version)"
         case .elsewhere(let member, let traits):
             "elsewhere \(member.node.number) \(traits?.reactor ?? "")"
         case .noNode(let traits, let version): "no node \(traits.reactor) \(version)"
@@ -53,7 +54,7 @@ struct VersionTests {
             #expect(try word(#require(opened)) == "elsewhere 2 growing")
         }
         #expect(rigs.cluster.claims == 0, "nobody has claimed it")
-        #expect(try word(read(id, rigs, at: 1)) == "session 1")
+        #expect(try word(read(id, rigs, at: 1)) == "copy 1")
     }
 
     @Test func `without such a member it is as it was, and nobody's`() throws {

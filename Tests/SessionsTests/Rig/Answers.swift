@@ -31,7 +31,7 @@ extension Reply.Content {
         case .overBudget: "overBudget"
         case .unreadable: "unreadable"
         case .unencodable(let failure): "unencodable \(failure)"
-        case .refused(let refusal): "refused \(refusal)"
+        case .refused(let refusal, _): "refused \(refusal)"
         case .replayed(let answer): "replayed \(String(decoding: answer.body, as: UTF8.self))"
         case .keyRunning: "keyRunning"
         case .keyReused: "keyReused"

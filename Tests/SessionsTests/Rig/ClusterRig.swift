@@ -115,7 +115,7 @@ struct ClusterRig {
         let token = rig.nextToken()
         rig.output.clients[token] = client
         rig.table.findForStream(name, for: client) { found in
-            guard case .session(let session) = found else { return refused(found) }
+            guard let session = found.readable else { return refused(found) }
             rig.subscribe(session, selection, start, capacity: capacity, for: token)
         }
         return token

@@ -151,15 +151,21 @@ final class JointReader {
         _ found: SessionLookup, _ selection: Selection, _ named: [String]
     ) -> RelayChoice {
         switch found {
-        case .session(let session):
-            .events(
-                session, selection,
-                knownPulses: named.filter { session.registration.pulses.contains($0) })
+        case .session(let session): events(of: session, selection, named)
+        case .copy(let copy): events(of: copy, selection, named)
         case .ended: .end(.deleted)
         case .nothing, .notInMemory: .end(.unknown)
         case .quarantined, .unreadable, .noRoom, .overBudget, .elsewhere, .noNode:
             .problem(RelayProblem(code: "unavailable", body: Array("{}".utf8)))
         }
+    }
+
+    private static func events(
+        of session: any ReadableSession, _ selection: Selection, _ named: [String]
+    ) -> RelayChoice {
+        .events(
+            session, selection,
+            knownPulses: named.filter { session.registration.pulses.contains($0) })
     }
 }
 

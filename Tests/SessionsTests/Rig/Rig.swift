@@ -225,7 +225,7 @@ final class Rig {
         return token
     }
 
-    func read(_ session: Session, version: UInt64? = nil) -> UInt64 {
+    func read(_ session: any ReadableSession, version: UInt64? = nil) -> UInt64 {
         let token = nextToken()
         session.read(version: version, for: token)
         return token
@@ -240,7 +240,7 @@ final class Rig {
     /// Subscribes; `capacity`: how many bytes the reader takes before it stalls.
     @discardableResult
     func subscribe(
-        _ session: Session, _ selection: Selection = .allPulses,
+        _ session: any ReadableSession, _ selection: Selection = .allPulses,
         _ start: SubscriptionRequest.Start = .snapshot, capacity: Int? = nil,
         for token: UInt64? = nil
     ) -> UInt64 {

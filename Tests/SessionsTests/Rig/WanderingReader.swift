@@ -48,7 +48,7 @@ final class WanderingReader {
         connections.append(Connection(rig: rig, token: token, after: last))
         rig.table.findForStream(session, for: nil) { [selection] found in
             act()
-            guard case .session(let session) = found else { return }
+            guard let session = found.readable else { return }
             rig.subscribe(
                 session, selection, last.map { .after($0) } ?? .snapshot, for: token)
         }

@@ -75,7 +75,7 @@ extension WholeLife {
     /// No answer is of a history that is known to be lost.
     func checkEra(_ content: Reply.Content) {
         let key = SessionKey(
-            session: content.session.id.text, generation: content.position.generation.text)
+            session: content.feed.id.text, generation: content.position.generation.text)
         guard void.contains(key) else { return }
         switch content.kind {
         case .received, .state, .unsettled, .subscribed, .logPage, .ended, .created, .replayed:

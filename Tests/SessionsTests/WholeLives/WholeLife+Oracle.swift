@@ -230,21 +230,21 @@ extension WholeLife {
     private func checkPages() {
         for answer in rig.output.answers {
             guard case .logPage(let body) = answer.content.kind else { continue }
-            let session = answer.content.session
+            let feed = answer.content.feed
             let after = requests[answer.token]?.after
             guard let page = try? JSON.decode(Page.self, from: body) else {
                 blame("no page: \(String(decoding: body, as: UTF8.self))")
                 continue
             }
             let all = everything.filter {
-                $0.session == session.id.text && $0.generation == session.generation.text
+                $0.session == feed.id.text && $0.generation == feed.generation.text
                     && $0.kind != .created && $0.kind != .deleted
-            }.map { Position(session.generation, $0.position).text }
+            }.map { Position(feed.generation, $0.position).text }
             let listed = page.entries.map(\.position)
             if let next = page.next, next != listed.last { blame("next is \(next)") }
             guard let first = listed.first else { continue }
             guard let start = all.firstIndex(of: first), all[start...].starts(with: listed) else {
-                blame("\(session.id.text): the page \(listed) is no piece of \(all)")
+                blame("\(feed.id.text): the page \(listed) is no piece of \(all)")
                 continue
             }
             guard page.reset == nil, let after, let seen = Position(after) else { continue }
@@ -301,15 +301,14 @@ extension WholeLife {
         var truths: [SessionKey: Truth] = [:]
         for answer in rig.output.answers {
             guard case .state(let bytes, let version) = answer.content.kind else { continue }
-            let session = answer.content.session
-            guard !stubbed.contains(session.id.text) else { continue }
+            let feed = answer.content.feed
+            guard !stubbed.contains(feed.id.text) else { continue }
             let text = String(decoding: bytes, as: UTF8.self)
             guard !text.contains("\"isSpoiled\":true") else { continue }
-            let key = SessionKey(
-                session: session.id.text, generation: session.generation.text)
+            let key = feed.key
             let before = states.updateValue(text, forKey: "\(key) \(version)")
             if let before, before != text { blame("\(key) \(version): \(before), then \(text)") }
-            guard session.registration.name == "ledger" else { continue }
+            guard feed.reactor == "ledger" else { continue }
             if truths[key] == nil { truths[key] = truth(of: key) }
             guard let truth = truths[key], Int(version) < truth.states.count else {
                 blame("\(key) has no version \(version)")

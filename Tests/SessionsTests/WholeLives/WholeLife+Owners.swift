@@ -35,9 +35,9 @@ extension WholeLife {
     ///   of a commit of this process is unknown.
     func checkOwners(isOver: Bool = false) {
         guard recounts == 0 else { return }
-        for session in rig.table.sessions.all where session.owner != Self.owner(of: session.id.text)
-        {
-            blame("\(session.id.text) belongs to \(session.owner ?? "nobody")")
+        for feed in rig.table.sessions.all.map(\.feed)
+        where feed.owner != Self.owner(of: feed.id.text) {
+            blame("\(feed.id.text) belongs to \(feed.owner ?? "nobody")")
         }
         let owned = Self.owned(in: rig.journal)
         for client in Self.clients {

@@ -90,7 +90,7 @@ extension WholeLife {
         case .nothing: said[token] = .nothing
         case .unreadable: said[token] = .unreadable
         case .noRoom, .overBudget: said[token] = .refused
-        case .elsewhere, .noNode: blame("one process owns every session")
+        case .copy, .elsewhere, .noNode: blame("one process owns every session")
         case .quarantined(let fault):
             said[token] = .quarantined
             if !spoiled.contains(requests[token]?.id ?? "") { blame("quarantined: \(fault)") }

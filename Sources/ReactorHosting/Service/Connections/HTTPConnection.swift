@@ -234,6 +234,6 @@ final class HTTPConnection {
         guard case .waiting(_, let options?) = state else { return }
         options.waitDeadline = nil
         options.endQuery?(self)
-        options.waitingIn?.stopWaiting(id.token)
+        (options.waitingIn as? Session)?.stopWaiting(id.token)
     }
 }

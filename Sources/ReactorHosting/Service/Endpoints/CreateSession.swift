@@ -75,7 +75,7 @@ extension SessionTable {
     ) {
         let export = { (found: SessionLookup) in
             do throws(Problem) {
-                let session = try SessionTarget(id: id, found: found, access: access).session()
+                let session = try SessionTarget(id: id, found: found, access: access).readable()
                 guard session.registration.name == reactor else {
                     throw .otherReactor(id.text, session.registration.name)
                 }

@@ -13,7 +13,7 @@ enum DeleteSession: SessionEndpoint {
         // It cannot be read whose it is.
         case .unreadable(let failure) where target.needsOwner: throw .unreadable(failure)
         case .quarantined, .unreadable, .noNode: deleteUnread(target, on: connection)
-        case .session, .ended, .nothing, .noRoom, .overBudget, .notInMemory, .elsewhere:
+        case .session, .copy, .ended, .nothing, .noRoom, .overBudget, .notInMemory, .elsewhere:
             try target.session().end(for: connection.id.token)
         }
         return nil

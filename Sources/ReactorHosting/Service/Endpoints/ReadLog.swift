@@ -23,7 +23,7 @@ enum ReadLog: StreamEndpoint {
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         guard !wantsStream(request) else { return try subscribe(request, target, connection) }
-        let session = try target.session()
+        let session = try target.readable()
         try request.requireAccepted(.json, .eventStream)
         let query = try StreamQuery(Self.self, request, session.registration)
         connection.setOptions { $0.waitingIn = session }

@@ -10,7 +10,7 @@ enum ReadSession: SessionEndpoint {
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
-        let session = try target.session()
+        let session = try target.readable()
         var version: UInt64?
         if request.head.query != nil, let text = try request.queryItems().first("version") {
             guard let number = UInt64(text) else {

@@ -24,9 +24,10 @@ extension StreamEndpoint {
         _ request: Request, _ target: SessionTarget, _ connection: HTTPConnection
     ) throws(Problem) -> Response? {
         guard !target.isHidden else { throw .unknownSession(target.id.text, to: target.access) }
-        let session: Session
+        let session: any ReadableSession
         switch target.found {
         case .session(let present): session = present
+        case .copy(let copy): session = copy
         // 204 stops EventSource (contract §3.2). It has no body, so something in between may have
         // sent it. A client that accepts no stream gets a problem instead.
         case .ended where !request.accepts(.eventStream): throw .endedSession(target.id.text)

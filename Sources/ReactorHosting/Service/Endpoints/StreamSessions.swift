@@ -70,6 +70,7 @@ private struct JointChooser: Sendable {
         }
         switch found {
         case .session(let session): return events(of: session)
+        case .copy(let copy): return events(of: copy)
         case .ended: return .end(.deleted)
         case .nothing, .notInMemory: return .end(.unknown)
         case .quarantined(let fault): return .problem(RelayProblem(.quarantined(id.text, fault)))
@@ -82,7 +83,7 @@ private struct JointChooser: Sendable {
         }
     }
 
-    private func events(of session: Session) -> RelayChoice {
+    private func events(of session: any ReadableSession) -> RelayChoice {
         let reactor = session.registration.pulses
         var (bits, known): (UInt64, [String]) = (0, [])
         for (index, name) in reactor.enumerated() {

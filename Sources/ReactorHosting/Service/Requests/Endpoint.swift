@@ -88,7 +88,8 @@ struct SessionTarget {
         let needsReactor = access.grants.reactors != nil
         switch found {
         case .session(let session):
-            return isHidden(reactor: session.registration.name, owner: session.owner)
+            return isHidden(reactor: session.feed.reactor, owner: session.feed.owner)
+        case .copy(let copy): return isHidden(reactor: copy.feed.reactor, owner: copy.feed.owner)
         case .quarantined: return needsReactor || needsOwner
         // A deleted session keeps only its id, so its reactor and owner are unknown.
         case .ended: return needsReactor || needsOwner
@@ -111,6 +112,12 @@ struct SessionTarget {
         access.map { !$0.grants.permits(session: id.text) } ?? false
     }
 
+    /// - Throws: The problem of a session that cannot be read.
+    func readable() throws(Problem) -> any ReadableSession {
+        if !isHidden, let readable = found.readable { return readable }
+        return try session()
+    }
+
     /// - Throws: The problem of a session that cannot be used.
     func session() throws(Problem) -> Session {
         guard !isHidden else { throw .unknownSession(id.text, to: access) }
@@ -123,7 +130,7 @@ struct SessionTarget {
         case .noRoom: throw .noRoomForSession
         case .overBudget: throw .tooMuchMemory
         case .notInMemory: throw .noRoomForSession
-        case .elsewhere: throw .moved(id.text)
+        case .copy, .elsewhere: throw .moved(id.text)
         case .noNode(let traits, let version): throw .noNode(id.text, traits.reactor, version)
         }
     }

@@ -100,7 +100,7 @@ final class RequestOptions {
     var waitDeadline: LoopInstant?
     /// The session, or the copy of one, that responds later: when effects have ended, or when the
     /// journal was read.
-    var waitingIn: Session?
+    var waitingIn: (any ReadableSession)?
     /// Exists until the response or the end of the connection, for work on other loops.
     var wait: Wait?
     /// The node that the client has reached ends: `?wait=settled` waits for nothing.

@@ -7,7 +7,7 @@ internal import Wire
 extension Response {
     /// The response to a session's reply. Streams start elsewhere (``EventStream/begin(_:_:on:)``).
     init(_ content: Reply.Content, _ options: RequestOptions?, _ durability: (String, String)) {
-        let id = content.session.id.text
+        let id = content.feed.id.text
         let wantsStream = options?.wantsStream ?? false
         self =
             switch content.kind {
@@ -45,8 +45,7 @@ extension Response {
             case .conditionFailed: .problem(.positionChanged(content.position.text))
             case .versionUnknown(let kept): .problem(.unknownVersion(kept))
             case .unencodable(let failure): .problem(.unencodable("\(failure)"))
-            case .refused(let refusal):
-                .problem(Problem(refusal, by: content.session.registration))
+            case .refused(let refusal, let reactor): .problem(Problem(refusal, by: reactor))
             case .keyRunning: .problem(.keyRunning)
             case .keyReused: .problem(.keyReused)
             case .subscribed: .endedStream(.draining)
@@ -108,8 +107,8 @@ struct SessionDescription: Encodable, Sendable {
     private(set) var reason: String?
 
     init(_ content: Reply.Content) {
-        id = content.session.id.text
-        reactor = content.session.registration.name
+        id = content.feed.id.text
+        reactor = content.feed.reactor
         version = content.version
         position = content.position.text
     }

@@ -1,0 +1,107 @@
+package import Feeds
+package import JSONCoding
+package import Storage
+
+/// A session whose state is in memory, for requests that only read it: one that decides, or a copy.
+package protocol ReadableSession: FeedSource {
+    var feed: Feed { get }
+    var registration: Registration { get }
+    var table: SessionTable { get }
+    /// Numbers the stays in memory of all sessions of the table, and its copies.
+    var incarnation: UInt64 { get }
+    /// Whether there is a state in memory.
+    var isAwake: Bool { get }
+    /// Whether the session carries out requests that only read.
+    var isReadable: Bool { get }
+    var hasEnded: Bool { get }
+    /// The reply to a request that arrives, or continues after a wait, when the session cannot be
+    /// read.
+    var absence: Reply.Kind { get }
+    /// The tokens of requests that are answered from the archive.
+    var readers: Set<UInt64> { get set }
+    /// Counts the state of a copy, as long as the copy is in memory; nil if the state is small.
+    var copyCharge: WorkCharge? { get }
+
+    /// Records that a request uses the session.
+    func recordUse()
+
+    /// The connection of a request that waits is closed.
+    func forget(_ token: UInt64)
+
+    /// Answers when the decisions are committed that the answer may depend on.
+    func answer(_ reply: consuming Reply)
+
+    /// Opens a stream. The answer has the subscriber and the opening bytes.
+    func subscribe(_ request: SubscriptionRequest)
+
+    /// Appends the state at a version; nil: the present one. If it throws, nothing is appended.
+    func encodeState(
+        _ form: StateForm, at version: UInt64?, to out: inout [UInt8]
+    ) throws(JSONEncodingFailure)
+
+    /// Called before the reactor's code is called; ``endWork()`` is called when it has returned.
+    func beginWork(_ work: CrashSlot.Work, _ action: UInt64)
+
+    func endWork()
+}
+
+extension ReadableSession {
+    package var id: SessionID { feed.id }
+    package var generation: Generation { feed.generation }
+    var key: SessionKey { feed.key }
+
+    // MARK: Requests
+
+    /// Reads the present state, or the state at `version`.
+    package func read(version: UInt64?, for token: UInt64) {
+        guard isReadable else { return answer(.content(content(absence), token: token)) }
+        recordUse()
+        StateReader(session: self).read(version: version, for: token)
+    }
+
+    /// Reads the state at a committed version, as `reduce` made it.
+    ///
+    /// - Parameters:
+    ///   - version: nil: the present one.
+    ///   - isWanted: whether the client still waits for it; if not, `act` is not called.
+    package func export(
+        _ version: UInt64?, for client: WorkClient? = nil,
+        while isWanted: @escaping () -> Bool = { true },
+        then act: @escaping (Result<SessionExport, ExportFault>) -> Void
+    ) {
+        StateReader(session: self).export(version, for: client, while: isWanted, then: act)
+    }
+
+    /// Reads a page of the log. The page shows the entries that are committed when it is answered.
+    package func readLog(_ request: LogPageRequest) {
+        guard isReadable else { return answer(.content(content(absence), token: request.token)) }
+        recordUse()
+        feed.history.keepNotes()
+        LogReader(session: self).read(request)
+    }
+
+    package func shown(at version: UInt64) -> ShownVersion {
+        StateReader(session: self).shown(at: version)
+    }
+
+    // MARK: Replies
+
+    /// A reply with the newest decided version and position.
+    func content(_ kind: Reply.Kind) -> Reply.Content {
+        Reply.Content(kind, of: feed, at: feed.history.newest)
+    }
+
+    /// A reply with the committed version and position: it depends on no step that may fail.
+    func committedContent(_ kind: Reply.Kind) -> Reply.Content {
+        Reply.Content(kind, of: feed, at: feed.history.committed)
+    }
+
+    /// Replies to a request whose answer was read from the archive. The answer depends on no
+    /// uncommitted step and waits for none.
+    func answerReader(_ token: UInt64, _ content: Reply.Content) {
+        guard readers.remove(token) != nil else { return }
+        table.output.reply(content, to: token)
+    }
+
+    func report(_ failure: SessionFailure) { table.output.report(failure, of: feed) }
+}

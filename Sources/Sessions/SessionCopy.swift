@@ -1,0 +1,101 @@
+package import Feeds
+package import JSONCoding
+package import Storage
+
+/// A copy of a session for readers: the state that the journal had when it was read. Another node
+/// decides on the session, or none.
+///
+/// Design: a feed, and a state without a machine. Nothing can be decided on it.
+package final class SessionCopy: ReadableSession {
+    package let feed: Feed
+    package let registration: Registration
+    package let table: SessionTable
+    package let incarnation: UInt64
+    package let stateEstimate: Int
+    private let fold: any StateFold
+    package var copyCharge: WorkCharge?
+    package var readers: Set<UInt64> = []
+
+    /// - Parameter feed: that of the session; it shows this state until the copy is released.
+    /// - Throws: what a load of the session would throw.
+    init(
+        _ saved: SavedSession, _ feed: Feed, _ registration: Registration, in table: SessionTable
+    ) throws(RecoveryFault) {
+        self.feed = feed
+        self.registration = registration
+        self.table = table
+        incarnation = table.sessions.nextIncarnation()
+        let bytes = saved.snapshot?.state.count ?? 0
+        stateEstimate = min(bytes, table.limits.stateBytes)
+        table.pass.count(bytes)
+        table.beginWork(.rebuilding, of: feed, incarnation)
+        defer { table.endWork(of: feed) }
+        fold = try registration.fold(of: saved)
+        feed.history.restart(at: saved.end, keepsNotes: table.journal.keepsRecords)
+        feed.source = self
+    }
+
+    deinit { feed.source = nil }
+
+    package var phase: FeedPhase { .copied }
+    package var isAwake: Bool { true }
+    package var isReadable: Bool { true }
+    package var hasEnded: Bool { false }
+    package var absence: Reply.Kind { .failed(.leftMemory) }
+
+    package func recordUse() {}
+
+    package func forget(_ token: UInt64) { readers.remove(token) }
+
+    package func answer(_ reply: consuming Reply) {
+        switch reply {
+        case .content(let content, let token), .state(let content, _, let token):
+            table.output.reply(content, to: token)
+        case .log(let request): LogReader(session: self).deliver(request)
+        case .subscription, .applied, .part: preconditionFailure("a copy decides nothing")
+        }
+    }
+
+    package func subscribe(_ request: SubscriptionRequest) {
+        if request.selection.log { feed.history.keepNotes() }
+        StreamOpener(feed)?.openNow(request)
+    }
+
+    package func beginWork(_ work: CrashSlot.Work, _ action: UInt64) {
+        table.beginWork(work, action, of: feed, incarnation)
+    }
+
+    package func endWork() { table.endWork(of: feed) }
+
+    // MARK: The state
+
+    package func encodeState(
+        _ form: StateForm, at version: UInt64?, to out: inout [UInt8]
+    ) throws(JSONEncodingFailure) {
+        switch form {
+        case .raw: try fold.encodeRaw(to: &out)
+        case .shown: reportBare(try fold.encodeShown(to: &out))
+        }
+    }
+
+    package func appendPulses(_ chosen: UInt64, at version: UInt64, to out: inout [UInt8]) {
+        reportBare(fold.encodePulses(chosen, to: &out))
+    }
+
+    private func reportBare(_ failure: String?) {
+        if let failure { report(.failed(place: "transformState", error: failure)) }
+    }
+
+    /// Memory has no mutation.
+    package func appendMutation(to version: UInt64, _ out: inout [UInt8]) {}
+
+    package func endReplay() {}
+
+    package func pointers() -> [JSONPointer] { feed.pointers }
+
+    package func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
+        try registration.makeFold(snapshot)
+    }
+
+    package func forget(before version: UInt64, atOnce: Bool) -> Bool { false }
+}
