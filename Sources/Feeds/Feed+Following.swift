@@ -22,7 +22,6 @@ extension Feed {
         guard let archive else { return }
         var following = archive.following ?? FollowingState(confirmed: asked)
         following.confirmed = max(following.confirmed, asked)
-        following.isOpening = true
         archive.following = following
     }
 
@@ -47,7 +46,6 @@ extension Feed {
     /// New subscribers were added, and the state has left memory.
     package func endOpening() {
         for stream in streams.all { stream.dropSnapshot() }
-        archive?.following?.isOpening = false
         if streams.isEmpty { loop.upstream?.forget(self) }
     }
 
@@ -101,7 +99,7 @@ extension Feed {
     /// In a followed session they would move back after each gap in the records that the owner
     /// sends, and while the state that they read is not kept.
     func maySpread(_ stream: SharedStream) -> Bool {
-        if case .deciding = phase { return true }
+        if let source, source.isDeciding { return true }
         return isFollowed && !isVoid && !isOver && stream.isSteady
             && (!stream.selection.readsStates || stream.followed != nil)
     }
@@ -134,7 +132,7 @@ extension Feed {
     /// - Returns: the bytes that the feed keeps of them; nil if they are not the next ones, or if
     ///   the session cannot be shown now.
     package func show(_ records: CommittedRecords, from owner: Node) -> Int? {
-        guard let archive, isFollowed, phase.isAsleep, !isVoid, !isOver,
+        guard let archive, isFollowed, !isVoid, !isOver,
             let entries = records.entries(
                 of: key, catalog.reactor, behind: history.committed)
         else { return nil }

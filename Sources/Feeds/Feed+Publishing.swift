@@ -71,7 +71,7 @@ extension Feed {
 
     /// Extends a stream back to the position of a reader, if memory has everything after it.
     func extend(_ stream: SharedStream, forReader position: HistoryPosition) {
-        guard phase.isReadable, position >= keptPosition(for: stream.selection) else { return }
+        guard isAwake, position >= keptPosition(for: stream.selection) else { return }
         _ = extend(stream, backTo: stream.selection.start(after: position))
     }
 
@@ -146,8 +146,11 @@ extension Feed {
         loop.upstream?.forget(self)
     }
 
-    /// Takes over the subscribers of the previous generation. Each gets a `reset`.
-    package func takeReaders(of earlier: Feed, _ opener: StreamOpener) {
+    /// Takes over the subscribers of the generation before, if they may read this one: each gets a
+    /// `reset`. Otherwise they have to connect again.
+    package func takeReaders(of earlier: Feed) {
+        guard earlier.reactor == reactor, earlier.owner == owner, let opener = StreamOpener(self)
+        else { return earlier.abandonReaders() }
         var moved: [Subscriber] = []
         for stream in earlier.streams.all where !stream.isUnused {
             if stream.selection.log { history.keepNotes() }
@@ -178,8 +181,7 @@ extension Feed {
         guard rest.all.count < streams.all.count else { return }
         streams = rest
         stream.followed = nil
-        // While subscribers are being added to a followed session, others of them may have left.
-        let isOpening = archive?.following?.isOpening ?? false
-        if phase.isAsleep, streams.isEmpty, !isOpening { loop.upstream?.forget(self) }
+        // While there is a state in memory, a session decides, or subscribers are being added.
+        if !isAwake, streams.isEmpty { loop.upstream?.forget(self) }
     }
 }

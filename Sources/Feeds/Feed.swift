@@ -23,10 +23,10 @@ package final class Feed {
     package let history = History()
     /// Nil if the journal has no archive.
     package let archive: FeedArchive?
-    /// Nil once the session is released: readers of the journal may still hold the feed.
+    /// Nil while there is no state in memory: the session is asleep, has ended, or is followed.
     ///
     /// Why unowned: a weak reference would make each use of the session slower. Invariant: the
-    /// session sets it, and removes it in its `deinit`.
+    /// source sets it, and removes it when it leaves memory.
     package unowned var source: (any FeedSource)?
     package var activities = ActivityNames()
     /// Why not the property itself: see ``History``.
@@ -123,11 +123,8 @@ package final class Feed {
     /// The parts of the state that streams show.
     package var pointers: [JSONPointer] { streams.all.compactMap(\.selection.pointer) }
 
-    /// Whether states are in memory, and whether they are those of a decider.
-    package var phase: FeedPhase { source?.phase ?? .asleep }
-
     /// Whether there is a state in memory.
-    var isAwake: Bool { phase.isAwake }
+    var isAwake: Bool { source != nil }
 
     /// About the bytes of the state as JSON; 0 if it was not measured.
     var stateEstimate: Int { source?.stateEstimate ?? 0 }
@@ -149,7 +146,7 @@ package final class Feed {
 
     /// Begins to rebuild a state of the session.
     func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
-        guard let source, isAwake else { return try catalog.makeFold(snapshot) }
+        guard let source else { return try catalog.makeFold(snapshot) }
         return try source.makeFold(from: snapshot)
     }
 

@@ -6,7 +6,8 @@ package import Storage
 /// Why a protocol: readers' code must not be able to decide. Framing a record of pulses and
 /// activities calls none of these methods.
 package protocol FeedSource: AnyObject {
-    var phase: FeedPhase { get }
+    /// Whether a session decides: not for a copy, nor once the end is decided.
+    var isDeciding: Bool { get }
 
     /// About the bytes of the state as JSON; 0 if it was not measured.
     var stateEstimate: Int { get }
@@ -33,44 +34,6 @@ package protocol FeedSource: AnyObject {
     ///
     /// - Returns: whether the states before it are forgotten.
     func forget(before version: UInt64, atOnce: Bool) -> Bool
-}
-
-/// The role that a feed's session has now.
-package enum FeedPhase {
-    /// The state is only in the journal.
-    case asleep
-    /// The state is being made.
-    case starting
-    /// The state is a copy, for readers alone.
-    case copied
-    case deciding
-    /// The end is decided and not committed yet.
-    case ending
-    case ended
-
-    /// Whether there is a state in memory.
-    package var isAwake: Bool {
-        switch self {
-        case .copied, .deciding, .ending: true
-        case .asleep, .starting, .ended: false
-        }
-    }
-
-    /// Whether the session counts as asleep.
-    package var isAsleep: Bool {
-        switch self {
-        case .asleep, .starting, .copied: true
-        case .deciding, .ending, .ended: false
-        }
-    }
-
-    /// Whether requests that only read are executed.
-    package var isReadable: Bool {
-        switch self {
-        case .copied, .deciding: true
-        case .asleep, .starting, .ending, .ended: false
-        }
-    }
 }
 
 /// The answer to a request for a stream.

@@ -208,11 +208,8 @@ final class Eviction {
     /// Puts a session that was just created with a large state to sleep, after its present answers.
     /// A request of a few bytes has made it, and nobody may ever use it.
     func putToSleep(_ session: Session, in table: SessionTable) {
-        let incarnation = session.incarnation
         table.background.append { [self] in
-            guard session.incarnation == incarnation, session.isAtRest, session.isSaved else {
-                return
-            }
+            guard session.isAtRest, session.isSaved else { return }
             evict(session, from: table)
         }
     }
@@ -222,7 +219,6 @@ final class Eviction {
         table.claims?.release(session)
         session.fallAsleep()
         countEvicted()
-        if session.streams.isEmpty { table.forget(session) }
     }
 
     func countEvicted() { evictedCount += 1 }

@@ -94,7 +94,7 @@ struct FailedCommit {
         guard wasNeverCreated else { return }
         // Other references to the session may remain: its sources must end now.
         session.cancelTasks()
-        session.fallAsleepAtOnce()
+        session.leave()
         let mayExist = rolledBack.contains {
             $0.creates && failure(of: $0).reason == .outcomeUnknown
         }
@@ -135,15 +135,13 @@ struct FailedCommit {
         if let followed = table.followed {
             // Another node may continue the session.
             session.leaveMemory()
-            followed.carryOn(session)
+            followed.carryOn(session.feed, in: table)
         } else {
             session.feed.abandonReadersOfJournal()
             session.leaveMemory()
             session.feed.readJournal()
         }
-        guard failure.reason != .moved else { return }
-        guard !session.streams.isEmpty || listens else { return table.forget(session) }
-        guard listens else { return }
+        guard failure.reason != .moved, listens else { return }
         // The present values of its sources may be those that could not be committed: a session that
         // has committed nothing since it woke would wake and fail in a loop as fast as the disk fails.
         if persistence.hasCommitted {

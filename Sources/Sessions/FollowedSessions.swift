@@ -21,9 +21,9 @@ final class FollowedSessions {
     private typealias Load = FollowingLoad
 
     private let ownership: any Ownership
-    private var byID: [SessionID: Session] = [:]
+    private var byID: [SessionID: Feed] = [:]
     /// Sessions that have ended, and whose subscribers are still getting the last events.
-    private var ending: [SessionID: Session] = [:]
+    private var ending: [SessionID: Feed] = [:]
     /// Loads that are not sent, by session. One that is sent may be older than a later request.
     private var unsent: [SessionID: Load] = [:]
     /// The same, the oldest first.
@@ -55,16 +55,16 @@ final class FollowedSessions {
     var counts: FollowCounts {
         FollowCounts(
             sessions: byID.count,
-            hinted: byID.values.count { $0.feed.archive?.following?.isHinted ?? false },
+            hinted: byID.values.count { $0.archive?.following?.isHinted ?? false },
             questions: questions, received: received, unconfirmed: unconfirmed)
     }
 
-    func remove(_ feed: Feed) {
-        if let session = byID[feed.id], session.feed === feed {
+    func remove(_ feed: Feed, in table: SessionTable) {
+        if byID[feed.id] === feed {
             byID[feed.id] = nil
-            session.table.hints?.unfollow(feed.id)
+            table.hints?.unfollow(feed.id)
         }
-        if ending[feed.id]?.feed === feed { ending[feed.id] = nil }
+        if ending[feed.id] === feed { ending[feed.id] = nil }
     }
 
     func removeAll() {
@@ -115,7 +115,7 @@ final class FollowedSessions {
             loads += 1
             (load.asked, load.number) = (table.uptime, loads)
             // Another one would be too old as well, if the session has new records all the time.
-            if load.isRepeated { byID[load.id]?.feed.archive?.following?.awaited = loads }
+            if load.isRepeated { byID[load.id]?.archive?.following?.awaited = loads }
             table.load(load.id, for: load.client) { [unowned table] result in
                 self.loadsUnderWay.remove(load.id)
                 self.loaded(load, result, in: table)
@@ -126,11 +126,11 @@ final class FollowedSessions {
 
     /// Asks for what has come while the load was awaited.
     private func endAwaiting(_ load: Load) {
-        guard load.isRepeated, let session = byID[load.id],
-            let following = session.feed.archive?.following
+        guard load.isRepeated, let feed = byID[load.id],
+            let following = feed.archive?.following
         else { return }
-        if following.awaited == load.number { session.feed.archive?.following?.awaited = nil }
-        if following.hints.isDue { askSoon(about: session) }
+        if following.awaited == load.number { feed.archive?.following?.awaited = nil }
+        if following.hints.isDue { askSoon(about: feed) }
     }
 
     private func loaded(
@@ -161,16 +161,16 @@ final class FollowedSessions {
 
     /// A read of a session that is followed has failed; its subscribers may need it.
     private func failed(_ id: SessionID, _ failure: JournalFailure, in table: SessionTable) {
-        guard let session = byID[id],
-            !(session.feed.archive?.following?.failures.mayContinue(at: table.uptime) ?? true)
+        guard let feed = byID[id],
+            !(feed.archive?.following?.failures.mayContinue(at: table.uptime) ?? true)
         else { return }
-        session.report(.unreadable(failure.detail))
-        session.feed.abandonReaders()
+        table.report(.unreadable(failure.detail), of: feed)
+        feed.abandonReaders()
     }
 
     /// The generation that the subscribers know is lost, and there is no other.
     private func abandonVoid(_ id: SessionID, in table: SessionTable) {
-        if let session = table.asleep(id), session.isVoid { session.feed.abandonReaders() }
+        if let feed = table.asleep(id), feed.isVoid { feed.abandonReaders() }
     }
 
     private func repeatLoad(_ load: Load, isClaimed: Bool = false, isOutdated: Bool = false) {
@@ -187,7 +187,7 @@ final class FollowedSessions {
                 return repeatLoad(load, isOutdated: true)
             }
             // Its subscribers get a `reset`, and continue with what the journal has.
-            earlier.feed.strandReaders()
+            earlier.strandReaders()
         }
         if let earlier, earlier.mayAwaitRecords(behind: load, saved),
             early.insert(load, saved, table.feeds.journal.losses)
@@ -201,23 +201,25 @@ final class FollowedSessions {
         }
         // The subscribers connect again, perhaps to a node that can read the session.
         if let found = table.claims?.reader(of: saved, in: table) {
-            if let earlier, !earlier.isOver { earlier.feed.abandonReaders() }
+            if let earlier, !earlier.isOver { earlier.abandonReaders() }
             return load.respond(found)
         }
         do throws(RecoveryFault) {
-            let session = try SessionLoader(table: table).follow(load.id, saved, asked: load.asked)
-            byID[load.id] = session
-            session.feed.archive?.following?.loaded(
-                saved, mayListen: session.registration.listensToTopics, by: load.number)
+            let copy = try SessionLoader(table: table).follow(load.id, saved, asked: load.asked)
+            let feed = copy.feed
+            byID[load.id] = feed
+            feed.archive?.following?.loaded(
+                saved, mayListen: copy.registration.listensToTopics, by: load.number)
             // The answers to the streams count on their own.
             _ = load.charge?.resize(to: 0)
-            load.respond(.session(session))
-            session.endOpening()
+            load.respond(.copy(copy))
+            copy.close()
+            feed.endOpening()
             // It may have no subscriber.
-            if byID[load.id] === session { seekHints(of: session, in: table) }
+            if byID[load.id] === feed { seekHints(of: feed, in: table) }
         } catch {
             // The subscribers connect again, and get the reason then.
-            if let earlier, !earlier.isOver { earlier.feed.abandonReaders() }
+            if let earlier, !earlier.isOver { earlier.abandonReaders() }
             load.respond(.quarantined(error))
         }
     }
@@ -235,17 +237,17 @@ final class FollowedSessions {
     }
 
     /// Whether the session was read before the last answer of the journal about it.
-    private func isOutdated(_ load: Load, _ saved: SavedSession, at present: Session) -> Bool {
+    private func isOutdated(_ load: Load, _ saved: SavedSession, at present: Feed) -> Bool {
         guard present.key == saved.key else {
-            return load.number < (present.feed.archive?.following?.firstLoad ?? 0)
+            return load.number < (present.archive?.following?.firstLoad ?? 0)
         }
         return present.isVoid || saved.end.position < present.history.committed.position
     }
 
     /// Whether the journal lacks records that were shown: they were none, although a node has sent them. Nothing was
     /// shown since the load was sent.
-    private func isContradicted(by load: Load, _ present: Session) -> Bool {
-        !present.isVoid && present.feed.archive?.following?.awaited == load.number
+    private func isContradicted(by load: Load, _ present: Feed) -> Bool {
+        !present.isVoid && present.archive?.following?.awaited == load.number
     }
 
     /// Follows a session that this node has owned until now, so that its streams continue from the journal.
@@ -253,11 +255,11 @@ final class FollowedSessions {
     /// Why nothing is lost or sent twice: the subscribers have got what was committed, and nothing else.
     ///
     /// - Precondition: its state has left memory.
-    func carryOn(_ session: Session) {
-        guard !session.streams.isEmpty else { return session.table.forget(session) }
+    func carryOn(_ feed: Feed, in table: SessionTable) {
+        guard !feed.streams.isEmpty else { return table.forget(feed) }
         // Before its subscribers continue: the last of them may end.
-        byID[session.id] = session
-        session.beginFollowing(FollowingState(since: session.table.uptime, loads, questions))
+        byID[feed.id] = feed
+        feed.beginFollowing(FollowingState(since: table.uptime, loads, questions))
     }
 
     private func needsClaim(_ saved: SavedSession, in table: SessionTable) -> Bool {
@@ -287,146 +289,145 @@ final class FollowedSessions {
         let now = table.uptime
         held.removeAll()
         if table.feeds.subscribers.stateBytes > table.feeds.subscribers.stateLimit / 2 {
-            for session in byID.values { session.feed.dropUnusedStates() }
+            for feed in byID.values { feed.dropUnusedStates() }
         }
         continueEarly(early.removeAll(), in: table)
-        for session in Array(byID.values) { look(at: session, now, in: table) }
-        for session in Array(ending.values) {
-            session.feed.dropUnusedStates()
-            session.feed.advanceWaiting()
+        for feed in Array(byID.values) { look(at: feed, now, in: table) }
+        for feed in Array(ending.values) {
+            feed.dropUnusedStates()
+            feed.advanceWaiting()
         }
         let pause = ownership.followPause
         ask(
-            about: byID.values.filter { $0.feed.archive?.following?.isDue(at: now, pause) ?? true },
+            about: byID.values.filter { $0.archive?.following?.isDue(at: now, pause) ?? true },
             in: table)
     }
 
     /// Asks about the sessions of which hints have come.
     private func askHinted(in table: SessionTable) {
         guard !isAsking, !hinted.isEmpty else { return }
-        let sessions = hinted.compactMap { byID[$0] }
+        let feeds = hinted.compactMap { byID[$0] }
         hinted = []
-        ask(about: sessions, in: table)
+        ask(about: feeds, in: table)
     }
 
     /// There is one question at a time: what comes meanwhile is asked with the next one.
-    private func ask(about sessions: [Session], in table: SessionTable) {
-        let asked = sessions.filter { !$0.isVoid }
+    private func ask(about feeds: [Feed], in table: SessionTable) {
+        let asked = feeds.filter { !$0.isVoid }
         guard !isAsking, !asked.isEmpty else { return }
         let now = table.uptime
         isAsking = true
         questions += 1
-        for session in asked { hinted.remove(session.id) }
-        let expected = asked.map { session in
+        for feed in asked { hinted.remove(feed.id) }
+        let expected = asked.map { feed in
             Confirmation(
-                session.key, at: session.history.committed.position,
-                epoch: session.feed.archive?.following?.epoch)
+                feed.key, at: feed.history.committed.position,
+                epoch: feed.archive?.following?.epoch)
         }
-        let (hop, bound) = (table.services.hop, LoopBound((sessions: asked, at: now)))
+        let (hop, bound) = (table.services.hop, LoopBound((feeds: asked, at: now)))
         let losses = table.feeds.journal.losses
         ownership.changes(of: expected) { result in
             _ = hop { table in
                 let asked = bound.open(on: table)
                 table.followed?.answered(
-                    asked.sessions,
+                    asked.feeds,
                     table.feeds.journal.losses == losses ? result : .failure(.historyLost),
                     askedAt: asked.at, in: table)
             }
         }
     }
 
-    private func look(at session: Session, _ now: Int64, in table: SessionTable) {
-        guard let following = session.feed.archive?.following else { return remove(session.feed) }
+    private func look(at feed: Feed, _ now: Int64, in table: SessionTable) {
+        guard let following = feed.archive?.following else { return remove(feed, in: table) }
         // Ten questions have had no answer.
         if now - following.confirmed
             >= max(FollowingState.confirmationLimit, 10 * ownership.followPause)
         {
-            unconfirmed += UInt64(session.streams.subscriberCount)
-            return session.feed.abandonReaders()
+            unconfirmed += UInt64(feed.streams.subscriberCount)
+            return feed.abandonReaders()
         }
-        seekHints(of: session, in: table)
-        if session.isVoid {
-            load(session.id)
+        seekHints(of: feed, in: table)
+        if feed.isVoid {
+            load(feed.id)
         } else {
-            meetNeed(of: session, following, now, in: table)
+            meetNeed(of: feed, following, now, in: table)
         }
     }
 
     private func answered(
-        _ sessions: [Session], _ result: Result<[String: Change], JournalFailure>,
+        _ feeds: [Feed], _ result: Result<[String: Change], JournalFailure>,
         askedAt moment: Int64, in table: SessionTable
     ) {
         isAsking = false
         guard case .success(let changes) = result else { return }
-        for session in sessions {
-            guard byID[session.id] === session, !session.isVoid,
-                session.feed.archive?.following?.lastQuestion ?? 0 < questions
+        for feed in feeds {
+            guard byID[feed.id] === feed, !feed.isVoid,
+                feed.archive?.following?.lastQuestion ?? 0 < questions
             else { continue }
-            let change = changes[session.id.text]
+            let change = changes[feed.id.text]
             let isDecided = change?.isDecided ?? true
-            session.feed.archive?.following?.confirmed = moment
-            session.feed.archive?.following?.hints.isDue =
-                !isDecided || hinted.contains(session.id)
+            feed.archive?.following?.confirmed = moment
+            feed.archive?.following?.hints.isDue = !isDecided || hinted.contains(feed.id)
             // Else it does not say what has become of a record that a reader has missed.
-            if isDecided { session.feed.archive?.following?.answered = questions }
-            if let change, isDecided { receive(change, of: session, in: table) }
-            let following = session.feed.archive?.following
-            if following?.hasWaiting ?? false { session.feed.advanceWaiting() }
+            if isDecided { feed.archive?.following?.answered = questions }
+            if let change, isDecided { receive(change, of: feed, in: table) }
+            let following = feed.archive?.following
+            if following?.hasWaiting ?? false { feed.advanceWaiting() }
         }
     }
 
-    private func receive(_ change: Change, of session: Session, in table: SessionTable) {
+    private func receive(_ change: Change, of feed: Feed, in table: SessionTable) {
         guard let head = change.head else {
-            remove(session.feed)
-            ending[session.id] = session
-            table.rememberEnded(session.id)
-            return session.feed.endElsewhere(at: change.end)
+            remove(feed, in: table)
+            ending[feed.id] = feed
+            table.rememberEnded(feed.id)
+            return feed.endElsewhere(at: change.end)
         }
-        guard head.key == session.key else {
+        guard head.key == feed.key else {
             // The session was deleted and created again, or history was lost.
-            session.feed.strandReaders()
-            load(session.id)
+            feed.strandReaders()
+            load(feed.id)
             return
         }
-        if session.feed.mayAdvance(to: head, change.epoch) {
-            session.feed.advance(to: head)
+        if feed.mayAdvance(to: head, change.epoch) {
+            feed.advance(to: head)
         } else {
-            session.feed.archive?.following?.hints.isDue = true
+            feed.archive?.following?.hints.isDue = true
         }
-        session.feed.archive?.following?.setOwner(change.owner, epoch: change.epoch)
-        seekHints(of: session, in: table)
-        guard let following = session.feed.archive?.following else { return }
-        meetNeed(of: session, following, table.uptime, in: table)
+        feed.archive?.following?.setOwner(change.owner, epoch: change.epoch)
+        seekHints(of: feed, in: table)
+        guard let following = feed.archive?.following else { return }
+        meetNeed(of: feed, following, table.uptime, in: table)
     }
 
     // MARK: Hints
 
     /// Asks the session's owner for hints, unless it was asked just now.
-    private func seekHints(of session: Session, in table: SessionTable) {
-        guard let links = table.hints, let following = session.feed.archive?.following else {
+    private func seekHints(of feed: Feed, in table: SessionTable) {
+        guard let links = table.hints, let following = feed.archive?.following else {
             return
         }
         let members = ownership.members
         let owner = following.owner.flatMap { node in
             node == members.own.node || following.isOver ? nil : members[node]?.node
         }
-        switch session.feed.archive?.following?.hints.next(owner, following.epoch, table.uptime) {
+        switch feed.archive?.following?.hints.next(owner, following.epoch, table.uptime) {
         case .nothing?, nil: break
-        case .follow(let owner)?: links.follow(session.id, at: owner)
-        case .unfollow?: links.unfollow(session.id)
+        case .follow(let owner)?: links.follow(feed.id, at: owner)
+        case .unfollow?: links.unfollow(feed.id)
         }
     }
 
     /// The owner says that this is the session's newest position. It is asked for with the round.
     func hint(_ id: SessionID, at end: CommittedEnd, in table: SessionTable) {
-        guard let session = byID[id], !session.isVoid else { return }
-        session.feed.archive?.following?.hints.come()
+        guard let feed = byID[id], !feed.isVoid else { return }
+        feed.archive?.following?.hints.come()
         let isKnown =
-            end.generation == session.key.generation
-            && end.position <= session.history.committed.position
+            end.generation == feed.key.generation
+            && end.position <= feed.history.committed.position
         guard !isKnown else { return }
-        session.feed.archive?.following?.noteGap(before: end.position)
-        askSoon(about: session)
+        feed.archive?.following?.noteGap(before: end.position)
+        askSoon(about: feed)
     }
 
     /// The owner has committed these records.
@@ -434,50 +435,50 @@ final class FollowedSessions {
         _ id: SessionID, _ records: CommittedRecords, from owner: Node, in table: SessionTable
     ) {
         if held.isFull { held.removeAll() }
-        guard let session = byID[id], let archive = session.feed.archive,
-            archive.following?.awaited == nil, let bytes = session.feed.show(records, from: owner)
+        guard let feed = byID[id], let archive = feed.archive,
+            archive.following?.awaited == nil, let bytes = feed.show(records, from: owner)
         else { return hint(id, at: records.committedEnd, in: table) }
         archive.following?.hints.come()
         received += 1
-        held.append(session.feed, bytes: bytes)
-        continueEarly(early.remove(id, through: session.history.committed.position), in: table)
+        held.append(feed, bytes: bytes)
+        continueEarly(early.remove(id, through: feed.history.committed.position), in: table)
     }
 
     func hintsEnded(of id: SessionID, in table: SessionTable) {
-        guard let session = byID[id] else { return }
-        session.feed.archive?.following?.hints.end(table.uptime)
-        askSoon(about: session)
+        guard let feed = byID[id] else { return }
+        feed.archive?.following?.hints.end(table.uptime)
+        askSoon(about: feed)
     }
 
-    private func askSoon(about session: Session) {
-        session.feed.archive?.following?.hints.isDue = true
-        guard session.feed.archive?.following?.awaited == nil else { return }
-        hinted.insert(session.id)
+    private func askSoon(about feed: Feed) {
+        feed.archive?.following?.hints.isDue = true
+        guard feed.archive?.following?.awaited == nil else { return }
+        hinted.insert(feed.id)
     }
 
     // MARK: Claims
 
     /// Claims a session whose owner is gone. Reading wakes nobody, but the end of an owner does.
     private func meetNeed(
-        of session: Session, _ following: FollowingState, _ now: Int64, in table: SessionTable
+        of feed: Feed, _ following: FollowingState, _ now: Int64, in table: SessionTable
     ) {
-        guard !table.operations.isLoading(session.id) else { return }
+        guard !table.operations.isLoading(feed.id) else { return }
         switch following.need(ownership.members, now) {
         case .nothing: break
-        case .owned: session.feed.archive?.following?.ownerIsPresent()
-        case .load: load(session.id)
+        case .owned: feed.archive?.following?.ownerIsPresent()
+        case .load: load(feed.id)
         case .claim:
             // The others are claimed when these are loaded.
             guard claimsUnderWay < Self.claimLimit else { return }
             claimsUnderWay += 1
-            session.feed.archive?.following?.claimed = now
-            SessionLoader(table: table).load(session.id) { [weak session] found in
+            feed.archive?.following?.claimed = now
+            SessionLoader(table: table).load(feed.id) { [weak feed] found in
                 self.claimsUnderWay -= 1
-                guard case .elsewhere(let member, _) = found, let session,
-                    session.feed.archive?.following?.claimWasRefused(for: member.node) ?? false
+                guard case .elsewhere(let member, _) = found, let feed,
+                    feed.archive?.following?.claimWasRefused(for: member.node) ?? false
                 else { return }
                 // Its records need a program that this node does not have. A stream there claims it.
-                session.feed.abandonReaders()
+                feed.abandonReaders()
             }
         }
     }

@@ -83,12 +83,12 @@ struct EarlyLoads {
     }
 }
 
-extension Session {
+extension Feed {
     /// Whether the records of the owner that a load has read are about to come, and readers on other loops expect
     /// them.
     func mayAwaitRecords(behind load: FollowingLoad, _ saved: SavedSession) -> Bool {
-        guard !load.isLate, !load.isRepeated, !isVoid, key == saved.key, feed.hasBranches,
-            let following = feed.archive?.following, following.awaited == nil
+        guard !load.isLate, !load.isRepeated, !isVoid, key == saved.key, hasBranches,
+            let following = archive?.following, following.awaited == nil
         else { return false }
         return following.mayCome(
             through: saved.end.position, in: saved.ownership?.epoch,

@@ -53,7 +53,7 @@ struct KeyedRequests {
     }
 
     private func lookUp(_ post: ActionPost, _ key: String, _ digest: [UInt8]) {
-        let (sessionKey, incarnation) = (session.key, session.incarnation)
+        let sessionKey = session.key
         let size = post.body.bytes.count + post.body.scanBytes
         keys.beginLookUp(for: post.token)
         table.commits.beginLookUp(ofBytes: size)
@@ -63,7 +63,7 @@ struct KeyedRequests {
             table.commits.endLookUp(ofBytes: size)
             let waiter = keys.endLookUp(for: post.token)
             // The session may have been deleted, or a commit of it may have failed, meanwhile.
-            guard session.isRunning, session.incarnation == incarnation else {
+            guard session.isRunning else {
                 keys.forget(post.token)
                 return session.answer(session.content(session.absence), post.token)
             }

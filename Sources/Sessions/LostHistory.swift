@@ -20,30 +20,30 @@ struct LostHistory {
         table.feeds.journal.losses += 1
         table.absent.removeAll()
         table.dropShown()
-        for session in Array(table.sessions.all) { forget(session) }
+        let asleep = table.sessions.asleep
+        for session in Array(table.sessions.all) {
+            let (works, isCreated) = (session.isWorking, !session.isBeingCreated)
+            FailedCommit(session: session, failure: Self.failure, isHistoryLost: true).forget()
+            if isCreated { forget(session.feed, works: works) }
+        }
+        for feed in asleep { forget(feed) }
         table.commits.abandonDeletions(in: table, Self.failure)
         table.commits.forgetUndecided()
         loadSome()
     }
 
-    private func forget(_ session: Session) {
-        let works = session.isWorking
-        if session.isAwake {
-            FailedCommit(session: session, failure: Self.failure, isHistoryLost: true).forget()
-        }
-        // A session whose creation was under way is here no more.
-        guard table.sessions.contains(session) else { return }
+    private func forget(_ feed: Feed, works: Bool = false) {
         // A followed session is read again, and not claimed; one that has ended keeps its end.
-        guard !session.isOver else { return }
-        let isFollowed = session.isFollowed
-        if !isFollowed, works || !session.streams.isEmpty { table.losses.append(session.id) }
-        guard !session.streams.isEmpty else { return table.forget(session) }
-        session.feed.strandReaders()
+        guard !feed.isOver else { return }
+        let isFollowed = feed.isFollowed
+        if !isFollowed, works || !feed.streams.isEmpty { table.losses.append(feed.id) }
+        guard !feed.streams.isEmpty else { return table.forget(feed) }
+        feed.strandReaders()
         if isFollowed {
-            table.followed?.loadState(of: session.feed)
+            table.followed?.loadState(of: feed)
         } else {
             // Another node may own the session by now. If this one still does, the claim ends that.
-            table.followed?.carryOn(session)
+            table.followed?.carryOn(feed, in: table)
         }
     }
 
@@ -71,9 +71,7 @@ struct LostHistory {
         case .quarantined, .noNode: break
         }
         // The subscribers reconnect with their last ids, and get the reason or a `reset` then.
-        if let session = table.asleep(id), session.isVoid, !session.isFollowed {
-            session.feed.abandonReaders()
-        }
+        if let feed = table.asleep(id), feed.isVoid, !feed.isFollowed { feed.abandonReaders() }
     }
 }
 
@@ -97,15 +95,4 @@ struct HistoryLosses {
     mutating func endOne() { underWay -= 1 }
 
     mutating func removeAll() { waiting = [] }
-}
-
-extension Session {
-    /// Takes over the subscribers of the generation before, if they may read this one: each gets a
-    /// `reset`. Otherwise they have to connect again.
-    func takeReaders(of earlier: Session) {
-        guard earlier.registration.name == registration.name, earlier.feed.owner == feed.owner,
-            let opener = StreamOpener(feed)
-        else { return earlier.feed.abandonReaders() }
-        feed.takeReaders(of: earlier.feed, opener)
-    }
 }

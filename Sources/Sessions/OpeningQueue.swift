@@ -22,7 +22,7 @@ final class OpeningQueue {
 
     /// The session stays in memory until the stream is opened.
     func append(_ request: SubscriptionRequest, of session: Session) {
-        session.beginArchiveRead()
+        session.feed.beginArchiveRead()
         waiting.append((session, request))
         if waiting.count == 1 { continueLater() }
     }
@@ -40,7 +40,7 @@ final class OpeningQueue {
             // Its pointer is looked for with those of the others.
             session.open(next.request)
             waiting.removeFirst()
-            session.endArchiveRead()
+            session.feed.endArchiveRead()
             isFirst = false
         }
         if !waiting.isEmpty { continueLater() }

@@ -1,49 +1,56 @@
 internal import Feeds
 internal import Storage
 
-/// The sessions of a table that are in memory. A session that is asleep is one of them as long as
-/// it has subscribers.
+/// The sessions of a table that are in memory, and the feeds of those that are not and have
+/// subscribers.
 struct ResidentSessions {
     private var byID: [SessionID: Session] = [:]
-    /// Invariant: the number of sessions in `byID` that are asleep.
-    private var asleepCount = 0
+    /// Invariant: none has a session in ``byID``.
+    private var asleepByID: [SessionID: Feed] = [:]
     private var lastIncarnation: UInt64 = 0
 
-    var count: Int { byID.count }
+    var count: Int { byID.count + asleepByID.count }
 
-    var awakeCount: Int { byID.count - asleepCount }
+    var awakeCount: Int { byID.count }
 
     /// In no order.
     var all: some Collection<Session> { byID.values }
 
+    /// The feeds without a session, in no order.
+    var asleep: [Feed] { Array(asleepByID.values) }
+
     subscript(id: SessionID) -> Session? { byID[id] }
 
-    func contains(_ session: Session) -> Bool { byID[session.id] === session }
+    func asleep(_ id: SessionID) -> Feed? { asleepByID[id] }
 
     mutating func insert(_ session: Session) {
-        if let earlier = byID.updateValue(session, forKey: session.id), earlier.isAsleep {
-            asleepCount -= 1
-        }
-        if session.isAsleep { asleepCount += 1 }
+        asleepByID[session.id] = nil
+        byID[session.id] = session
+    }
+
+    /// Adds a feed without a session.
+    mutating func insert(_ feed: Feed) { asleepByID[feed.id] = feed }
+
+    /// The session has left memory. Its feed stays if it has subscribers.
+    mutating func rest(_ session: Session) {
+        guard remove(session), !session.streams.isEmpty else { return }
+        asleepByID[session.id] = session.feed
     }
 
     /// - Returns: whether the session was here.
     mutating func remove(_ session: Session) -> Bool {
-        guard contains(session) else { return false }
+        guard byID[session.id] === session else { return false }
         byID[session.id] = nil
-        if session.isAsleep { asleepCount -= 1 }
         return true
+    }
+
+    mutating func remove(_ feed: Feed) {
+        if asleepByID[feed.id] === feed { asleepByID[feed.id] = nil }
     }
 
     mutating func removeAll() {
         byID = [:]
-        asleepCount = 0
-    }
-
-    /// Counts a session that falls asleep or wakes.
-    mutating func sleepChanged(of session: Session, _ isAsleep: Bool) {
-        guard contains(session) else { return }
-        asleepCount += isAsleep ? 1 : -1
+        asleepByID = [:]
     }
 
     /// A number that no incarnation of any session here has had.

@@ -7,10 +7,9 @@ extension Session {
     /// another node has to serve gets `moved`. Without owners `act` is called at once.
     func confirm(for token: UInt64, then act: @escaping () -> Void) {
         guard table.hasOwners else { return act() }
-        let asked = incarnation
         table.read(id, .confirmed) { [self] found, _ in
             switch found {
-            case .session(let present) where present === self && incarnation == asked && isRunning:
+            case .session(let present) where present === self && isRunning:
                 act()
             case .unreadable(let failure): refuse(token, .unreadable(failure))
             default: refuse(token, .failed(.moved(key)))

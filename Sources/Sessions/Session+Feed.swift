@@ -5,16 +5,7 @@ package import Storage
 // The states of a session, for its feed, and requests for streams, which wait for the decided
 // steps.
 extension Session: ReadableSession {
-    package var phase: FeedPhase {
-        switch life {
-        case .asleep: .asleep
-        case .starting: .starting
-        case .copy: .copied
-        case .awake: .deciding
-        case .ending: .ending
-        case .ended: .ended
-        }
-    }
+    package var isDeciding: Bool { isRunning }
 
     var streams: FeedStreams { feed.streams }
 
@@ -25,7 +16,7 @@ extension Session: ReadableSession {
 
     package var copyCharge: WorkCharge? { nil }
 
-    package func recordUse() { if isRunning { table.eviction.recordUse(of: self) } }
+    package func recordUse() { table.eviction.recordUse(of: self) }
 
     @usableFromInline
     var wantsStates: Bool {
@@ -35,15 +26,12 @@ extension Session: ReadableSession {
     // MARK: Opening a stream
 
     package func subscribe(_ request: SubscriptionRequest) {
-        guard isRunning || isFollowed && isReadable else {
-            return answer(content(absence), request.token)
-        }
+        guard isRunning else { return answer(content(absence), request.token) }
         recordUse()
         if request.selection.log { keepNotes() }
-        // The part of a large state has to be looked for. The state of a session that is followed
-        // leaves memory as soon as its streams are opened.
-        guard isRunning, request.selection.pointer != nil,
-            stateEstimate > WorkBudget.smallestBytes, table.openings.hasRoom
+        // The part of a large state has to be looked for.
+        guard request.selection.pointer != nil, stateEstimate > WorkBudget.smallestBytes,
+            table.openings.hasRoom
         else {
             return open(request)
         }
@@ -53,7 +41,7 @@ extension Session: ReadableSession {
     /// Opens a stream once the steps that are decided so far are committed. The session may have
     /// ended since the request.
     func open(_ request: SubscriptionRequest) {
-        guard isRunning || isFollowed && isReadable, let opener = StreamOpener(feed) else {
+        guard isRunning, let opener = StreamOpener(feed) else {
             return answer(content(absence), request.token)
         }
         guard let newestStep = uncommitted.last else { return opener.openNow(request) }

@@ -5,8 +5,8 @@ extension Session {
     /// The machine while the session is awake, until its end is committed.
     var machine: (any Machine)? {
         switch life {
-        case .awake(let machine), .copy(let machine), .ending(let machine): machine
-        case .starting, .ended, .asleep: nil
+        case .awake(let machine), .ending(let machine): machine
+        case .starting, .ended, .left: nil
         }
     }
 
@@ -17,23 +17,13 @@ extension Session {
     var isRunning: Bool { if case .awake = life { true } else { false } }
 
     /// Whether the session carries out requests that only read.
-    package var isReadable: Bool { phase.isReadable }
-
-    /// Whether another node decides, or nobody, and subscribers are here.
-    var isFollowed: Bool { feed.isFollowed }
-
-    /// Whether a followed session has ended elsewhere.
-    var isOver: Bool { feed.isOver }
-
-    /// Whether the journal has lost history of this generation, of which only the
-    /// subscribers are left.
-    var isVoid: Bool { feed.isVoid }
+    package var isReadable: Bool { isRunning }
 
     /// Whether records and notes may be added.
     var mayDecide: Bool {
         switch life {
         case .awake, .starting(isNew: true): true
-        case .starting, .copy, .ending, .ended, .asleep: false
+        case .starting, .ending, .ended, .left: false
         }
     }
 
@@ -46,6 +36,4 @@ extension Session {
     func ownsSince(_ epoch: Int64) -> Bool { persistence.map { $0.epoch <= epoch } ?? false }
 
     package var hasEnded: Bool { if case .ended = life { true } else { false } }
-
-    var isAsleep: Bool { life.isAsleep }
 }

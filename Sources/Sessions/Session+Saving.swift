@@ -121,10 +121,11 @@ extension Session {
     ///
     /// - Precondition: there are no uncommitted steps.
     func leaveMemory() {
-        fallAsleepAtOnce()
+        leave()
         keys = nil
         // The tasks that are still in it have ended.
         _ = tasks.removeAll()
+        table.sessions.rest(self)
     }
 
     // MARK: Sleeping

@@ -30,36 +30,21 @@ package final class Session {
         /// The machine is being made. Failures meanwhile are recorded if the session is new.
         case starting(isNew: Bool)
         case awake(any Machine)
-        /// Another node decides, or nobody: this is the state that the journal had when it was read. The
-        /// session counts as asleep.
-        case copy(any Machine)
         /// The end is decided and not committed yet.
         case ending(any Machine)
         case ended
-        /// The state is only in the journal; only the subscribers are in memory.
-        case asleep
-
-        var isAsleep: Bool {
-            switch self {
-            case .starting, .copy, .asleep: true
-            case .awake, .ending, .ended: false
-            }
-        }
+        /// The session has left memory. Its feed may stay for the readers; the next load makes
+        /// another session of it.
+        case left
     }
 
-    private(set) var life = Life.asleep {
-        didSet {
-            guard life.isAsleep != oldValue.isAsleep else { return }
-            table.sessions.sleepChanged(of: self, life.isAsleep)
-        }
-    }
+    private(set) var life: Life
     /// The same as the feed's. Why a copy: it is read for every record.
     let history: History
-    /// Numbers the stays in memory of all sessions of the table; 0 while the session is asleep.
-    package private(set) var incarnation: UInt64 = 0
+    package let incarnation: UInt64
     /// Numbers the decisions of all sessions of the table that were made one upon the other: a session
     /// that is loaded or rolled back begins another lineage.
-    private(set) var lineage: UInt64 = 0
+    private(set) var lineage: UInt64
     /// Nil if the journal has no archive.
     let persistence: PersistenceState?
     /// The steps that are not committed, oldest first. Replies are attached to the last one.
@@ -79,70 +64,51 @@ package final class Session {
     var keys: IdempotencyKeys?
 
     /// - Parameters:
+    ///   - feed: a new one, or one that has waited for its session.
     ///   - saved: the state that the session begins with; nil: the initial state.
     ///   - isNew: false if the journal has the session already.
-    ///   - isCopy: whether the session is for readers alone.
     init(
-        _ id: SessionID, _ registration: Registration, _ generation: Generation,
-        _ table: SessionTable, saved: SavedSession? = nil, isNew: Bool, isCopy: Bool = false
+        _ feed: Feed, _ registration: Registration, _ table: SessionTable,
+        saved: SavedSession? = nil, isNew: Bool
     ) throws(RecoveryFault) {
+        self.feed = feed
         self.registration = registration
         self.table = table
-        feed = Feed(id, generation, registration.events, saved, in: table.feeds)
         history = feed.history
         self.records = table.records
         self.keepsRecords = table.journal.keepsRecords
         self.tasks = EffectTasks(table.effects.count(of: registration.name))
         self.persistence = table.journal.archive == nil ? nil : PersistenceState(saved)
-        feed.source = self
-        try restore(saved, isNew: isNew, isCopy: isCopy)
-    }
-
-    deinit { feed.source = nil }
-
-    /// Restores a session of which only the subscribers are in memory.
-    ///
-    /// - Parameter isCopy: whether the session is followed; otherwise it decides from now on.
-    func wake(_ saved: SavedSession, isCopy: Bool = false) throws(RecoveryFault) {
-        let wasFollowed = isFollowed
-        try restore(saved, isNew: false, isCopy: isCopy)
-        persistence?.wake(saved)
-        feed.archive?.wake(saved)
-        if isCopy { persistence?.epoch = 0 } else { endFollowing() }
-        feed.continueStreams(asCopy: isCopy, wasFollowed: wasFollowed)
-    }
-
-    private func restore(_ saved: SavedSession?, isNew: Bool, isCopy: Bool = false)
-        throws(RecoveryFault)
-    {
+        incarnation = table.sessions.nextIncarnation()
+        lineage = incarnation
+        life = .starting(isNew: isNew)
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
         let bytes = saved?.snapshot?.state.count ?? 0
         meters.state.begin(bytes)
         table.pass.count(bytes)
-        incarnation = table.sessions.nextIncarnation()
-        lineage = incarnation
         beginWork(.rebuilding)
         defer { endWork() }
-        life = .starting(isNew: isNew)
         do throws(RecoveryFault) {
-            let machine = try registration.makeMachine(self, saved)
-            life = isCopy ? .copy(machine) : .awake(machine)
+            life = .awake(try registration.makeMachine(self, saved))
             if let saved { try checkForm(of: saved, isNew: isNew) }
         } catch {
-            life = .asleep
+            life = .left
             throw error
         }
-        if !isCopy { table.eviction.add(self) }
+        feed.source = self
+        table.eviction.add(self)
     }
 
-    /// Removes the state from memory. Later calls for this incarnation have no effect.
-    func fallAsleepAtOnce() {
+    deinit { if isAwake { feed.source = nil } }
+
+    /// Removes the state from memory. Later calls have no effect.
+    func leave() {
         history.restart(at: history.committed, keepsNotes: keepsRecords)
         table.eviction.remove(self)
         traces.removeAll()
-        life = .asleep
-        incarnation = 0
-        if let hints = table.hints, !isFollowed { hints.left(id) }
+        life = .left
+        feed.source = nil
+        table.hints?.left(id)
     }
 
     /// The end is committed, or the process ends.
@@ -150,10 +116,10 @@ package final class Session {
         table.eviction.remove(self)
         let machine = machine
         life = .ended
+        feed.source = nil
         machine?.end(in: self)
         traces.removeAll()
         act()
-        incarnation = 0
     }
 
     /// Later decisions do not depend on those that were rolled back.
@@ -169,7 +135,7 @@ package final class Session {
     package var absence: Reply.Kind {
         switch life {
         case .ending, .ended: .gone
-        case .starting, .awake, .copy, .asleep: .failed(.leftMemory)
+        case .starting, .awake, .left: .failed(.leftMemory)
         }
     }
 

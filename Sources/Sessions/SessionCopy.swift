@@ -13,10 +13,12 @@ package final class SessionCopy: ReadableSession {
     package let incarnation: UInt64
     package let stateEstimate: Int
     private let fold: any StateFold
+    package private(set) var isAwake = true
     package var copyCharge: WorkCharge?
     package var readers: Set<UInt64> = []
 
-    /// - Parameter feed: that of the session; it shows this state until the copy is released.
+    /// - Parameter feed: that of the session; it shows this state until the copy is closed or
+    ///   released.
     /// - Throws: what a load of the session would throw.
     init(
         _ saved: SavedSession, _ feed: Feed, _ registration: Registration, in table: SessionTable
@@ -35,11 +37,17 @@ package final class SessionCopy: ReadableSession {
         feed.source = self
     }
 
-    deinit { feed.source = nil }
+    deinit { close() }
 
-    package var phase: FeedPhase { .copied }
-    package var isAwake: Bool { true }
-    package var isReadable: Bool { true }
+    /// The state leaves memory.
+    func close() {
+        guard isAwake else { return }
+        isAwake = false
+        feed.source = nil
+    }
+
+    package var isDeciding: Bool { false }
+    package var isReadable: Bool { isAwake }
     package var hasEnded: Bool { false }
     package var absence: Reply.Kind { .failed(.leftMemory) }
 
@@ -56,9 +64,13 @@ package final class SessionCopy: ReadableSession {
         }
     }
 
+    /// Opens the stream at once, because the state leaves memory when its streams are opened.
     package func subscribe(_ request: SubscriptionRequest) {
         if request.selection.log { feed.history.keepNotes() }
-        StreamOpener(feed)?.openNow(request)
+        guard isAwake, let opener = StreamOpener(feed) else {
+            return table.output.reply(content(absence), to: request.token)
+        }
+        opener.openNow(request)
     }
 
     package func beginWork(_ work: CrashSlot.Work, _ action: UInt64) {

@@ -37,7 +37,7 @@ struct SessionLoader {
                         return read(id, overtaken: overtaken + 1)
                     }
                     // The journal lacks records that were shown: they were none, although a node has sent them.
-                    table.asleep(id)?.feed.strandReaders()
+                    table.asleep(id)?.strandReaders()
                 }
                 finish(id, claim) { claim in
                     let found = insert(id, claim, claims)
@@ -65,7 +65,7 @@ struct SessionLoader {
     ) -> Bool {
         guard let present = table.asleep(id),
             // After lost history nothing that this node has of the session counts.
-            !present.isVoid, let following = present.feed.archive?.following, !following.isOver
+            !present.isVoid, let following = present.archive?.following, !following.isOver
         else { return false }
         // It is another generation: the one that was read later is the newer one.
         guard present.key == saved.key else {
@@ -185,8 +185,7 @@ struct SessionLoader {
             guard !saved.isDeleted else { return .ended }
             if let other = table.claims?.reader(of: saved, in: table) { return other }
             do throws(RecoveryFault) {
-                let (registration, generation) = try find(saved)
-                let feed = Feed(id, generation, registration.events, saved, in: table.feeds)
+                let (registration, feed) = try makeFeed(id, saved)
                 return .copy(try SessionCopy(saved, feed, registration, in: table))
             } catch {
                 return .quarantined(error)
@@ -199,68 +198,80 @@ struct SessionLoader {
     ) throws(RecoveryFault) -> Session {
         table.forgetOver(id)
         let earlier = table.asleep(id)
-        if let session = earlier, !session.isVoid {
-            guard session.generation.text != saved.key.generation else {
+        if let feed = earlier, !feed.isVoid {
+            guard feed.generation.text != saved.key.generation else {
                 do {
-                    try session.wake(saved)
-                    return session
+                    return try wake(feed, saved)
                 } catch {
                     // The subscribers reconnect and get the reason then, without another read of
                     // the session for each of them.
-                    session.feed.abandonReaders()
+                    feed.abandonReaders()
                     throw error
                 }
             }
-            if session.isFollowed {
-                session.feed.strandReaders()
-            } else {
-                session.feed.abandonReaders()
-            }
+            if feed.isFollowed { feed.strandReaders() } else { feed.abandonReaders() }
         }
         do {
-            let session = try make(id, saved)
+            let (registration, feed) = try makeFeed(id, saved)
+            let session = try Session(feed, registration, table, saved: saved, isNew: false)
             if let earlier { table.forget(earlier) }
             table.sessions.insert(session)
-            if let earlier, earlier.isVoid { session.takeReaders(of: earlier) }
+            if let earlier, earlier.isVoid { feed.takeReaders(of: earlier) }
             return session
         } catch {
             // The subscribers reconnect and get the reason then.
-            if let earlier, earlier.isVoid { earlier.feed.abandonReaders() }
+            if let earlier, earlier.isVoid { earlier.abandonReaders() }
             throw error
         }
     }
 
-    /// Makes a session followed, or brings one that is followed to what the journal has. Its state stays
-    /// in memory until ``Session/endOpening()``.
+    /// Makes a session of a feed that has waited for it.
+    private func wake(_ feed: Feed, _ saved: SavedSession) throws(RecoveryFault) -> Session {
+        let (registration, _) = try find(saved)
+        let wasFollowed = feed.isFollowed
+        let session = try Session(feed, registration, table, saved: saved, isNew: false)
+        feed.archive?.wake(saved)
+        table.followed?.remove(feed, in: table)
+        if wasFollowed { feed.endFollowing() }
+        table.sessions.insert(session)
+        feed.continueStreams(asCopy: false, wasFollowed: wasFollowed)
+        return session
+    }
+
+    /// Makes a session followed, or brings one that is followed to what the journal has. Its state
+    /// is in memory until the copy is closed.
     ///
     /// - Parameter asked: When it was read.
     func follow(
         _ id: SessionID, _ saved: SavedSession, asked: Int64
-    ) throws(RecoveryFault) -> Session {
+    ) throws(RecoveryFault) -> SessionCopy {
         table.forgetOver(id)
         let earlier = table.asleep(id)
         if let earlier, !earlier.isVoid {
             if earlier.generation.text == saved.key.generation {
+                let (registration, _) = try find(saved)
                 earlier.beginFollowing(asked: asked)
-                try earlier.wake(saved, isCopy: true)
-                return earlier
+                let copy = try SessionCopy(saved, earlier, registration, in: table)
+                earlier.archive?.wake(saved)
+                earlier.continueStreams(asCopy: true, wasFollowed: true)
+                return copy
             }
-            earlier.feed.strandReaders()
+            earlier.strandReaders()
         }
-        let session = try make(id, saved, isCopy: true)
-        session.beginFollowing(asked: asked)
+        let (registration, feed) = try makeFeed(id, saved)
+        let copy = try SessionCopy(saved, feed, registration, in: table)
+        feed.beginFollowing(asked: asked)
         if let earlier { table.forget(earlier) }
-        table.sessions.insert(session)
-        if let earlier { session.takeReaders(of: earlier) }
-        return session
+        table.sessions.insert(feed)
+        if let earlier { feed.takeReaders(of: earlier) }
+        return copy
     }
 
-    private func make(
-        _ id: SessionID, _ saved: SavedSession, isCopy: Bool = false
-    ) throws(RecoveryFault) -> Session {
+    private func makeFeed(
+        _ id: SessionID, _ saved: SavedSession
+    ) throws(RecoveryFault) -> (Registration, Feed) {
         let (registration, generation) = try find(saved)
-        return try Session(
-            id, registration, generation, table, saved: saved, isNew: false, isCopy: isCopy)
+        return (registration, Feed(id, generation, registration.events, saved, in: table.feeds))
     }
 
     private func find(_ saved: SavedSession) throws(RecoveryFault) -> (Registration, Generation) {

@@ -44,13 +44,13 @@ final class SessionReads {
         let expected: Confirmation
 
         enum Shown {
-            case session(Session, incarnation: UInt64)
+            case session(Session)
             case copy(SessionCopy)
         }
 
         init(_ group: Group, _ session: Session) {
             self.group = group
-            shown = .session(session, incarnation: session.incarnation)
+            shown = .session(session)
             expected = Confirmation(
                 session.key, at: session.history.committed.position,
                 epoch: session.persistence?.epoch)
@@ -161,8 +161,7 @@ final class SessionReads {
                 let change = changes[group.id.text]
                 switch question.shown {
                 case .copy(let copy): answer(group, copy, at: position, change, in: table)
-                case .session(let session, let incarnation)
-                where table.session(group.id, incarnation) === session:
+                case .session(let session) where table.readable(group.id) === session:
                     answer(group, session, at: position, change, in: table)
                 // It has left memory meanwhile.
                 case .session: load(group, in: table)
@@ -403,7 +402,7 @@ extension SessionTable {
 
     /// The session if its state is in memory.
     fileprivate func readable(_ id: SessionID) -> Session? {
-        sessions[id].flatMap { $0.isAwake && !$0.isAsleep ? $0 : nil }
+        sessions[id].flatMap { $0.isAwake ? $0 : nil }
     }
 
     /// Milliseconds since the session was confirmed to be the newest.

@@ -5,14 +5,15 @@ internal import Storage
 extension SessionTable: FeedUpstream {
     var questions: UInt64 { followed?.questions ?? 0 }
 
-    func contains(_ feed: Feed) -> Bool { sessions[feed.id]?.feed === feed }
+    func contains(_ feed: Feed) -> Bool { session(of: feed) != nil || asleep(feed.id) === feed }
 
     func forget(_ feed: Feed) {
-        if let session = sessions[feed.id], session.feed === feed { _ = sessions.remove(session) }
-        followed?.remove(feed)
+        sessions.remove(feed)
+        followed?.remove(feed, in: self)
     }
 
     func wake(_ feed: Feed, then act: @escaping (Bool) -> Void) {
+        guard !commits.isStopped else { return act(false) }
         wake(feed.id) { found in
             guard case .session(let present) = found, present.feed === feed else {
                 return act(false)

@@ -108,11 +108,9 @@ package final class SessionTable {
     // MARK: Look-up
 
     package func find(_ id: SessionID) -> SessionLookup {
-        if let session = sessions[id] {
-            return session.isAsleep ? .notInMemory : .session(session)
-        }
+        if let session = sessions[id] { return .session(session) }
         // Another node may have created the session anew, or be able to rebuild it.
-        if operations.isDeleting(id) || claims != nil { return .notInMemory }
+        if asleep(id) != nil || operations.isDeleting(id) || claims != nil { return .notInMemory }
         return absent.find(id) ?? (journal.archive == nil ? .nothing : .notInMemory)
     }
 
@@ -130,16 +128,13 @@ package final class SessionTable {
         return session
     }
 
-    /// The session if only its subscribers are in memory.
-    func asleep(_ id: SessionID) -> Session? {
-        sessions[id].flatMap { $0.isAsleep ? $0 : nil }
-    }
+    /// The feed of a session of which only the subscribers are in memory.
+    func asleep(_ id: SessionID) -> Feed? { sessions.asleep(id) }
 
     /// Disconnects the subscribers of a session that is asleep. Those of a followed one get from the journal
     /// what has become of it, and may still be getting its last events.
     func abandonReaders(of id: SessionID) {
-        guard let session = asleep(id), !session.isFollowed else { return }
-        session.feed.abandonReaders()
+        if let feed = asleep(id), !feed.isFollowed { feed.abandonReaders() }
     }
 
     /// Loads a session from the journal. Calls `act` later, on this loop, with the result that
@@ -206,11 +201,12 @@ package final class SessionTable {
     ) throws(RecoveryFault) {
         var randomness = SystemRandomNumberGenerator()
         let generation = Generation(using: &randomness)
-        let session = try Session(id, registration, generation, self, saved: saved, isNew: true)
+        let feed = Feed(id, generation, registration.events, saved, in: feeds)
+        let session = try Session(feed, registration, self, saved: saved, isNew: true)
         // Subscribers of an earlier generation that has just ended elsewhere: they connect again.
         if claims != nil {
             forgetOver(id)
-            asleep(id)?.feed.abandonReaders()
+            asleep(id)?.abandonReaders()
             absent.removeFault(of: id)
         }
         sessions.insert(session)
@@ -229,18 +225,12 @@ package final class SessionTable {
 
     // MARK: Leaving memory
 
-    /// Removes a session that the journal has.
-    func forget(_ session: Session) {
-        _ = sessions.remove(session)
-        followed?.remove(session.feed)
-    }
-
     /// Removes a followed session that has ended, because its id is used again. Its subscribers get the last
     /// events without it, unless the journal cannot be read.
     func forgetOver(_ id: SessionID) {
         guard let over = asleep(id), over.isOver else { return }
         forget(over)
-        over.feed.advanceWaiting()
+        over.advanceWaiting()
     }
 
     /// Removes a session that has ended, or that was never created because its first commit failed.
@@ -302,7 +292,7 @@ package final class SessionTable {
     /// The sessions that this node owns. It examines every session.
     package var owned: [OwnedSession] {
         sessions.all.compactMap { session in
-            guard session.isAwake, !session.isAsleep, let epoch = session.persistence?.epoch,
+            guard session.isAwake, let epoch = session.persistence?.epoch,
                 epoch > 0
             else { return nil }
             return OwnedSession(session.key, epoch: epoch)
@@ -330,7 +320,7 @@ package final class SessionTable {
 
     /// Removes a session from memory that another node owns, or may own.
     func depose(_ session: Session) {
-        guard session.isAwake, !session.isAsleep else { return }
+        guard session.isAwake else { return }
         FailedCommit(session: session, failure: .moved(session.key), isVerdict: false).depose()
     }
 
@@ -422,6 +412,8 @@ package final class SessionTable {
     /// The process ends: every task of every session is cancelled.
     package func stop() {
         for session in sessions.all { session.stop() }
+        // Their readers have nothing to wait for any more.
+        for feed in sessions.asleep { feed.endFollowing() }
         commits.abandonSteps()
         // The sessions refer to the table. A late job finds none of them.
         sessions.removeAll()

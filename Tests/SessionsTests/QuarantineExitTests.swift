@@ -24,6 +24,7 @@ struct QuarantineExitTests {
     private func word(_ found: SessionLookup) -> String {
         switch found {
         case .session(let session): "session \(session.version)"
+        case .copy: "copy"
         case .ended: "ended"
         case .nothing: "nothing"
         case .notInMemory: "notInMemory"

@@ -176,7 +176,7 @@ struct SubjectTests {
             let name = try #require(SessionID(id))
             try rig.table.create(name, registration, for: rig.nextToken(), owner: owner)
             rig.endRound()
-            #expect(try rig.session(id).owner == owner)
+            #expect(try rig.session(id).feed.owner == owner)
         }
         rig.table.stop()
         let next = Rig(journal: rig.journal, registrations: [registration])
@@ -184,7 +184,7 @@ struct SubjectTests {
             guard case .session(let session) = try next.wake(id) else {
                 throw Rig.NoSession(id: id)
             }
-            #expect(session.owner == owner)
+            #expect(session.feed.owner == owner)
         }
     }
 

@@ -118,7 +118,7 @@ final class CatchUp {
     /// connection ends: without a machine a state would be shown as no bytes.
     private func mayContinue() -> Bool {
         guard !isOver else { return false }
-        if !feed.isAwake, !feed.isFollowed || feed.phase == .ended { abandon() }
+        if !feed.isAwake, !feed.isFollowed { abandon() }
         return !isOver
     }
 

@@ -27,8 +27,6 @@ package struct FollowingState {
     /// session.
     private var refusals = 0
     package var hints = FollowedHints()
-    /// Whether the state is in memory, for new subscribers.
-    var isOpening = true
     /// Whether a subscriber waits for the journal.
     package var hasWaiting = false
     /// The number of the load that shows the next records; nil: they are shown as soon as this node has them.
@@ -50,7 +48,6 @@ package struct FollowingState {
         confirmed = now
         firstLoad = loads + 1
         lastQuestion = questions
-        isOpening = false
     }
 
     /// Whether the journal's answers have this subscriber's gap, too. Otherwise the session may

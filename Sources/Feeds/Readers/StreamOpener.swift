@@ -11,7 +11,7 @@ package struct StreamOpener {
 
     /// Nil if there is no state in memory; a stream may have to begin with one.
     package init?(_ feed: Feed) {
-        guard let source = feed.source, source.phase.isAwake else { return nil }
+        guard let source = feed.source else { return nil }
         self.feed = feed
         self.source = source
     }
@@ -51,7 +51,7 @@ package struct StreamOpener {
             switch feed.resumption(text, request.selection) {
             case .success(let position): after = position
             case .failure(let reason)
-            where reason.mayBeOther && loop.journal.hasOwners && source.phase == .deciding
+            where reason.mayBeOther && loop.journal.hasOwners && source.isDeciding
                 && !request.isConfirmed:
                 loop.upstream?.confirm(request, of: feed)
                 return

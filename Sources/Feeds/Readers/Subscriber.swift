@@ -349,7 +349,7 @@ package final class Subscriber {
         guard let position, let feed, feed.archive != nil,
             stream.ending == nil || feed.isFollowed
         else { return reset(.trimmed) }
-        guard !feed.phase.isAsleep || feed.isFollowed else {
+        guard feed.isAwake || feed.isFollowed else {
             wake(feed)
             return false
         }

@@ -165,11 +165,11 @@ struct CarriedStreamTests: FollowedStreams {
         #expect(try rigs[1].session("s").isRunning)
         rigs.cluster.leave(rigs.nodes[1].node)
         rigs.beat(1, joins: false)
-        let confirmed = rigs[1].table.asleep(session.id)?.feed.archive?.following?.answered
+        let confirmed = rigs[1].table.asleep(session.id)?.archive?.following?.answered
         #expect(confirmed == 0)
         rigs.nodes[1].deliver(0)
         rigs.run()
-        #expect(rigs[1].table.asleep(session.id)?.feed.archive?.following?.answered == 0)
+        #expect(rigs[1].table.asleep(session.id)?.archive?.following?.answered == 0)
         #expect(rigs[1].output.isStreaming(token))
     }
 

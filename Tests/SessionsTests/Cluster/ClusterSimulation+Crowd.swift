@@ -157,8 +157,8 @@ extension ClusterSimulation {
     func overtake() {
         for process in processes where !process.isPaused {
             let found = sessions.compactMap(SessionID.init).first { id in
-                let session = process.rig.table.asleep(id)
-                return (session?.isFollowed ?? false) && (session?.feed.hasBranches ?? false)
+                let feed = process.rig.table.asleep(id)
+                return (feed?.isFollowed ?? false) && (feed?.hasBranches ?? false)
             }
             guard let found, let owner = cluster.owner(of: found.text),
                 let other = processes.first(where: { $0.node.node == owner }), other !== process,

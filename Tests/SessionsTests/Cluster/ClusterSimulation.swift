@@ -292,9 +292,9 @@ final class ClusterSimulation {
         process.rig.table.askForChanges()
         run(process)
         for id in sessions.compactMap(SessionID.init) {
-            guard let session = process.rig.table.asleep(id), session.isFollowed else { continue }
-            if session.streams.all.contains(where: { !$0.branches.isEmpty }) { spread += 1 }
-            if session.streams.all.contains(where: { $0.followed != nil }) { states += 1 }
+            guard let feed = process.rig.table.asleep(id), feed.isFollowed else { continue }
+            if feed.streams.all.contains(where: { !$0.branches.isEmpty }) { spread += 1 }
+            if feed.streams.all.contains(where: { $0.followed != nil }) { states += 1 }
         }
         if number(0..<2) == 0 { settle(process) }
     }

@@ -191,11 +191,11 @@ struct KeptStateTests: FollowedStreams {
         let (rigs, links, session, readers) = try followStates()
         let tally = rigs[1].table.feeds.subscribers
         func kept() -> Int {
-            let session = rigs[1].table.asleep(session.id)
-            return session?.streams.all.reduce(0) { sum, stream in
+            let feed = rigs[1].table.asleep(session.id)
+            return feed?.streams.all.reduce(0) { sum, stream in
                 guard let fold = stream.followed?.fold else { return sum }
                 var state: [UInt8] = []
-                session?.feed.append(fold, to: &state)
+                feed?.append(fold, to: &state)
                 return sum + state.count
             } ?? 0
         }

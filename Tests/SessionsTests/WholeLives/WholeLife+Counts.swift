@@ -8,13 +8,15 @@ extension WholeLife {
     func checkCounts() {
         let sessions = Array(rig.table.sessions.all)
         if rig.table.turns.slot.isBusy { blame("a session is named as the one at work") }
-        let awake = sessions.filter { !$0.isAsleep }
-        if rig.table.awakeCount != awake.count {
-            blame("\(rig.table.awakeCount) sessions are counted as awake, not \(awake.count)")
+        let asleep = rig.table.sessions.asleep
+        for session in sessions where !session.isAwake {
+            blame("\(session.id.text) has left memory, and is among the sessions")
         }
-        let kept = awake.filter { $0.persistence != nil }
-        checkIdleSessions(kept)
-        checkSubscriberCount(of: sessions)
+        for feed in asleep where feed.isAwake || feed.streams.isEmpty {
+            blame("\(feed.id.text) is among the feeds without a session")
+        }
+        checkIdleSessions(sessions.filter { $0.persistence != nil })
+        checkSubscriberCount(of: sessions.map(\.feed) + asleep)
     }
 
     /// Each session that may fall asleep is in the lists once, at the place that it knows.
@@ -38,9 +40,9 @@ extension WholeLife {
 
     /// Readers of an ended session are counted until they have received its end: their streams no
     /// longer belong to the session.
-    private func checkSubscriberCount(of sessions: [Session]) {
+    private func checkSubscriberCount(of feeds: [Feed]) {
         let streams =
-            sessions.flatMap(\.streams.all) + rig.output.subscribers.values.map(\.stream)
+            feeds.flatMap(\.streams.all) + rig.output.subscribers.values.map(\.stream)
             + rig.table.relays.subscribers.map(\.stream)
         var seen: Set<ObjectIdentifier> = []
         let count = streams.reduce(0) { sum, stream in
