@@ -144,12 +144,6 @@ package final class Feed {
     /// Ends a sequence of reads of earlier states.
     func endReplay() { source?.endReplay() }
 
-    /// Begins to rebuild a state of the session.
-    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
-        guard let source else { return try catalog.makeFold(snapshot) }
-        return try source.makeFold(from: snapshot)
-    }
-
     /// Appends the state as clients see it; `null` if it has no JSON. A decoration that has no JSON
     /// is logged, and the state is appended without it.
     ///

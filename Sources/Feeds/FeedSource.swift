@@ -1,5 +1,4 @@
 package import JSONCoding
-package import Storage
 
 /// A session in memory, as its feed knows it: the states of the versions that are in memory.
 ///
@@ -27,8 +26,6 @@ package protocol FeedSource: AnyObject {
 
     /// The parts that streams show, or are about to.
     func pointers() -> [JSONPointer]
-
-    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold
 
     /// The feed has dropped the entries before this version.
     ///

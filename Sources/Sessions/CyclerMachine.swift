@@ -373,10 +373,6 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     var isQuiet: Bool { waiting.isQuiet && !stub.isOn }
 
-    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
-        try CyclerFold<C>(make().state.value, pulses: pulses.fields, from: snapshot)
-    }
-
     func recovery(of action: C.Action) -> Recovery { cycler.recovery(of: action) }
 
     func receiveAgain(_ action: C.Action, for interrupted: ActionTag) {

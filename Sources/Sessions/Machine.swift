@@ -1,5 +1,5 @@
 internal import Cyclers
-package import Feeds
+internal import Feeds
 public import JSONCoding
 public import Reactors
 package import Storage
@@ -66,9 +66,6 @@ package protocol StateHistory: AnyObject {
     /// Removes every version after this one, and cancels every effect: its action may belong to a
     /// removed version.
     func rollBack(to version: UInt64, in session: Session)
-
-    /// Starts to rebuild a state from the journal. The present state stays.
-    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold
 
     /// The reactor's `stateVersion`.
     var stateVersion: Int { get }

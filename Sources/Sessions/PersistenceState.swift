@@ -15,7 +15,7 @@ final class PersistenceState {
     private var bytesSinceSnapshot = 0
     /// The bytes of the state in the newest snapshot.
     private var snapshotBytes = 0
-    private(set) var hasStoredAnswers: Bool
+    let hasStoredAnswers: Bool
     /// The epoch of this node's ownership; 0 for a journal without owners.
     var epoch: Int64
     /// When a question was sent to which the journal has answered that memory has its newest state, by
@@ -39,15 +39,6 @@ final class PersistenceState {
         snapshotListens = saved?.snapshot?.listens ?? false
         hasStoredAnswers = saved?.hasStoredAnswers ?? false
         epoch = saved?.epoch ?? 0
-    }
-
-    /// Takes the values of a session that wakes.
-    func wake(_ saved: SavedSession) {
-        snapshotNumber = saved.snapshot?.number ?? 0
-        snapshotListens = saved.snapshot?.listens ?? false
-        hasStoredAnswers = saved.hasStoredAnswers
-        epoch = saved.epoch
-        hasCommitted = false
     }
 
     // MARK: Snapshots

@@ -10,10 +10,6 @@ extension ReactorMachine {
 
     var isQuiet: Bool { core.runningCount == 0 && !core.isStub }
 
-    func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
-        try ReactorFold(reactor, pulses: pulses.fields, from: snapshot)
-    }
-
     /// Saves an action that is answered before its effects have ended, for a restart to recover.
     func noteRunning(_ action: R.Action, _ tag: ActionTag) {
         var content: [UInt8] = []

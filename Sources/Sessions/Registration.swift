@@ -32,11 +32,6 @@ package struct Registration: Sendable {
     /// The names of activities that the reactor has announced.
     package var activities: [String] { events.activities }
 
-    /// Begins to rebuild a state without a session.
-    func makeFold(_ snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
-        try events.makeFold(snapshot)
-    }
-
     /// Hosts a reactor.
     ///
     /// - Throws: ``RegistrationFailure``, naming every fault.
@@ -197,7 +192,7 @@ package struct Registration: Sendable {
     ///
     /// - Throws: what a load of the session would throw.
     func fold(of saved: SavedSession) throws(RecoveryFault) -> any StateFold {
-        let fold = try makeFold(saved.snapshot)
+        let fold = try events.makeFold(saved.snapshot)
         try fold.applyAll(of: saved)
         guard let form = saved.snapshot?.stateVersion, form != stateVersion else { return fold }
         var state: [UInt8] = []

@@ -1,6 +1,6 @@
 package import Feeds
 package import JSONCoding
-package import Storage
+internal import Storage
 
 // The states of a session, for its feed, and requests for streams, which wait for the decided
 // steps.
@@ -105,11 +105,6 @@ extension Session: ReadableSession {
     /// Those of which streams show parts, or are about to.
     package func pointers() -> [JSONPointer] {
         feed.pointers + table.openings.pointers(of: self)
-    }
-
-    package func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
-        guard let machine else { return try registration.makeFold(snapshot) }
-        return try machine.makeFold(from: snapshot)
     }
 
     package func forget(before version: UInt64, atOnce: Bool) -> Bool {

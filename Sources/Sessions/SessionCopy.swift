@@ -105,9 +105,5 @@ package final class SessionCopy: ReadableSession {
 
     package func pointers() -> [JSONPointer] { feed.pointers }
 
-    package func makeFold(from snapshot: Snapshot?) throws(RecoveryFault) -> any StateFold {
-        try registration.makeFold(snapshot)
-    }
-
     package func forget(before version: UInt64, atOnce: Bool) -> Bool { false }
 }

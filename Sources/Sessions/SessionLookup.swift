@@ -31,9 +31,7 @@ package enum SessionLookup {
         switch self {
         case .session(let session): session
         case .copy(let copy): copy
-        case .ended, .nothing, .notInMemory, .quarantined, .unreadable, .elsewhere, .noNode,
-            .noRoom, .overBudget:
-            nil
+        default: nil
         }
     }
 }

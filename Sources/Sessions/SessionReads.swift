@@ -40,27 +40,15 @@ final class SessionReads {
     /// A session in memory, or a copy, that is being confirmed.
     private struct Question {
         let group: Group
-        let shown: Shown
+        let shown: any ReadableSession
         let expected: Confirmation
 
-        enum Shown {
-            case session(Session)
-            case copy(SessionCopy)
-        }
-
-        init(_ group: Group, _ session: Session) {
+        /// - Parameter epoch: nil for a copy.
+        init(_ group: Group, _ shown: any ReadableSession, epoch: Int64? = nil) {
             self.group = group
-            shown = .session(session)
+            self.shown = shown
             expected = Confirmation(
-                session.key, at: session.history.committed.position,
-                epoch: session.persistence?.epoch)
-        }
-
-        init(_ group: Group, _ copy: SessionCopy) {
-            self.group = group
-            shown = .copy(copy)
-            expected = Confirmation(
-                copy.key, at: copy.feed.history.committed.position, epoch: nil)
+                shown.key, at: shown.feed.history.committed.position, epoch: epoch)
         }
     }
 
@@ -128,7 +116,8 @@ final class SessionReads {
             group.asked = table.uptime
             asked.append(group)
             if let session = table.readable(group.id) {
-                questions.append(Question(group, session))
+                questions.append(
+                    Question(group, session, epoch: session.persistence?.epoch))
             } else if let copy = copies.find(group.id, at: table.uptime, table.feeds.journal.losses)
             {
                 questions.append(Question(group, copy))
@@ -159,12 +148,13 @@ final class SessionReads {
             case .success(let changes):
                 let (group, position) = (question.group, question.expected.position)
                 let change = changes[group.id.text]
-                switch question.shown {
-                case .copy(let copy): answer(group, copy, at: position, change, in: table)
-                case .session(let session) where table.readable(group.id) === session:
+                if let copy = question.shown as? SessionCopy {
+                    answer(group, copy, at: position, change, in: table)
+                } else if let session = table.readable(group.id), session === question.shown {
                     answer(group, session, at: position, change, in: table)
-                // It has left memory meanwhile.
-                case .session: load(group, in: table)
+                } else {
+                    // It has left memory meanwhile.
+                    load(group, in: table)
                 }
             }
         }

@@ -120,7 +120,7 @@ package struct ArchivedStates {
             return act(.done(.failure(.overBudget)))
         }
         do throws(RecoveryFault) {
-            let fold = try feed.makeFold(from: snapshot)
+            let fold = try feed.catalog.makeFold(snapshot)
             loop.pass.count(snapshot.state.count)
             let state = ArchivedState(
                 fold: fold, bytes: snapshot.state.count,
