@@ -244,7 +244,7 @@ final class CommitPipeline {
         release(after: step)
         if !step.replies.isEmpty { step.session.table.feeds.deliveries.answered() }
         step.session.commit(step)
-        if hasOwners { step.session.table.hints?.committed(step.session, step.records) }
+        if hasOwners { step.session.table.cluster?.hints?.committed(step.session, step.records) }
     }
 
     private func batchFailed(_ batch: [Step], _ failure: JournalFailure) {

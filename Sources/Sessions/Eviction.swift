@@ -173,7 +173,7 @@ final class Eviction {
 
     /// Whether there is room for all sessions that are being loaded, or will be when others have left.
     func mayMakeRoom(in table: SessionTable) -> Bool {
-        let surplus = table.awakeCount + table.operations.count - table.limits.sessions
+        let surplus = table.awakeCount + table.loads.operations.count - table.limits.sessions
         guard surplus > 0 else { return true }
         findCandidates(in: table)
         return candidates.count { $0.isAtRest && $0.isSaved } >= surplus
@@ -216,7 +216,7 @@ final class Eviction {
 
     /// - Precondition: the session is at rest, and saved.
     private func evict(_ session: Session, from table: SessionTable) {
-        table.claims?.release(session)
+        table.cluster?.claims.release(session)
         session.fallAsleep()
         countEvicted()
     }

@@ -127,12 +127,12 @@ struct FailedCommit {
         let listens = session.tasks.isListening
         session.cancelTasks()
         if failure.reason == .moved {
-            table.claims?.countDeposed()
-            table.reopenings.remove(session.id)
+            table.cluster?.claims.countDeposed()
+            table.loads.reopenings.remove(session.id)
         } else {
-            table.claims?.release(session)
+            table.cluster?.claims.release(session)
         }
-        if let followed = table.followed {
+        if let followed = table.cluster?.followed {
             // Another node may continue the session.
             session.leaveMemory()
             followed.carryOn(session.feed, in: table)
@@ -147,7 +147,7 @@ struct FailedCommit {
         if persistence.hasCommitted {
             SessionLoader(table: table).reopenSources(of: session.id)
         } else {
-            table.reopenings.addForNextTick(session.id)
+            table.loads.reopenings.addForNextTick(session.id)
         }
     }
 

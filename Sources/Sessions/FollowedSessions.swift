@@ -62,7 +62,7 @@ final class FollowedSessions {
     func remove(_ feed: Feed, in table: SessionTable) {
         if byID[feed.id] === feed {
             byID[feed.id] = nil
-            table.hints?.unfollow(feed.id)
+            table.cluster?.hints?.unfollow(feed.id)
         }
         if ending[feed.id] === feed { ending[feed.id] = nil }
     }
@@ -200,7 +200,7 @@ final class FollowedSessions {
             return claim(load, in: table)
         }
         // The subscribers connect again, perhaps to a node that can read the session.
-        if let found = table.claims?.reader(of: saved, in: table) {
+        if let found = table.cluster?.claims.reader(of: saved, in: table) {
             if let earlier, !earlier.isOver { earlier.abandonReaders() }
             return load.respond(found)
         }
@@ -329,7 +329,7 @@ final class FollowedSessions {
         ownership.changes(of: expected) { result in
             _ = hop { table in
                 let asked = bound.open(on: table)
-                table.followed?.answered(
+                table.cluster?.followed.answered(
                     asked.feeds,
                     table.feeds.journal.losses == losses ? result : .failure(.historyLost),
                     askedAt: asked.at, in: table)
@@ -404,7 +404,7 @@ final class FollowedSessions {
 
     /// Asks the session's owner for hints, unless it was asked just now.
     private func seekHints(of feed: Feed, in table: SessionTable) {
-        guard let links = table.hints, let following = feed.archive?.following else {
+        guard let links = table.cluster?.hints, let following = feed.archive?.following else {
             return
         }
         let members = ownership.members
@@ -462,7 +462,7 @@ final class FollowedSessions {
     private func meetNeed(
         of feed: Feed, _ following: FollowingState, _ now: Int64, in table: SessionTable
     ) {
-        guard !table.operations.isLoading(feed.id) else { return }
+        guard !table.loads.operations.isLoading(feed.id) else { return }
         switch following.need(ownership.members, now) {
         case .nothing: break
         case .owned: feed.archive?.following?.ownerIsPresent()
@@ -492,11 +492,11 @@ extension SessionTable {
         _ id: SessionID, for client: WorkClient?, then act: @escaping (SessionLookup) -> Void
     ) {
         if let found = present(id) { return act(found) }
-        guard let followed else { return wake(id, then: act) }
+        guard let followed = cluster?.followed else { return wake(id, then: act) }
         followed.open(id, (client, act))
     }
 
     /// Asks the journal what has become of the sessions that are followed. Called four times a second if
     /// ``hasOwners``.
-    package func askForChanges() { followed?.ask(in: self) }
+    package func askForChanges() { cluster?.followed.ask(in: self) }
 }

@@ -36,29 +36,29 @@ struct LostHistory {
         // A followed session is read again, and not claimed; one that has ended keeps its end.
         guard !feed.isOver else { return }
         let isFollowed = feed.isFollowed
-        if !isFollowed, works || !feed.streams.isEmpty { table.losses.append(feed.id) }
+        if !isFollowed, works || !feed.streams.isEmpty { table.loads.losses.append(feed.id) }
         guard !feed.streams.isEmpty else { return table.forget(feed) }
         feed.strandReaders()
         if isFollowed {
-            table.followed?.loadState(of: feed)
+            table.cluster?.followed.loadState(of: feed)
         } else {
             // Another node may own the session by now. If this one still does, the claim ends that.
-            table.followed?.carryOn(feed, in: table)
+            table.cluster?.followed.carryOn(feed, in: table)
         }
     }
 
     // MARK: Loading again
 
     private func loadSome() {
-        while let id = table.losses.beginNext() {
+        while let id = table.loads.losses.beginNext() {
             // A request may have loaded the session meanwhile.
             guard case .notInMemory = table.find(id) else {
-                table.losses.endOne()
+                table.loads.losses.endOne()
                 continue
             }
             SessionLoader(table: table).load(id) { loaded in
                 loadEnded(id, loaded)
-                table.losses.endOne()
+                table.loads.losses.endOne()
                 loadSome()
             }
         }
@@ -67,7 +67,7 @@ struct LostHistory {
     private func loadEnded(_ id: SessionID, _ loaded: SessionLookup) {
         switch loaded {
         case .session, .copy, .ended, .nothing, .notInMemory, .elsewhere: return
-        case .unreadable, .noRoom, .overBudget: table.reopenings.addForNextTick(id)
+        case .unreadable, .noRoom, .overBudget: table.loads.reopenings.addForNextTick(id)
         case .quarantined, .noNode: break
         }
         // The subscribers reconnect with their last ids, and get the reason or a `reset` then.

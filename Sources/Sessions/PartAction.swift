@@ -97,7 +97,7 @@ package final class PartAction {
     package var isHere: Bool { table.present(parent) != nil }
 
     func send() {
-        guard let links = table.parts else {
+        guard let links = table.cluster?.parts else {
             return find { [self] in deliver(to: $0) { [self] in end(.moved($0)) } }
         }
         links.send(self)

@@ -143,7 +143,7 @@ extension Session {
         }
         return uncommitted.isEmpty && !feed.isFramingStates && waits.isEmpty && tasks.isIdle
             && machine.isQuiet
-            && (table.claims == nil ? streams.isAtRest : streams.isEmpty)
+            && (table.cluster == nil ? streams.isAtRest : streams.isEmpty)
     }
 
     /// Whether the session acts without a request: it runs effects, or listens to sources.

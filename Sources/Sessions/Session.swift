@@ -108,7 +108,7 @@ package final class Session {
         traces.removeAll()
         life = .left
         feed.source = nil
-        table.hints?.left(id)
+        table.cluster?.hints?.left(id)
     }
 
     /// The end is committed, or the process ends.
@@ -166,7 +166,7 @@ package final class Session {
     func create(for token: UInt64, owner: ExactText?, _ charge: WorkCharge? = nil) {
         feed.owner = owner
         // Before the step, whose later ones are decided by the first owner.
-        if table.claims != nil { persistence?.epoch = 1 }
+        if table.cluster != nil { persistence?.epoch = 1 }
         let step = step()
         step.creates = true
         step.charge = charge

@@ -83,7 +83,7 @@ final class SessionClaims {
         let losses = table.feeds.journal.losses
         let answer: ArchiveAnswer<Claim> = { result in
             _ = hop { table in
-                table.claims?.count(result)
+                table.cluster?.claims.count(result)
                 let isVoid = table.feeds.journal.losses != losses
                 bound.open(on: table)(isVoid ? .failure(.historyLost) : result)
             }
@@ -146,7 +146,7 @@ final class SessionClaims {
                 switch result {
                 case .failure(let failure): act(.failure(failure))
                 case .success(let changes):
-                    table.claims?.look(
+                    table.cluster?.claims.look(
                         at: changes[id.text], of: id, deposing: deposed, in: table, then: act)
                 }
             }
@@ -238,7 +238,7 @@ final class SessionClaims {
         released.removeFirst(call.count)
         let hop = table.services.hop
         ownership.release(call) { result in
-            _ = hop { table in table.claims?.ended(call, result) }
+            _ = hop { table in table.cluster?.claims.ended(call, result) }
         }
     }
 

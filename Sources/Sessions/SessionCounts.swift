@@ -66,12 +66,12 @@ extension SessionTable {
         counts.waitingReads = background.count
         counts.runningEffects = effects.running
         counts.turns = turns.times
-        counts.woken = woken.count
-        if let claims {
-            counts.claims = claims.counts
+        counts.woken = loads.woken.count
+        if let cluster {
+            counts.claims = cluster.claims.counts
             counts.owned = awakeCount
-            counts.reads = reads?.counts ?? ReadCounts()
-            counts.followed = followed?.counts ?? FollowCounts()
+            counts.reads = cluster.reads.counts
+            counts.followed = cluster.followed.counts
             counts.followed.stateBytes = feeds.subscribers.stateBytes
         }
         return counts

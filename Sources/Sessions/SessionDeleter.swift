@@ -12,9 +12,9 @@ struct SessionDeleter {
     /// Deletes a session that ``SessionTable/find(_:)`` or a load found quarantined or unreadable.
     /// Calls `act` later, on this loop.
     func delete(_ id: SessionID, then act: @escaping (DeletionOutcome) -> Void) {
-        guard !table.operations.isLoading(id) else { return deleteAfterLoad(id, then: act) }
-        guard table.operations.addDeleter(act, of: id) else { return }
-        if let claims = table.claims {
+        guard !table.loads.operations.isLoading(id) else { return deleteAfterLoad(id, then: act) }
+        guard table.loads.operations.addDeleter(act, of: id) else { return }
+        if let claims = table.cluster?.claims {
             claims.claim(id, isDeletion: true, in: table) { claim in
                 switch claim {
                 case .failure(let failure): finish(id, .unreadable(failure))
@@ -71,7 +71,7 @@ struct SessionDeleter {
             head: .init(
                 .deleted, at: HistoryPosition(head.end.number + 1), version: head.end.version,
                 time: table.time))
-        table.operations.setOwner(head.owner, of: id)
+        table.loads.operations.setOwner(head.owner, of: id)
         var batch = Batch(
             records: [end], after: [head.key: head.end.position],
             lineage: table.sessions.nextIncarnation())
@@ -83,11 +83,13 @@ struct SessionDeleter {
     /// The journal has ended the batch of a deletion.
     func batchEnded(_ id: SessionID, _ session: OwnedSession, _ failure: JournalFailure?) {
         guard let failure else {
-            if let owner = table.operations.owner(of: id) { table.services.owners?.ended(owner) }
+            if let owner = table.loads.operations.owner(of: id) {
+                table.services.owners?.ended(owner)
+            }
             recordEnd(of: id)
             return finish(id, .deleted)
         }
-        if failure.reason != .moved { table.claims?.release(session) }
+        if failure.reason != .moved { table.cluster?.claims.release(session) }
         // The end may be written all the same: the next request reads the journal again.
         table.absent.removeFault(of: id)
         finish(id, .failed(failure))
@@ -95,7 +97,7 @@ struct SessionDeleter {
 
     private func recordEnd(of id: SessionID) {
         table.absent.removeFault(of: id)
-        table.reopenings.remove(id)
+        table.loads.reopenings.remove(id)
         table.rememberEnded(id)
         // The subscribers reconnect, and are refused because the session has ended.
         table.abandonReaders(of: id)
@@ -104,7 +106,7 @@ struct SessionDeleter {
     /// Calls all callers back. The first deleter gets the outcome; for the others the session had
     /// ended before.
     private func finish(_ id: SessionID, _ outcome: DeletionOutcome) {
-        guard let operation = table.operations.remove(id) else { return }
+        guard let operation = table.loads.operations.remove(id) else { return }
         for (index, act) in operation.deleters.enumerated() {
             if case .deleted = outcome, index > 0 {
                 act(.overtaken(.ended))

@@ -49,16 +49,16 @@ extension SessionTable {
 extension SessionTable {
     /// A session's owner says that this is the newest position. Sessions that are not followed are skipped.
     package func hint(_ id: SessionID, at end: CommittedEnd) {
-        followed?.hint(id, at: end, in: self)
+        cluster?.followed.hint(id, at: end, in: self)
     }
 
     /// A session's owner has committed these records. They are a hint to a node that is not where they begin.
     package func receive(_ id: SessionID, _ records: CommittedRecords, from owner: Node) {
-        followed?.receive(id, records, from: owner, in: self)
+        cluster?.followed.receive(id, records, from: owner, in: self)
     }
 
     /// The owners send no hints of these sessions: the link has ended, or the node does not own the session.
     package func hintsEnded(of ids: some Sequence<SessionID>) {
-        for id in ids { followed?.hintsEnded(of: id, in: self) }
+        for id in ids { cluster?.followed.hintsEnded(of: id, in: self) }
     }
 }

@@ -14,7 +14,7 @@ struct SessionLoader {
     func load(
         _ id: SessionID, deposing deposed: Node? = nil, then act: @escaping (SessionLookup) -> Void
     ) {
-        if table.operations.addFollower(act, of: id) { read(id, deposing: deposed) }
+        if table.loads.operations.addFollower(act, of: id) { read(id, deposing: deposed) }
     }
 
     /// The most claims of a load that may seem to be overtaken, one after the other.
@@ -22,13 +22,13 @@ struct SessionLoader {
 
     /// - Parameter overtaken: The claims of this load that another node has overtaken.
     private func read(_ id: SessionID, deposing deposed: Node? = nil, overtaken: Int = 0) {
-        if let claims = table.claims {
+        if let claims = table.cluster?.claims {
             guard table.eviction.mayMakeRoom(in: table) else {
                 return look(for: id, deposing: deposed, claims)
             }
-            let (asked, loads) = (table.uptime, table.followed?.loads ?? 0)
+            let (asked, loads) = (table.uptime, table.cluster?.followed.loads ?? 0)
             claims.claim(id, deposing: deposed, in: table) { claim in
-                if case .success(.owned(let saved)) = claim, table.operations.isLoading(id),
+                if case .success(.owned(let saved)) = claim, table.loads.operations.isLoading(id),
                     isOvertaken(saved, of: id, since: loads)
                 {
                     guard overtaken >= Self.claimLimit else {
@@ -71,7 +71,7 @@ struct SessionLoader {
         guard present.key == saved.key else {
             // One that is not sent yet has told nothing.
             return following.firstLoad > loads
-                && following.firstLoad <= table.followed?.loads ?? 0
+                && following.firstLoad <= table.cluster?.followed.loads ?? 0
         }
         return present.history.committed.position > saved.end.position
             || (following.epoch ?? 0) > saved.epoch
@@ -99,22 +99,22 @@ struct SessionLoader {
         _ insert: (Result<Value, JournalFailure>) -> SessionLookup
     ) {
         // Otherwise the table has stopped meanwhile: nothing would end the session again.
-        guard table.operations.isLoading(id) else { return }
+        guard table.loads.operations.isLoading(id) else { return }
         if case .failure(.historyLost) = result { return read(id) }
         let loaded = table.present(id) ?? insert(result)
-        let callers = table.operations.remove(id)?.followers ?? []
+        let callers = table.loads.operations.remove(id)?.followers ?? []
         for act in callers { act(table.present(id) ?? loaded) }
     }
 
     /// Loads a session whose sources have to be opened again, after a commit that failed. While the
     /// journal cannot be read or memory is full, the load is repeated with each tick.
     func reopenSources(of id: SessionID) {
-        table.reopenings.remove(id)
+        table.loads.reopenings.remove(id)
         // A request may have loaded the session meanwhile.
         guard case .notInMemory = table.find(id) else { return }
         load(id) { loaded in
             switch loaded {
-            case .unreadable, .noRoom, .overBudget: table.reopenings.addForNextTick(id)
+            case .unreadable, .noRoom, .overBudget: table.loads.reopenings.addForNextTick(id)
             case .session, .copy, .ended, .nothing, .notInMemory, .quarantined, .elsewhere, .noNode:
                 break
             }
@@ -183,7 +183,7 @@ struct SessionLoader {
         case .success(nil): return .nothing
         case .success(let saved?):
             guard !saved.isDeleted else { return .ended }
-            if let other = table.claims?.reader(of: saved, in: table) { return other }
+            if let other = table.cluster?.claims.reader(of: saved, in: table) { return other }
             do throws(RecoveryFault) {
                 let (registration, feed) = try makeFeed(id, saved)
                 return .copy(try SessionCopy(saved, feed, registration, in: table))
@@ -231,7 +231,7 @@ struct SessionLoader {
         let wasFollowed = feed.isFollowed
         let session = try Session(feed, registration, table, saved: saved, isNew: false)
         feed.archive?.wake(saved)
-        table.followed?.remove(feed, in: table)
+        table.cluster?.followed.remove(feed, in: table)
         if wasFollowed { feed.endFollowing() }
         table.sessions.insert(session)
         feed.continueStreams(asCopy: false, wasFollowed: wasFollowed)

@@ -87,10 +87,10 @@ final class SessionReads {
             let read = bound.open(on: table)
             // It may have left memory meanwhile.
             guard let session = table.readable(id) else {
-                table.reads?.gather(id, read)
+                table.cluster?.reads.gather(id, read)
                 return
             }
-            table.reads?.counts.unconfirmed += 1
+            table.cluster?.reads.counts.unconfirmed += 1
             read.act(.session(session), Age(milliseconds: table.age(of: session)))
         }
     }
@@ -134,7 +134,9 @@ final class SessionReads {
         let expected = questions.map(\.expected)
         let (hop, bound) = (table.services.hop, LoopBound(questions))
         ownership.confirm(expected) { result in
-            _ = hop { table in table.reads?.confirmed(bound.open(on: table), result, in: table) }
+            _ = hop { table in
+                table.cluster?.reads.confirmed(bound.open(on: table), result, in: table)
+            }
         }
     }
 
@@ -371,7 +373,7 @@ extension JournalFailure {
 
 extension SessionTable {
     /// Whether several nodes write to the journal, so that a session in memory may not be the newest.
-    package var hasOwners: Bool { claims != nil }
+    package var hasOwners: Bool { cluster != nil }
 
     /// Finds a session for a request that only reads it. Calls `act` later, on this loop: with a session
     /// in memory, with a copy of one, or with the reason why there is none.
@@ -382,13 +384,13 @@ extension SessionTable {
         _ id: SessionID, _ freshness: Freshness, for client: WorkClient? = nil,
         then act: @escaping (SessionLookup, Age) -> Void
     ) {
-        reads?.find(
+        cluster?.reads.find(
             id, SessionReads.Read(freshness: freshness, client: client, act: act), in: self)
     }
 
     /// Answers reads that wait for the journal for too long. Called a few times a second if
     /// ``hasOwners``.
-    package func answerLateReads() { reads?.answerLate(in: self) }
+    package func answerLateReads() { cluster?.reads.answerLate(in: self) }
 
     /// The session if its state is in memory.
     fileprivate func readable(_ id: SessionID) -> Session? {

@@ -3,13 +3,13 @@ internal import Storage
 
 // The table, as the feeds of its loop know it.
 extension SessionTable: FeedUpstream {
-    var questions: UInt64 { followed?.questions ?? 0 }
+    var questions: UInt64 { cluster?.followed.questions ?? 0 }
 
     func contains(_ feed: Feed) -> Bool { session(of: feed) != nil || asleep(feed.id) === feed }
 
     func forget(_ feed: Feed) {
         sessions.remove(feed)
-        followed?.remove(feed, in: self)
+        cluster?.followed.remove(feed, in: self)
     }
 
     func wake(_ feed: Feed, then act: @escaping (Bool) -> Void) {
@@ -22,7 +22,7 @@ extension SessionTable: FeedUpstream {
         }
     }
 
-    func loadState(of feed: Feed) { followed?.loadState(of: feed) }
+    func loadState(of feed: Feed) { cluster?.followed.loadState(of: feed) }
 
     func answer(_ answer: SubscriptionAnswer, to token: UInt64, of feed: Feed) {
         let kind: Reply.Kind =

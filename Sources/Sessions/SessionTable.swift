@@ -19,10 +19,7 @@ package final class SessionTable {
 
     var sessions = ResidentSessions()
     var absent: AbsentSessions
-    var operations = PendingOperations()
-    var reopenings = SourceReopenings()
-    var losses = HistoryLosses()
-    var woken = WokenSessions()
+    let loads = TableLoads()
     let eviction = Eviction()
     /// The large state that was encoded last.
     var shown: ShownState?
@@ -35,17 +32,9 @@ package final class SessionTable {
     let effects = EffectTally()
     let commits: CommitPipeline
     /// Nil if this process owns every session.
-    let claims: SessionClaims?
-    /// The same.
-    let reads: SessionReads?
-    /// The same.
-    let followed: FollowedSessions?
+    package let cluster: TableCluster?
     /// The subscriptions for streams of several sessions.
     package let relays: StreamRelays
-    /// Nil if there are no links to other nodes.
-    package var hints: (any SessionHints)?
-    /// The same.
-    package var parts: (any PartLinks)?
 
     /// - Parameter registrations: the reactors that sessions in the journal may have.
     package init(
@@ -59,9 +48,7 @@ package final class SessionTable {
         turns = TurnMeter(journal.takeCrashSlot())
         let hop = services.hop
         commits = CommitPipeline(journal, limits, hop: hop)
-        claims = journal.ownership.map(SessionClaims.init)
-        reads = journal.ownership.map(SessionReads.init)
-        followed = journal.ownership.map(FollowedSessions.init)
+        cluster = journal.ownership.map(TableCluster.init)
         feeds = FeedLoop(
             journal, limits.feeds, services.work, uptime: services.uptime
         ) { job in hop { job($0.feeds) } }
@@ -110,7 +97,9 @@ package final class SessionTable {
     package func find(_ id: SessionID) -> SessionLookup {
         if let session = sessions[id] { return .session(session) }
         // Another node may have created the session anew, or be able to rebuild it.
-        if asleep(id) != nil || operations.isDeleting(id) || claims != nil { return .notInMemory }
+        if asleep(id) != nil || loads.operations.isDeleting(id) || cluster != nil {
+            return .notInMemory
+        }
         return absent.find(id) ?? (journal.archive == nil ? .nothing : .notInMemory)
     }
 
@@ -163,7 +152,7 @@ package final class SessionTable {
 
     /// Whether another node of the cluster hosts the reactor.
     package func isHostedElsewhere(_ reactor: String) -> Bool {
-        claims?.members.isHostedElsewhere(reactor) ?? false
+        cluster?.claims.members.isHostedElsewhere(reactor) ?? false
     }
 
     // MARK: Pages
@@ -204,13 +193,13 @@ package final class SessionTable {
         let feed = Feed(id, generation, registration.events, saved, in: feeds)
         let session = try Session(feed, registration, self, saved: saved, isNew: true)
         // Subscribers of an earlier generation that has just ended elsewhere: they connect again.
-        if claims != nil {
+        if cluster != nil {
             forgetOver(id)
             asleep(id)?.abandonReaders()
             absent.removeFault(of: id)
         }
         sessions.insert(session)
-        if claims != nil { session.persistence?.confirmed = uptime }
+        if cluster != nil { session.persistence?.confirmed = uptime }
         session.create(for: token, owner: owner, charge)
     }
 
@@ -238,7 +227,7 @@ package final class SessionTable {
     /// - Parameter mayExist: Whether the journal may have the session all the same.
     func remove(_ session: Session, mayExist: Bool = false) {
         guard sessions.remove(session) else { return }
-        hints?.left(session.id)
+        cluster?.hints?.left(session.id)
         if let owner = session.feed.owner, let owners = services.owners {
             if session.hasEnded {
                 owners.ended(owner)
@@ -260,8 +249,8 @@ package final class SessionTable {
     @discardableResult
     package func tick() -> Bool {
         eviction.beginTick()
-        reopenings.tickBegan()
-        claims?.tickBegan()
+        loads.reopenings.tickBegan()
+        cluster?.claims.tickBegan()
         dropShown()
         return continueTick()
     }
@@ -272,11 +261,11 @@ package final class SessionTable {
     /// - Returns: whether there is more to do.
     package func continueTick() -> Bool {
         for _ in 0..<100 {
-            guard let id = reopenings.first else { break }
+            guard let id = loads.reopenings.first else { break }
             SessionLoader(table: self).reopenSources(of: id)
         }
         let mayHaveMore = eviction.evictIdle(500, in: self)
-        return mayHaveMore || reopenings.first != nil
+        return mayHaveMore || loads.reopenings.first != nil
     }
 
     /// Whether enough sessions have left memory, since this last returned true, that the heap should
@@ -306,7 +295,7 @@ package final class SessionTable {
                 let works = session.isWorking
                 depose(session)
                 // The rows still name this node, so nobody else may continue the work.
-                if works { reopenings.addForNextTick(session.id) }
+                if works { loads.reopenings.addForNextTick(session.id) }
             }
             return
         }
@@ -329,9 +318,7 @@ package final class SessionTable {
     /// Submits the steps of this round to the journal, as one batch. Called once a round.
     package func commit() {
         commits.commit(in: self)
-        claims?.flush(in: self)
-        reads?.flush(in: self)
-        followed?.flush(in: self)
+        cluster?.flush(in: self)
     }
 
     /// Ends a pass of the loop: delivers events, as many as the pass has room for.
@@ -372,7 +359,7 @@ package final class SessionTable {
     /// Calls `act` when the sessions that are being loaded now are awake, or were not to be had; not if the
     /// process ends before that.
     package func afterLoads(_ act: @escaping () -> Void) {
-        let loading = operations.loading
+        let loading = loads.operations.loading
         var left = loading.count
         guard left > 0 else { return act() }
         for id in loading {
@@ -380,21 +367,21 @@ package final class SessionTable {
                 left -= 1
                 if left == 0 { act() }
             }
-            _ = operations.addFollower(follower, of: id)
+            _ = loads.operations.addFollower(follower, of: id)
         }
     }
 
     /// Gives up some of the sessions that are at rest, because the node leaves. Called at a fixed
     /// interval until the process ends.
     package func handOver() {
-        guard let claims else { return }
+        guard let claims = cluster?.claims else { return }
         claims.countHandedOver(eviction.handOver(100, in: self))
     }
 
     /// Gives up some of the sessions that are at rest, and whose home is another member. Called four times
     /// a second if ``hasOwners``.
     package func sendHome() {
-        guard let claims else { return }
+        guard let claims = cluster?.claims else { return }
         _ = eviction.sendHome(100, in: self, claims)
     }
 
@@ -419,12 +406,8 @@ package final class SessionTable {
         sessions.removeAll()
         dropShown()
         eviction.removeCandidates()
-        operations.removeAll()
-        claims?.removeAll()
-        reads?.removeAll()
-        followed?.removeAll()
-        losses.removeAll()
-        woken.removeAll()
+        loads.removeAll()
+        cluster?.removeAll()
         feeds.removeAll()
         openings.removeAll()
         relays.removeAll()

@@ -5,7 +5,7 @@ internal import Storage
 extension Step {
     /// Keeps the records for the nodes that follow the session, if there are any.
     func keepRecords(_ runs: [RecordBatch]) {
-        guard session.table.hints?.wantsRecords(of: session.id) ?? false else { return }
+        guard session.table.cluster?.hints?.wantsRecords(of: session.id) ?? false else { return }
         records = CommittedRecords(runs)
     }
 }

@@ -58,21 +58,21 @@ extension SessionTable {
     /// - Parameter done: Called on this loop once for all of them; never if the process ends before.
     package func wakeWorking(_ ids: [SessionID], then done: @escaping () -> Void) {
         guard !ids.isEmpty else { return done() }
-        woken.append(ids, then: done)
+        loads.woken.append(ids, then: done)
         wakeSome()
     }
 
     private func wakeSome() {
-        while let (id, end) = woken.beginNext() {
+        while let (id, end) = loads.woken.beginNext() {
             guard needsWaking(id) else {
-                woken.endOne(isWoken: false)
+                loads.woken.endOne(isWoken: false)
                 end()
                 continue
             }
             SessionLoader(table: self).load(id) { [unowned self] found in
                 var isWoken = false
                 if case .session = found { isWoken = true }
-                woken.endOne(isWoken: isWoken)
+                loads.woken.endOne(isWoken: isWoken)
                 end()
                 wakeSome()
             }
@@ -84,6 +84,6 @@ extension SessionTable {
         // node has tried.
         if case .quarantined? = absent.find(id) { return false }
         guard case .notInMemory = find(id) else { return false }
-        return !operations.isDeleting(id)
+        return !loads.operations.isDeleting(id)
     }
 }

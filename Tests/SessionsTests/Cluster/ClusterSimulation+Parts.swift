@@ -72,7 +72,7 @@ final class PartEnd: PartLinks {
 
     init(_ node: ScriptedNode, _ rig: Rig, _ links: ScriptedLinks) {
         (self.node, self.rig, self.links) = (node, rig, links)
-        rig.table.parts = self
+        rig.table.cluster?.parts = self
     }
 
     private var now: Int64 { rig.clock.uptime * 1_000_000 }

@@ -157,7 +157,7 @@ struct PartActionTests {
         try rigs[0].create("p", try Pot.registration())
         rigs.settle()
         let shelf = Shelf()
-        rigs[0].table.parts = shelf
+        rigs[0].table.cluster?.parts = shelf
         let ends = try send(at: rigs[0])
         let part = try #require(shelf.parts.first)
         rigs.cluster.setOwner(rigs.nodes[1].node, of: "p")
@@ -192,7 +192,7 @@ struct PartActionTests {
     @Test func `one that is released has ended`() throws {
         let rigs = try rigs()
         let shelf = Shelf()
-        rigs[0].table.parts = shelf
+        rigs[0].table.cluster?.parts = shelf
         let (kept, sent, answered) = (
             try send(at: rigs[0]), try send(at: rigs[0]), try send(at: rigs[0])
         )

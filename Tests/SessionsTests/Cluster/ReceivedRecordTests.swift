@@ -342,7 +342,7 @@ struct ReceivedRecordTests: FollowedStreams {
         let (rigs, links, session) = try linked()
         let token = try follow(links, rigs)
         // In the journal, and on no link.
-        rigs[0].table.hints = nil
+        rigs[0].table.cluster?.hints = nil
         for number in 1...2 { _ = try rigs.post(Post.set(number), to: session, at: 0) }
         let entries = rigs.cluster.journal.kept.filter { $0.number > 0 }
         let good = try records(session, after: HistoryPosition(0), entries)

@@ -121,13 +121,13 @@ final class ScriptedLinks {
     func add(_ node: Node, _ table: SessionTable) {
         let end = End(self, node, table)
         ends[node] = end
-        table.hints = end
+        table.cluster?.hints = end
     }
 
     /// The process has ended. The others notice it when its links end.
     func remove(_ node: Node) {
         guard let end = ends.removeValue(forKey: node) else { return }
-        end.table.hints = nil
+        end.table.cluster?.hints = nil
         breakLinks(to: node)
     }
 

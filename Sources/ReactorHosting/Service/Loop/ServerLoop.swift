@@ -50,8 +50,8 @@ final class ServerLoop: LoopHandler {
         setTick()
         if sessions.hasOwners { setQuarter() }
         resources.links = makeLinks()
-        sessions.hints = resources.links
-        sessions.parts = resources.links?.parts
+        sessions.cluster?.hints = resources.links
+        sessions.cluster?.parts = resources.links?.parts
     }
 
     var sessions: SessionTable { resources.sessions }
