@@ -11,6 +11,8 @@ package final class FeedArchive {
     private(set) var rebuiltBytes = 0
     /// The number of reads that are under way. The session stays in memory meanwhile.
     package var reads = 0
+    /// The tokens of requests that are answered from the archive.
+    package var readers: Set<UInt64> = []
     /// Slices for subscribers that catch up.
     var slices = CatchUpCache()
     /// Records that no subscriber has to read from the archive.

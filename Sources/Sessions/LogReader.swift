@@ -65,8 +65,8 @@ struct LogReader {
 
     private func readArchive(_ request: LogPageRequest, after start: HistoryPosition) {
         let (table, token) = (session.table, request.token)
-        session.readers.insert(token)
-        let isWanted = { [session] in session.readers.contains(token) }
+        session.feed.archive?.readers.insert(token)
+        let isWanted = { [session] in session.feed.archive?.readers.contains(token) ?? false }
         // The session stays in memory while the read waits for others.
         session.feed.beginArchiveRead()
         table.feeds.rebuilds.addPage(

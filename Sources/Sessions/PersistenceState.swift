@@ -21,8 +21,6 @@ final class PersistenceState {
     /// When a question was sent to which the journal has answered that memory has its newest state, by
     /// ``LoopServices/uptime``. Only for a journal with owners.
     var confirmed: Int64 = 0
-    /// The tokens of requests that are answered from the archive.
-    var readers: Set<UInt64> = []
     /// Whether a commit has succeeded since the session woke.
     var hasCommitted = false
     /// The table's tick when the session was last used.

@@ -1,6 +1,6 @@
 package import Feeds
 package import JSONCoding
-package import Storage
+internal import Storage
 
 /// A session whose state is in memory, for requests that only read it: one that decides, or a copy.
 package protocol ReadableSession: FeedSource {
@@ -17,8 +17,6 @@ package protocol ReadableSession: FeedSource {
     /// The reply to a request that arrives, or continues after a wait, when the session cannot be
     /// read.
     var absence: Reply.Kind { get }
-    /// The tokens of requests that are answered from the archive.
-    var readers: Set<UInt64> { get set }
     /// Counts the state of a copy, as long as the copy is in memory; nil if the state is small.
     var copyCharge: WorkCharge? { get }
 
@@ -38,11 +36,6 @@ package protocol ReadableSession: FeedSource {
     func encodeState(
         _ form: StateForm, at version: UInt64?, to out: inout [UInt8]
     ) throws(JSONEncodingFailure)
-
-    /// Called before the reactor's code is called; ``endWork()`` is called when it has returned.
-    func beginWork(_ work: CrashSlot.Work, _ action: UInt64)
-
-    func endWork()
 }
 
 extension ReadableSession {
@@ -99,7 +92,7 @@ extension ReadableSession {
     /// Replies to a request whose answer was read from the archive. The answer depends on no
     /// uncommitted step and waits for none.
     func answerReader(_ token: UInt64, _ content: Reply.Content) {
-        guard readers.remove(token) != nil else { return }
+        guard feed.archive?.readers.remove(token) != nil else { return }
         table.output.reply(content, to: token)
     }
 

@@ -1,17 +1,17 @@
 internal import Feeds
 internal import JSONCoding
-package import Storage
+internal import Storage
 
 // Records the work that is being carried out. If the process ends in it, the next start logs it; if
 // it takes long, it is logged when it ends.
 extension Session {
     /// Called before the reactor's code is called; ``endWork()`` is called when it has returned.
-    package func beginWork(_ work: CrashSlot.Work, _ action: UInt64 = 0) {
+    func beginWork(_ work: CrashSlot.Work, _ action: UInt64 = 0) {
         if table.turns.isOpen { endWork() }
         table.beginWork(work, action, of: feed, incarnation)
     }
 
-    package func endWork() {
+    func endWork() {
         table.endWork(of: feed) { $0.work == .action ? caseName(of: $0.action) : nil }
     }
 
@@ -45,6 +45,7 @@ extension SessionTable {
     func beginWork(
         _ work: CrashSlot.Work, _ action: UInt64 = 0, of feed: Feed, _ owner: UInt64
     ) {
+        if turns.isOpen { endWork(of: feed) }
         if !turns.slot.names(owner) { turns.slot.name(feed.id.text, feed.reactor, owner: owner) }
         turns.begin(work, action: action)
     }

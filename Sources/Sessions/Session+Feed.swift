@@ -9,11 +9,6 @@ extension Session: ReadableSession {
 
     var streams: FeedStreams { feed.streams }
 
-    package var readers: Set<UInt64> {
-        get { persistence?.readers ?? [] }
-        set { persistence?.readers = newValue }
-    }
-
     package var copyCharge: WorkCharge? { nil }
 
     package func recordUse() { table.eviction.recordUse(of: self) }

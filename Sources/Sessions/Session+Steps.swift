@@ -188,8 +188,8 @@ extension Session {
 
     private func endStreams() {
         cancelTasks()
-        for token in persistence?.readers ?? [] { table.output.reply(content(.gone), to: token) }
-        persistence?.readers = []
+        for token in feed.archive?.readers ?? [] { table.output.reply(content(.gone), to: token) }
+        feed.archive?.readers = []
         for wait in waits.removeAll() { table.output.reply(content(.gone), to: wait.token) }
         feed.end()
     }

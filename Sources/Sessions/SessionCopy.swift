@@ -1,6 +1,6 @@
 package import Feeds
 package import JSONCoding
-package import Storage
+internal import Storage
 
 /// A copy of a session for readers: the state that the journal had when it was read. Another node
 /// decides on the session, or none.
@@ -15,7 +15,6 @@ package final class SessionCopy: ReadableSession {
     private let fold: any StateFold
     package private(set) var isAwake = true
     package var copyCharge: WorkCharge?
-    package var readers: Set<UInt64> = []
 
     /// - Parameter feed: that of the session; it shows this state until the copy is closed or
     ///   released.
@@ -53,7 +52,7 @@ package final class SessionCopy: ReadableSession {
 
     package func recordUse() {}
 
-    package func forget(_ token: UInt64) { readers.remove(token) }
+    package func forget(_ token: UInt64) { feed.archive?.readers.remove(token) }
 
     package func answer(_ reply: consuming Reply) {
         switch reply {
@@ -72,12 +71,6 @@ package final class SessionCopy: ReadableSession {
         }
         opener.openNow(request)
     }
-
-    package func beginWork(_ work: CrashSlot.Work, _ action: UInt64) {
-        table.beginWork(work, action, of: feed, incarnation)
-    }
-
-    package func endWork() { table.endWork(of: feed) }
 
     // MARK: The state
 

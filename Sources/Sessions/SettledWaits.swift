@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Reactors
 internal import Storage
 
@@ -74,7 +75,7 @@ extension Session {
     /// Drops the wait of a request whose connection is closed. Its effects continue (case 90).
     package func forget(_ token: UInt64) {
         // Cancels a read of the journal for it.
-        if persistence?.readers.remove(token) != nil { return }
+        if feed.archive?.readers.remove(token) != nil { return }
         guard waits.remove(token) == nil else { return }
         if let keys { keys.setLookUp(token, .disconnected) }
     }

@@ -112,8 +112,8 @@ struct StateReader {
         else {
             return answer(version, token)
         }
-        session.readers.insert(token)
-        let isWanted = { [session] in session.readers.contains(token) }
+        session.feed.archive?.readers.insert(token)
+        let isWanted = { [session] in session.feed.archive?.readers.contains(token) ?? false }
         let request = RebuildQueue.Request(
             client: session.table.output.client(of: token), isWanted: isWanted)
         state(at: version, .shown, for: request) { found in
@@ -123,7 +123,7 @@ struct StateReader {
             }
             switch found {
             case .inMemory:
-                session.readers.remove(token)
+                session.feed.archive?.readers.remove(token)
                 answer(version, token)
             case .rebuilt(let state): session.answerReader(token, content(of: state, for: token))
             case .overBudget: session.answerReader(token, session.content(.overBudget))
@@ -164,8 +164,8 @@ struct StateReader {
     /// reached: a client that continues from there misses nothing.
     func content(_ version: UInt64?, for token: UInt64) -> Reply.Content {
         guard session.isAwake else { return session.content(session.absence) }
-        session.beginWork(.reading, 0)
-        defer { session.endWork() }
+        session.table.beginWork(.reading, of: session.feed, session.incarnation)
+        defer { session.table.endWork(of: session.feed) }
         do throws(WorkOverload) {
             guard let version else { return try present(for: token) }
             guard keptVersions(.shown).contains(version) else {
