@@ -21,9 +21,6 @@ final class FollowedSessions {
     private typealias Load = FollowingLoad
 
     private let ownership: any Ownership
-    private var byID: [SessionID: Feed] = [:]
-    /// Sessions that have ended, and whose subscribers are still getting the last events.
-    private var ending: [SessionID: Feed] = [:]
     /// Loads that are not sent, by session. One that is sent may be older than a later request.
     private var unsent: [SessionID: Load] = [:]
     /// The same, the oldest first.
@@ -34,8 +31,8 @@ final class FollowedSessions {
     private(set) var loads: UInt64 = 0
     private var claimsUnderWay = 0
     private var isAsking = false
-    /// Sessions of which a hint has come since the last question about them. Invariant: some of ``byID``, and
-    /// some that were followed then.
+    /// Sessions of which a hint has come since the last question about them. Some of them may no
+    /// longer be followed.
     private var hinted: Set<SessionID> = []
     /// The number of questions that were sent.
     private(set) var questions: UInt64 = 0
@@ -52,24 +49,15 @@ final class FollowedSessions {
 
     init(_ ownership: any Ownership) { self.ownership = ownership }
 
-    var counts: FollowCounts {
-        FollowCounts(
-            sessions: byID.count,
-            hinted: byID.values.count { $0.archive?.following?.isHinted ?? false },
+    func counts(in table: SessionTable) -> FollowCounts {
+        let followed = table.sessions.followed
+        return FollowCounts(
+            sessions: followed.count,
+            hinted: followed.count { $0.archive?.following?.isHinted ?? false },
             questions: questions, received: received, unconfirmed: unconfirmed)
     }
 
-    func remove(_ feed: Feed, in table: SessionTable) {
-        if byID[feed.id] === feed {
-            byID[feed.id] = nil
-            table.cluster?.hints?.unfollow(feed.id)
-        }
-        if ending[feed.id] === feed { ending[feed.id] = nil }
-    }
-
     func removeAll() {
-        byID = [:]
-        ending = [:]
         hinted = []
         unsent = [:]
         waiting = []
@@ -115,18 +103,20 @@ final class FollowedSessions {
             loads += 1
             (load.asked, load.number) = (table.uptime, loads)
             // Another one would be too old as well, if the session has new records all the time.
-            if load.isRepeated { byID[load.id]?.archive?.following?.awaited = loads }
+            if load.isRepeated {
+                table.sessions.followed(load.id)?.archive?.following?.awaited = loads
+            }
             table.load(load.id, for: load.client) { [unowned table] result in
                 self.loadsUnderWay.remove(load.id)
                 self.loaded(load, result, in: table)
-                self.endAwaiting(load)
+                self.endAwaiting(load, in: table)
             }
         }
     }
 
     /// Asks for what has come while the load was awaited.
-    private func endAwaiting(_ load: Load) {
-        guard load.isRepeated, let feed = byID[load.id],
+    private func endAwaiting(_ load: Load, in table: SessionTable) {
+        guard load.isRepeated, let feed = table.sessions.followed(load.id),
             let following = feed.archive?.following
         else { return }
         if following.awaited == load.number { feed.archive?.following?.awaited = nil }
@@ -161,7 +151,7 @@ final class FollowedSessions {
 
     /// A read of a session that is followed has failed; its subscribers may need it.
     private func failed(_ id: SessionID, _ failure: JournalFailure, in table: SessionTable) {
-        guard let feed = byID[id],
+        guard let feed = table.sessions.followed(id),
             !(feed.archive?.following?.failures.mayContinue(at: table.uptime) ?? true)
         else { return }
         table.report(.unreadable(failure.detail), of: feed)
@@ -207,7 +197,6 @@ final class FollowedSessions {
         do throws(RecoveryFault) {
             let copy = try SessionLoader(table: table).follow(load.id, saved, asked: load.asked)
             let feed = copy.feed
-            byID[load.id] = feed
             feed.archive?.following?.loaded(
                 saved, mayListen: copy.registration.listensToTopics, by: load.number)
             // The answers to the streams count on their own.
@@ -216,10 +205,8 @@ final class FollowedSessions {
             copy.close()
             feed.endOpening()
             // It may have no subscriber.
-            if byID[load.id] === feed { seekHints(of: feed, in: table) }
+            if table.sessions.followed(load.id) === feed { seekHints(of: feed, in: table) }
         } catch {
-            // The subscribers connect again, and get the reason then.
-            if let earlier, !earlier.isOver { earlier.abandonReaders() }
             load.respond(.quarantined(error))
         }
     }
@@ -257,8 +244,6 @@ final class FollowedSessions {
     /// - Precondition: its state has left memory.
     func carryOn(_ feed: Feed, in table: SessionTable) {
         guard !feed.streams.isEmpty else { return table.forget(feed) }
-        // Before its subscribers continue: the last of them may end.
-        byID[feed.id] = feed
         feed.beginFollowing(FollowingState(since: table.uptime, loads, questions))
     }
 
@@ -289,24 +274,27 @@ final class FollowedSessions {
         let now = table.uptime
         held.removeAll()
         if table.feeds.subscribers.stateBytes > table.feeds.subscribers.stateLimit / 2 {
-            for feed in byID.values { feed.dropUnusedStates() }
+            for feed in table.sessions.followed { feed.dropUnusedStates() }
         }
         continueEarly(early.removeAll(), in: table)
-        for feed in Array(byID.values) { look(at: feed, now, in: table) }
-        for feed in Array(ending.values) {
+        for feed in table.sessions.followed { look(at: feed, now, in: table) }
+        // Their subscribers are still getting the last events.
+        for feed in table.sessions.asleep where feed.isOver {
             feed.dropUnusedStates()
             feed.advanceWaiting()
         }
         let pause = ownership.followPause
         ask(
-            about: byID.values.filter { $0.archive?.following?.isDue(at: now, pause) ?? true },
+            about: table.sessions.followed.filter {
+                $0.archive?.following?.isDue(at: now, pause) ?? true
+            },
             in: table)
     }
 
     /// Asks about the sessions of which hints have come.
     private func askHinted(in table: SessionTable) {
         guard !isAsking, !hinted.isEmpty else { return }
-        let feeds = hinted.compactMap { byID[$0] }
+        let feeds = hinted.compactMap { table.sessions.followed($0) }
         hinted = []
         ask(about: feeds, in: table)
     }
@@ -338,7 +326,7 @@ final class FollowedSessions {
     }
 
     private func look(at feed: Feed, _ now: Int64, in table: SessionTable) {
-        guard let following = feed.archive?.following else { return remove(feed, in: table) }
+        guard let following = feed.archive?.following else { return }
         // Ten questions have had no answer.
         if now - following.confirmed
             >= max(FollowingState.confirmationLimit, 10 * ownership.followPause)
@@ -361,7 +349,7 @@ final class FollowedSessions {
         isAsking = false
         guard case .success(let changes) = result else { return }
         for feed in feeds {
-            guard byID[feed.id] === feed, !feed.isVoid,
+            guard table.sessions.followed(feed.id) === feed, !feed.isVoid,
                 feed.archive?.following?.lastQuestion ?? 0 < questions
             else { continue }
             let change = changes[feed.id.text]
@@ -378,8 +366,7 @@ final class FollowedSessions {
 
     private func receive(_ change: Change, of feed: Feed, in table: SessionTable) {
         guard let head = change.head else {
-            remove(feed, in: table)
-            ending[feed.id] = feed
+            table.cluster?.hints?.unfollow(feed.id)
             table.rememberEnded(feed.id)
             return feed.endElsewhere(at: change.end)
         }
@@ -420,7 +407,7 @@ final class FollowedSessions {
 
     /// The owner says that this is the session's newest position. It is asked for with the round.
     func hint(_ id: SessionID, at end: CommittedEnd, in table: SessionTable) {
-        guard let feed = byID[id], !feed.isVoid else { return }
+        guard let feed = table.sessions.followed(id), !feed.isVoid else { return }
         feed.archive?.following?.hints.come()
         let isKnown =
             end.generation == feed.key.generation
@@ -435,7 +422,7 @@ final class FollowedSessions {
         _ id: SessionID, _ records: CommittedRecords, from owner: Node, in table: SessionTable
     ) {
         if held.isFull { held.removeAll() }
-        guard let feed = byID[id], let archive = feed.archive,
+        guard let feed = table.sessions.followed(id), let archive = feed.archive,
             archive.following?.awaited == nil, let bytes = feed.show(records, from: owner)
         else { return hint(id, at: records.committedEnd, in: table) }
         archive.following?.hints.come()
@@ -445,7 +432,7 @@ final class FollowedSessions {
     }
 
     func hintsEnded(of id: SessionID, in table: SessionTable) {
-        guard let feed = byID[id] else { return }
+        guard let feed = table.sessions.followed(id) else { return }
         feed.archive?.following?.hints.end(table.uptime)
         askSoon(about: feed)
     }
@@ -499,4 +486,13 @@ extension SessionTable {
     /// Asks the journal what has become of the sessions that are followed. Called four times a second if
     /// ``hasOwners``.
     package func askForChanges() { cluster?.followed.ask(in: self) }
+}
+
+extension ResidentSessions {
+    /// The feeds that another node continues, or none, and that have not ended.
+    fileprivate var followed: [Feed] { asleep.filter { $0.isFollowed && !$0.isOver } }
+
+    fileprivate func followed(_ id: SessionID) -> Feed? {
+        asleep(id).flatMap { $0.isFollowed && !$0.isOver ? $0 : nil }
+    }
 }

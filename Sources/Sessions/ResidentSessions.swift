@@ -44,8 +44,11 @@ struct ResidentSessions {
         return true
     }
 
-    mutating func remove(_ feed: Feed) {
-        if asleepByID[feed.id] === feed { asleepByID[feed.id] = nil }
+    /// - Returns: whether the feed was here without a session.
+    mutating func remove(_ feed: Feed) -> Bool {
+        guard asleepByID[feed.id] === feed else { return false }
+        asleepByID[feed.id] = nil
+        return true
     }
 
     mutating func removeAll() {
@@ -59,10 +62,14 @@ struct ResidentSessions {
         return lastIncarnation
     }
 
-    /// Releases memory: a dictionary keeps the capacity for the most sessions that it ever had.
+    /// Releases memory: a dictionary keeps the capacity for the most entries that it ever had.
     mutating func shrink() {
-        guard byID.capacity > 4 * byID.count else { return }
-        byID = Dictionary(uniqueKeysWithValues: byID.map { ($0, $1) })
+        if byID.capacity > 4 * byID.count {
+            byID = Dictionary(uniqueKeysWithValues: byID.map { ($0, $1) })
+        }
+        if asleepByID.capacity > 4 * asleepByID.count {
+            asleepByID = Dictionary(uniqueKeysWithValues: asleepByID.map { ($0, $1) })
+        }
     }
 
     /// The first sessions of the range in the order of their ids.

@@ -71,7 +71,7 @@ extension SessionTable {
             counts.claims = cluster.claims.counts
             counts.owned = awakeCount
             counts.reads = cluster.reads.counts
-            counts.followed = cluster.followed.counts
+            counts.followed = cluster.followed.counts(in: self)
             counts.followed.stateBytes = feeds.subscribers.stateBytes
         }
         return counts

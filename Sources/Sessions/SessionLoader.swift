@@ -185,7 +185,8 @@ struct SessionLoader {
             guard !saved.isDeleted else { return .ended }
             if let other = table.cluster?.claims.reader(of: saved, in: table) { return other }
             do throws(RecoveryFault) {
-                let (registration, feed) = try makeFeed(id, saved)
+                let (registration, generation) = try find(saved)
+                let feed = Feed(id, generation, registration.events, saved, in: table.feeds)
                 return .copy(try SessionCopy(saved, feed, registration, in: table))
             } catch {
                 return .quarantined(error)
@@ -196,46 +197,27 @@ struct SessionLoader {
     private func restore(
         _ id: SessionID, _ saved: SavedSession
     ) throws(RecoveryFault) -> Session {
-        table.forgetOver(id)
-        let earlier = table.asleep(id)
-        if let feed = earlier, !feed.isVoid {
-            guard feed.generation.text != saved.key.generation else {
-                do {
-                    return try wake(feed, saved)
-                } catch {
-                    // The subscribers reconnect and get the reason then, without another read of
-                    // the session for each of them.
-                    feed.abandonReaders()
-                    throw error
-                }
-            }
-            if feed.isFollowed { feed.strandReaders() } else { feed.abandonReaders() }
-        }
-        do {
-            let (registration, feed) = try makeFeed(id, saved)
-            let session = try Session(feed, registration, table, saved: saved, isNew: false)
-            if let earlier { table.forget(earlier) }
-            table.sessions.insert(session)
-            if let earlier, earlier.isVoid { feed.takeReaders(of: earlier) }
-            return session
-        } catch {
-            // The subscribers reconnect and get the reason then.
-            if let earlier, earlier.isVoid { earlier.abandonReaders() }
-            throw error
+        try rebuild(id, saved) { (feed, registration) throws(RecoveryFault) in
+        try rebuild(id, saved) { (feed, registration) throws(RecoveryFault) in
+            try SessionCopy(saved, feed, registration, in: table)
+        } insert: { copy in
+            copy.feed.beginFollowing(asked: asked)
+            table.sessions.insert(copy.feed)
         }
     }
 
-    /// Makes a session of a feed that has waited for it.
-    private func wake(_ feed: Feed, _ saved: SavedSession) throws(RecoveryFault) -> Session {
-        let (registration, _) = try find(saved)
-        let wasFollowed = feed.isFollowed
-        let session = try Session(feed, registration, table, saved: saved, isNew: false)
-        feed.archive?.wake(saved)
-        table.cluster?.followed.remove(feed, in: table)
-        if wasFollowed { feed.endFollowing() }
-        table.sessions.insert(session)
-        feed.continueStreams(asCopy: false, wasFollowed: wasFollowed)
-        return session
+    /// Rebuilds the state for the feed that waits for it, or for a new one that takes over the
+    /// subscribers of another generation.
+    private func rebuild<Rebuilt: ReadableSession>(
+        _ id: SessionID, _ saved: SavedSession,
+        make: (Feed, Registration) throws(RecoveryFault) -> Rebuilt, insert: (Rebuilt) -> Void
+    ) throws(RecoveryFault) -> Rebuilt {
+            try Session(feed, registration, table, saved: saved, isNew: false)
+        } insert: { session in
+            table.forget(session.feed)
+            session.feed.endFollowing()
+            table.sessions.insert(session)
+        }
     }
 
     /// Makes a session followed, or brings one that is followed to what the journal has. Its state
@@ -247,31 +229,31 @@ struct SessionLoader {
     ) throws(RecoveryFault) -> SessionCopy {
         table.forgetOver(id)
         let earlier = table.asleep(id)
-        if let earlier, !earlier.isVoid {
-            if earlier.generation.text == saved.key.generation {
-                let (registration, _) = try find(saved)
-                earlier.beginFollowing(asked: asked)
-                let copy = try SessionCopy(saved, earlier, registration, in: table)
-                earlier.archive?.wake(saved)
-                earlier.continueStreams(asCopy: true, wasFollowed: true)
-                return copy
+        do throws(RecoveryFault) {
+            let (registration, generation) = try find(saved)
+            if let feed = earlier, !feed.isVoid, feed.generation == generation {
+                let wasFollowed = feed.isFollowed
+                let rebuilt = try make(feed, registration)
+                feed.archive?.wake(saved)
+                insert(rebuilt)
+                feed.continueStreams(asCopy: !rebuilt.isDeciding, wasFollowed: wasFollowed)
+                return rebuilt
             }
-            earlier.strandReaders()
+            let feed = Feed(id, generation, registration.events, saved, in: table.feeds)
+            let rebuilt = try make(feed, registration)
+            if let earlier {
+                if !earlier.isVoid { earlier.strandReaders() }
+                table.forget(earlier)
+            }
+            insert(rebuilt)
+            if let earlier { feed.takeReaders(of: earlier) }
+            return rebuilt
+        } catch {
+            // The subscribers reconnect and get the reason then, without another read of the
+            // session for each of them.
+            earlier?.abandonReaders()
+            throw error
         }
-        let (registration, feed) = try makeFeed(id, saved)
-        let copy = try SessionCopy(saved, feed, registration, in: table)
-        feed.beginFollowing(asked: asked)
-        if let earlier { table.forget(earlier) }
-        table.sessions.insert(feed)
-        if let earlier { feed.takeReaders(of: earlier) }
-        return copy
-    }
-
-    private func makeFeed(
-        _ id: SessionID, _ saved: SavedSession
-    ) throws(RecoveryFault) -> (Registration, Feed) {
-        let (registration, generation) = try find(saved)
-        return (registration, Feed(id, generation, registration.events, saved, in: table.feeds))
     }
 
     private func find(_ saved: SavedSession) throws(RecoveryFault) -> (Registration, Generation) {

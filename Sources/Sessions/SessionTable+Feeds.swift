@@ -8,8 +8,8 @@ extension SessionTable: FeedUpstream {
     func contains(_ feed: Feed) -> Bool { session(of: feed) != nil || asleep(feed.id) === feed }
 
     func forget(_ feed: Feed) {
-        sessions.remove(feed)
-        cluster?.followed.remove(feed, in: self)
+        guard sessions.remove(feed), feed.isFollowed, !feed.isOver else { return }
+        cluster?.hints?.unfollow(feed.id)
     }
 
     func wake(_ feed: Feed, then act: @escaping (Bool) -> Void) {
