@@ -128,7 +128,7 @@ struct FailedCommit {
         session.cancelTasks()
         if failure.reason == .moved {
             table.cluster?.claims.countDeposed()
-            table.loads.reopenings.remove(session.id)
+            table.loads.dueAtNextTick.remove(session.id)
         } else {
             table.cluster?.claims.release(session)
         }
@@ -145,9 +145,9 @@ struct FailedCommit {
         // The present values of its sources may be those that could not be committed: a session that
         // has committed nothing since it woke would wake and fail in a loop as fast as the disk fails.
         if persistence.hasCommitted {
-            SessionLoader(table: table).reopenSources(of: session.id)
+            table.loads.reload([session.id], in: table)
         } else {
-            table.loads.reopenings.addForNextTick(session.id)
+            table.loads.dueAtNextTick.insert(session.id)
         }
     }
 

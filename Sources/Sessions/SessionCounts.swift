@@ -66,7 +66,7 @@ extension SessionTable {
         counts.waitingReads = background.count
         counts.runningEffects = effects.running
         counts.turns = turns.times
-        counts.woken = loads.woken.count
+        counts.woken = loads.wokenCount
         if let cluster {
             counts.claims = cluster.claims.counts
             counts.owned = awakeCount

@@ -97,7 +97,7 @@ struct SessionDeleter {
 
     private func recordEnd(of id: SessionID) {
         table.absent.removeFault(of: id)
-        table.loads.reopenings.remove(id)
+        table.loads.dueAtNextTick.remove(id)
         table.rememberEnded(id)
         // The subscribers reconnect, and are refused because the session has ended.
         table.abandonReaders(of: id)

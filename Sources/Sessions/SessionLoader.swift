@@ -106,21 +106,6 @@ struct SessionLoader {
         for act in callers { act(table.present(id) ?? loaded) }
     }
 
-    /// Loads a session whose sources have to be opened again, after a commit that failed. While the
-    /// journal cannot be read or memory is full, the load is repeated with each tick.
-    func reopenSources(of id: SessionID) {
-        table.loads.reopenings.remove(id)
-        // A request may have loaded the session meanwhile.
-        guard case .notInMemory = table.find(id) else { return }
-        load(id) { loaded in
-            switch loaded {
-            case .unreadable, .noRoom, .overBudget: table.loads.reopenings.addForNextTick(id)
-            case .session, .copy, .ended, .nothing, .notInMemory, .quarantined, .elsewhere, .noNode:
-                break
-            }
-        }
-    }
-
     /// Makes a claimed session a session of the table.
     private func insert(
         _ id: SessionID, _ claim: Result<Claim, JournalFailure>, _ claims: SessionClaims
@@ -198,20 +183,6 @@ struct SessionLoader {
         _ id: SessionID, _ saved: SavedSession
     ) throws(RecoveryFault) -> Session {
         try rebuild(id, saved) { (feed, registration) throws(RecoveryFault) in
-        try rebuild(id, saved) { (feed, registration) throws(RecoveryFault) in
-            try SessionCopy(saved, feed, registration, in: table)
-        } insert: { copy in
-            copy.feed.beginFollowing(asked: asked)
-            table.sessions.insert(copy.feed)
-        }
-    }
-
-    /// Rebuilds the state for the feed that waits for it, or for a new one that takes over the
-    /// subscribers of another generation.
-    private func rebuild<Rebuilt: ReadableSession>(
-        _ id: SessionID, _ saved: SavedSession,
-        make: (Feed, Registration) throws(RecoveryFault) -> Rebuilt, insert: (Rebuilt) -> Void
-    ) throws(RecoveryFault) -> Rebuilt {
             try Session(feed, registration, table, saved: saved, isNew: false)
         } insert: { session in
             table.forget(session.feed)
@@ -227,6 +198,20 @@ struct SessionLoader {
     func follow(
         _ id: SessionID, _ saved: SavedSession, asked: Int64
     ) throws(RecoveryFault) -> SessionCopy {
+        try rebuild(id, saved) { (feed, registration) throws(RecoveryFault) in
+            try SessionCopy(saved, feed, registration, in: table)
+        } insert: { copy in
+            copy.feed.beginFollowing(asked: asked)
+            table.sessions.insert(copy.feed)
+        }
+    }
+
+    /// Rebuilds the state for the feed that waits for it, or for a new one that takes over the
+    /// subscribers of another generation.
+    private func rebuild<Rebuilt: ReadableSession>(
+        _ id: SessionID, _ saved: SavedSession,
+        make: (Feed, Registration) throws(RecoveryFault) -> Rebuilt, insert: (Rebuilt) -> Void
+    ) throws(RecoveryFault) -> Rebuilt {
         table.forgetOver(id)
         let earlier = table.asleep(id)
         do throws(RecoveryFault) {

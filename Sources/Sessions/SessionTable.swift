@@ -136,6 +136,14 @@ package final class SessionTable {
     ) {
         SessionLoader(table: self).load(id, deposing: deposed, then: act)
     }
+    /// Wakes sessions that act without a request, a few at a time. A session that is in memory already, is
+    /// known to be quarantined, or belongs to another node is left alone.
+    ///
+    /// - Parameter done: Called on this loop once for all of them; never if the process ends before.
+    package func wakeWorking(_ ids: [SessionID], then done: @escaping () -> Void) {
+        loads.wakeWorking(ids, in: self, then: done)
+    }
+
 
     /// Finds a session: at once in memory, or later in the journal.
     func fetch(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
@@ -242,31 +250,23 @@ package final class SessionTable {
     }
 
     /// Begins a tick: puts sessions to sleep that have not been used for four ticks, and loads sessions
-    /// whose sources have to be opened again. Called at a fixed interval; a quarter of the idle time
+    /// that have left memory with work to do. Called at a fixed interval; a quarter of the idle time
     /// is a good one.
     ///
     /// - Returns: whether there is more to do, with ``continueTick()``.
     @discardableResult
     package func tick() -> Bool {
         eviction.beginTick()
-        loads.reopenings.tickBegan()
+        loads.tickBegan(in: self)
         cluster?.claims.tickBegan()
         dropShown()
         return continueTick()
     }
 
-    /// Continues the tick with up to 500 idle sessions and up to 100 loads: each may cost a snapshot
-    /// or a read of the journal.
+    /// Continues the tick with up to 500 idle sessions: each may cost a snapshot.
     ///
     /// - Returns: whether there is more to do.
-    package func continueTick() -> Bool {
-        for _ in 0..<100 {
-            guard let id = loads.reopenings.first else { break }
-            SessionLoader(table: self).reopenSources(of: id)
-        }
-        let mayHaveMore = eviction.evictIdle(500, in: self)
-        return mayHaveMore || loads.reopenings.first != nil
-    }
+    package func continueTick() -> Bool { eviction.evictIdle(500, in: self) }
 
     /// Whether enough sessions have left memory, since this last returned true, that the heap should
     /// be trimmed.
@@ -295,7 +295,7 @@ package final class SessionTable {
                 let works = session.isWorking
                 depose(session)
                 // The rows still name this node, so nobody else may continue the work.
-                if works { loads.reopenings.addForNextTick(session.id) }
+                if works { loads.dueAtNextTick.insert(session.id) }
             }
             return
         }

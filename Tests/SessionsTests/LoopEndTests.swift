@@ -214,6 +214,31 @@ struct SourceLifeTests {
 }
 
 extension SourceLifeTests {
+    @Test func `after a commit that failed, at most 16 sessions are loaded at a time`() throws {
+        let news = Mutex<[AsyncStream<Worker.Mutation>.Continuation]>([])
+        let registration = try Registration.of { () -> Worker in
+            let (stream, some) = AsyncStream<Worker.Mutation>.makeStream()
+            news.withLock { $0.append(some) }
+            return Worker(gate: Gate(), source: stream)
+        }
+        let rig = Rig(slow: true, answers: true, registrations: [registration])
+        let sessions = try (0..<40).map { try rig.create("s\($0)", registration) }
+        rig.settleAll()
+        for session in sessions { _ = try rig.post(Post.count, to: session) }
+        rig.endRound()
+        rig.journal.setLate(true)
+        rig.settle(.unavailable)
+        var most = 0
+        while rig.journal.askedCount > 0 {
+            most = max(most, rig.journal.askedCount)
+            rig.journal.answer(at: 0)
+            rig.drainInbox()
+        }
+        #expect(most == 16)
+        #expect(rig.table.awakeCount == 40)
+        for some in news.withLock({ $0 }) { some.finish() }
+    }
+
     @Test func `a session that a request has loaded is not loaded again`() throws {
         let (stream, news) = AsyncStream<Worker.Mutation>.makeStream()
         let registration = try Registration.of { Worker(gate: Gate(), source: stream) }

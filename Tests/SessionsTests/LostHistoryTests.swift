@@ -103,6 +103,25 @@ struct LostHistoryTests {
         #expect(next.transcript(token).events.map(\.name) == ["reset", "snapshot"])
     }
 
+    @Test func `at most 16 sessions are loaded at a time, and all of them`() throws {
+        let rig = Rig(answers: true, registrations: [try .ledger()])
+        let tokens = try (0..<40).map { number in
+            rig.subscribe(try rig.create("s\(number)", .ledger()), .allStates, .now)
+        }
+        rig.journal.setLate(true)
+        lose(1, rig)
+        var most = 0
+        while rig.journal.askedCount > 0 {
+            most = max(most, rig.journal.askedCount)
+            rig.journal.answer(at: 0)
+            rig.drainInbox()
+        }
+        #expect(most == 16)
+        for token in tokens.dropLast() {
+            #expect(rig.transcript(token).events.map(\.name) == ["reset", "snapshot"])
+        }
+    }
+
     @Test func `readers of a session that is lost altogether are disconnected`() throws {
         let (rig, session) = try rig()
         let token = rig.subscribe(session, .allStates, .now)

@@ -30,7 +30,7 @@ extension ClusterSimulation {
         let claims = process.node.waiting(.claim)
         // Those of sessions that act without a request have a bound of their own.
         let others =
-            process.lookUps + process.parts.lookUps + process.rig.table.loads.woken.underWay
+            process.lookUps + process.parts.lookUps + process.rig.table.loads.underWay
         if claims > Self.claimLimit + others { violations.append("\(claims) claims at once") }
         if others == 0 { crowd.claimsAtOnce = max(crowd.claimsAtOnce, claims) }
     }
