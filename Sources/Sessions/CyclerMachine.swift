@@ -39,7 +39,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         cycler = make()
         let fold = try CyclerFold<C>(
             cycler.state.value, pulses: pulses, from: saved?.snapshot)
-        if let saved { try fold.applyAll(of: saved) }
+        if let saved { try fold.applyAll(of: saved, in: C.stateVersion) }
         versions = CyclerVersions(fold.state, version: fold.version)
         lastTag = saved?.lastAction ?? 0
         self.pulses.look(at: fold.state)

@@ -50,7 +50,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         self.compiled = compiled
         checks = compiled.checks.knowing(keepsRecords: session.keepsRecords)
         let fold = try ReactorFold(reactor, pulses: pulses, from: saved?.snapshot)
-        if let saved { try fold.applyAll(of: saved) }
+        if let saved { try fold.applyAll(of: saved, in: R.stateVersion) }
         core = ReactorCore(reactor: reactor, state: fold.state, version: fold.version)
         versions = ReactorVersions(fold.state, version: fold.version)
         oldestVersion = fold.version

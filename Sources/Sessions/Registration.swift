@@ -193,14 +193,7 @@ package struct Registration: Sendable {
     /// - Throws: what a load of the session would throw.
     func fold(of saved: SavedSession) throws(RecoveryFault) -> any StateFold {
         let fold = try events.makeFold(saved.snapshot)
-        try fold.applyAll(of: saved)
-        guard let form = saved.snapshot?.stateVersion, form != stateVersion else { return fold }
-        var state: [UInt8] = []
-        do throws(JSONEncodingFailure) {
-            try fold.encodeRaw(to: &state)
-        } catch {
-            throw .unencodable(fold.version, error)
-        }
+        try fold.applyAll(of: saved, in: stateVersion)
         return fold
     }
 

@@ -79,27 +79,6 @@ extension Session {
 
     // MARK: Waking
 
-    /// Checks that the state can be saved that was read from a snapshot and is about to be saved in another
-    /// form, or as that of another session.
-    ///
-    /// Why: a saved mutation is read in the form of the snapshot before it (``ReactorFold``), and only a
-    /// snapshot has the state that a session begins with.
-    func checkForm(of saved: SavedSession, isNew: Bool) throws(RecoveryFault) {
-        guard let machine, let snapshot = saved.snapshot else { return }
-        guard snapshot.stateVersion != machine.stateVersion else {
-            // This program has just encoded it.
-            if isNew { persistence?.first = snapshot.state }
-            return
-        }
-        var state: [UInt8] = []
-        do {
-            try machine.encodeState(.raw, at: nil, in: self, to: &state)
-        } catch {
-            throw .unencodable(saved.end.version, error)
-        }
-        if isNew { persistence?.first = state }
-    }
-
     /// Continues from a saved session: recovers the actions that were running, and opens the sources.
     func resume(_ saved: SavedSession) {
         guard let machine else { return }

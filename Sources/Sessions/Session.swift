@@ -90,8 +90,12 @@ package final class Session {
         defer { endWork() }
         do throws(RecoveryFault) {
             life = .awake(try registration.makeMachine(self, saved))
-            if let saved { try checkForm(of: saved, isNew: isNew) }
         } catch {
+        // Otherwise it is encoded in the form of this program.
+        if isNew, let snapshot = saved?.snapshot, snapshot.stateVersion == registration.stateVersion
+        {
+            persistence?.first = snapshot.state
+        }
             life = .left
             throw error
         }

@@ -42,10 +42,14 @@ extension StateFold {
 
     /// Applies every mutation that a session has saved since its snapshot.
     ///
+    /// Why the state has to have JSON if its form is new: a saved mutation is read in the form of
+    /// the snapshot before it, so the session saves a snapshot in the new form first.
+    ///
+    /// - Parameter form: the program's `stateVersion`.
     /// - Throws: ``RecoveryFault``, also if the mutations do not end at the session's version, or
     ///   if the snapshot is of a record that the session has not reached: the records up to it,
     ///   once they are written, would never be read again.
-    package func applyAll(of saved: SavedSession) throws(RecoveryFault) {
+    package func applyAll(of saved: SavedSession, in form: Int) throws(RecoveryFault) {
         if let snapshot = saved.snapshot, snapshot.number > saved.end.number {
             throw RecoveryFault(
                 place: "the snapshot of version \(snapshot.version)",
@@ -58,6 +62,13 @@ extension StateFold {
                 place: "the history",
                 reason: "it ends at version \(version), and the session is at "
                     + "\(saved.end.version)")
+        }
+        guard saved.snapshot != nil, stateVersion != form else { return }
+        var state: [UInt8] = []
+        do throws(JSONEncodingFailure) {
+            try encodeRaw(to: &state)
+        } catch {
+            throw .unencodable(version, error)
         }
     }
 }
