@@ -12,6 +12,7 @@ internal import Storage
 /// until it is committed. It may have no record, so the journal would let in what was decided upon it.
 final class CommitPipeline {
     private let lane: any CommitLane
+    let records = RecordWriter()
     private let keepsRecords: Bool
     private let limits: SessionLimits
     private let hop: LoopServices.Hop
@@ -142,7 +143,7 @@ final class CommitPipeline {
     }
 
     private func commitBatch(in table: SessionTable) {
-        table.records.finish()
+        records.finish()
         let batch = gathering
         gathering.removeAll(keepingCapacity: true)
         sizes.record(batch.count)

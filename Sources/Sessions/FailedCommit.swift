@@ -69,7 +69,7 @@ struct FailedCommit {
         // The newest snapshot may be in a step that is rolled back.
         session.persistence?.forgetSnapshot()
         history.rollBack(to: history.committed)
-        session.ahead.forget()
+        session.meters.ahead.forget()
         session.beginLineage()
         cancelEffects()
         session.takeBackEnd()

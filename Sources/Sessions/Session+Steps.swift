@@ -42,7 +42,7 @@ extension Session {
     func record(_ source: EventSource, _ data: [UInt8]) {
         history.append(source, data)
         if source == .state {
-            ahead.count(data.count, in: table.services.work)
+            meters.ahead.count(data.count, in: table.services.work)
         } else {
             countMade(data.count)
         }

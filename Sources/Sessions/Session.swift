@@ -56,9 +56,6 @@ package final class Session {
     var arrival = Arrival()
     var traces = ActionTraces()
     var meters = SizeMeters()
-    var ahead = StatesAhead()
-    /// The bytes that the present turn has made.
-    private var turnBytes = 0
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every
     /// answer reads it, and the access of an optional chain may be checked at run time (ADR-0013).
     var keys: IdempotencyKeys?
@@ -75,7 +72,7 @@ package final class Session {
         self.registration = registration
         self.table = table
         history = feed.history
-        self.records = table.records
+        self.records = table.commits.records
         self.keepsRecords = table.journal.keepsRecords
         self.tasks = EffectTasks(table.effects.count(of: registration.name))
         self.persistence = table.journal.archive == nil ? nil : PersistenceState(saved)
@@ -91,13 +88,13 @@ package final class Session {
         do throws(RecoveryFault) {
             life = .awake(try registration.makeMachine(self, saved))
         } catch {
+            life = .left
+            throw error
+        }
         // Otherwise it is encoded in the form of this program.
         if isNew, let snapshot = saved?.snapshot, snapshot.stateVersion == registration.stateVersion
         {
             persistence?.first = snapshot.state
-        }
-            life = .left
-            throw error
         }
         feed.source = self
         table.eviction.add(self)
@@ -152,13 +149,13 @@ package final class Session {
     /// decision if they are too many.
     @usableFromInline
     func countMade(_ bytes: Int) {
-        turnBytes += bytes
+        meters.turnBytes += bytes
         let limit = table.limits.turnBytes
-        if turnBytes > limit { refuse(.tooMuchOutput(limit: limit)) }
+        if meters.turnBytes > limit { refuse(.tooMuchOutput(limit: limit)) }
     }
 
     /// Begins a turn.
-    func beginTurn() { turnBytes = 0 }
+    func beginTurn() { meters.turnBytes = 0 }
 
     // MARK: Requests
 

@@ -26,7 +26,6 @@ package final class SessionTable {
     /// Streams that wait to be opened.
     let openings: OpeningQueue
     let buffers = EncodingBuffers()
-    let records = RecordWriter()
     /// The work that is being carried out; see ``Session/beginWork(_:_:)``.
     let turns: TurnMeter
     let effects = EffectTally()
@@ -136,6 +135,7 @@ package final class SessionTable {
     ) {
         SessionLoader(table: self).load(id, deposing: deposed, then: act)
     }
+
     /// Wakes sessions that act without a request, a few at a time. A session that is in memory already, is
     /// known to be quarantined, or belongs to another node is left alone.
     ///
@@ -143,7 +143,6 @@ package final class SessionTable {
     package func wakeWorking(_ ids: [SessionID], then done: @escaping () -> Void) {
         loads.wakeWorking(ids, in: self, then: done)
     }
-
 
     /// Finds a session: at once in memory, or later in the journal.
     func fetch(_ id: SessionID, then act: @escaping (SessionLookup) -> Void) {
