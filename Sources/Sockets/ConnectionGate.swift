@@ -13,8 +13,6 @@ package final class ConnectionGate: Sendable {
         case address
         /// The process has no free descriptor.
         case descriptors
-        /// A proxy did not begin with a good header of the PROXY protocol.
-        case header
     }
 
     private let maximum: Int
@@ -25,7 +23,7 @@ package final class ConnectionGate: Sendable {
     /// The number of open connections, if there is a limit for all of them.
     private let openCount = Atomic<Int>(0)
     private let counts = Mutex<[AddressNetwork: Int]>([:])
-    private let refusals = Mutex<InlineArray<4, UInt64>>(.init(repeating: 0))
+    private let refusals = Mutex<InlineArray<3, UInt64>>(.init(repeating: 0))
 
     /// - Parameters:
     ///   - maximum: The limit for all connections together, wherever they are; the listener has one
@@ -73,25 +71,9 @@ package final class ConnectionGate: Sendable {
         }
     }
 
-    /// A proxy's connection that was admitted has named its client, and is counted for it from now on.
-    ///
-    /// - Returns: Whether the client's network has room; if not, the connection is counted as before.
-    package func rename(_ proxy: PeerAddress, to client: PeerAddress) -> Bool {
-        guard admitToNetwork(client) else {
-            refused(.address)
-            return false
-        }
-        removeFromNetwork(proxy)
-        return true
-    }
-
     /// A connection that was admitted has ended.
     package func ended(_ peer: PeerAddress) {
         uncount()
-        removeFromNetwork(peer)
-    }
-
-    private func removeFromNetwork(_ peer: PeerAddress) {
         guard let network = counted(peer) else { return }
         counts.withLock { counts in
             guard let count = counts[network] else { return }

@@ -11,17 +11,15 @@ package enum PlainRequest {
 
     /// Returns the whole response as text, at most 64 KiB.
     ///
-    /// - Parameters:
-    ///   - preamble: Sent before the request.
-    ///   - timeout: The limit for one system call; whole seconds, at least 1.
+    /// - Parameter timeout: The limit for one system call; whole seconds, at least 1.
     /// - Throws: If no response arrives in time.
     package static func get(
-        _ path: String, at address: ListenAddress, after preamble: String = "", timeout: Duration
+        _ path: String, at address: ListenAddress, timeout: Duration
     ) throws(SystemFailure) -> String {
         let descriptor = try connect(to: address, timeout: timeout)
         defer { SocketCalls.close(descriptor) }
         let fields = "Host: localhost\r\nConnection: close\r\n"
-        try send("\(preamble)GET \(path) HTTP/1.1\r\n\(fields)\r\n", descriptor)
+        try send("GET \(path) HTTP/1.1\r\n\(fields)\r\n", descriptor)
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while answer.count < answerLimitBytes {

@@ -42,7 +42,6 @@ extension KnownField {
         case (7, 0x0072_656c_6961_7274): .trailer
         case (8, 0x6863_7461_6d2d_6669): .ifMatch
         case (8, 0x6e6f_6974_6163_6f6c): .location
-        case (9, 0x6564_7261_7772_6f66): .forwarded
         case (10, 0x6974_6365_6e6e_6f63): .connection
         case (10, 0x6174_7365_6361_7274): .tracestate
         case (10, 0x6567_612d_7265_7375): .userAgent
@@ -108,7 +107,6 @@ extension KnownField {
             PackedName(
                 first: 0x6c2d_7470_6563_6361, second: 0x0065_6761_7567_6e61)
         case .cookie: PackedName(first: 0x0000_6569_6b6f_6f63)
-        case .forwarded: PackedName(first: 0x6564_7261_7772_6f66, second: 0x0000_0000_0000_0064)
         case .xForwardedFor:
             PackedName(
                 first: 0x7261_7772_6f66_2d78, second: 0x0072_6f66_2d64_6564)

@@ -22,7 +22,6 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
     case acceptEncoding
     case acceptLanguage
     case cookie
-    case forwarded
     case xForwardedFor
     case xForwardedProto
     case xRequestID
@@ -63,7 +62,6 @@ package enum KnownField: UInt8, Sendable, CaseIterable {
         case .acceptEncoding: "Accept-Encoding"
         case .acceptLanguage: "Accept-Language"
         case .cookie: "Cookie"
-        case .forwarded: "Forwarded"
         case .xForwardedFor: "X-Forwarded-For"
         case .xForwardedProto: "X-Forwarded-Proto"
         case .xRequestID: "X-Request-ID"

@@ -46,7 +46,7 @@ struct RequestIdentityTests {
     }
 
     @Test func `the client is the one that a trusted proxy names`() throws {
-        let proxies = ClientAddress(behind: ["127.0.0.1"], .xForwardedFor)
+        let proxies = ClientAddress(behind: ["127.0.0.1"])
         let head = try HeadOf("GET", "/", "X-Forwarded-For: 192.0.2.7").head
         var identity = RequestIdentity()
         identity.peer = .ipv4(0x7F00_0001, port: 80)

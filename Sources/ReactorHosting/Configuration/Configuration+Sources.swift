@@ -55,12 +55,6 @@ extension Configuration {
         """
     }
 
-    /// The sentence for a server that nobody may send the header to.
-    static let proxyProtocolRefusal = """
-        --client-address-field is proxy-protocol, and no proxy may send it: name the proxies with \
-        --trusted-proxies
-        """
-
     /// A warning for each `REACTOR_…` variable that is not a setting, or that has the address of a
     /// service as its value. It is not an error: some platforms set such variables in every
     /// container.

@@ -235,20 +235,13 @@ public struct Configuration: Sendable, Equatable {
 
     /// The addresses of proxies in front of the server, each such as `10.0.0.7` or `10.0.0.0/8`, or
     /// `unix` for those that connect to a Unix socket. The client of their requests is the one that
-    /// ``clientAddressField`` names. Default none, at most 64.
+    /// `X-Forwarded-For` names. Default none, at most 64.
     public var trustedProxies: [String] = Setting.list(
         Group.Addresses.trustedProxies, "ranges",
         expected: "IP addresses, ranges such as 10.0.0.0/8, or unix",
         "proxies that may name the client's address",
         change: "when a proxy is between the clients and the server"
     ) { $0 == "unix" ? "unix" : AddressRange(String($0))?.description }
-
-    /// How ``trustedProxies`` name the client's address. Another field is ignored: a proxy that
-    /// sets one of them forwards the other as the client sent it.
-    public var clientAddressField: ClientAddressField = Setting.choice(
-        Group.Addresses.clientAddressField, default: .xForwardedFor,
-        "how trusted proxies name the client",
-        change: "when the proxy does not set X-Forwarded-For")
 
     /// The maximum number of sessions in memory, divided among the loops. Creating more is refused
     /// with 503. A session that is loaded from the journal replaces the least recently used session
@@ -502,18 +495,6 @@ extension JournalChoice: CustomStringConvertible {
     }
 }
 
-/// How a proxy names its client.
-public enum ClientAddressField: String, Sendable, CaseIterable {
-    /// `X-Forwarded-For`, which most proxies set.
-    case xForwardedFor = "x-forwarded-for"
-    /// `Forwarded` (RFC 7239).
-    case forwarded
-    /// A header of the PROXY protocol, version 1 or 2, at the start of each connection, from a
-    /// proxy that does not change requests. A trusted proxy's connection without it is reset. If
-    /// the header names a trusted proxy, `X-Forwarded-For` names the client.
-    case proxyProtocol = "proxy-protocol"
-}
-
 /// The proof of identity that clients give.
 public enum AuthenticationChoice: String, Sendable, CaseIterable {
     /// None: every client that can reach the server may do everything.
@@ -532,9 +513,9 @@ public enum AdministrationChoice: String, Sendable, CaseIterable {
 
 /// Who gets the console.
 public enum ConsoleChoice: String, Sendable, CaseIterable {
-    /// This machine, if the server needs no tokens, listens on a loopback address or a Unix socket,
-    /// and no proxy sends it the PROXY protocol: a request whose `Host` is `localhost`, `127.0.0.1`
-    /// or `[::1]`, and that has none of the fields `Forwarded`, `X-Forwarded-…` and `Via`.
+    /// This machine, if the server needs no tokens and listens on a loopback address or a Unix
+    /// socket: a request whose `Host` is `localhost`, `127.0.0.1` or `[::1]`, and that has none of
+    /// the fields `Forwarded`, `X-Forwarded-…` and `Via`.
     case loopback
     /// Everybody who can reach the server.
     case on

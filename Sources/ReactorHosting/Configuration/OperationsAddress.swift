@@ -43,9 +43,6 @@ extension Configuration {
         host.hasPrefix(Self.unixPrefix) ? String(host.dropFirst(Self.unixPrefix.count)) : nil
     }
 
-    /// Whether ``trustedProxies`` begin each connection with a header of the PROXY protocol.
-    var proxyProtocol: Bool { clientAddressField == .proxyProtocol }
-
     /// The address for clients.
     var publicAddress: ListenAddress {
         unixPath.map { .unix(path: $0) } ?? .tcp(host: host, port: port)

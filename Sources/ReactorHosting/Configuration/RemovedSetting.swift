@@ -17,7 +17,9 @@ struct RemovedSetting: Sendable {
         // Two settings that were one idea.
         RemovedSetting("unix", "use --host unix:PATH"),
         RemovedSetting(
-            "proxy-protocol", "use --client-address-field proxy-protocol", isFlag: true),
+            "proxy-protocol", "a trusted proxy names its client in X-Forwarded-For", isFlag: true),
+        RemovedSetting(
+            "client-address-field", "a trusted proxy names its client in X-Forwarded-For"),
         RemovedSetting("jwt-jwks-file", "--jwt-key-file takes a JWKS file, too"),
         RemovedSetting(
             "request-timeout", "--stall-timeout is the time of a request, too"),

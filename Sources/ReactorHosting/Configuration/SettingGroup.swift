@@ -41,7 +41,6 @@ enum SettingGroups {
         case allowHost = "allow-host"
         case allowOrigin = "allow-origin"
         case trustedProxies = "trusted-proxies"
-        case clientAddressField = "client-address-field"
     }
 
     enum Tokens: String, SettingGroup {

@@ -282,8 +282,7 @@ struct HealthCheckCommand: ParsableCommand {
             let configuration = try Configuration(
                 typed: arguments.typed, environment: ProcessEnvironment.variables)
             let answer = try PlainRequest.get(
-                "/readyz", at: configuration.probeAddress, after: configuration.probePreamble,
-                timeout: .seconds(3))
+                "/readyz", at: configuration.probeAddress, timeout: .seconds(3))
             guard answer.hasPrefix("HTTP/1.1 200") else {
                 Standard.error("not ready: \(answer.prefix { $0 != "\r\n" })\n")
                 return 1
@@ -293,20 +292,5 @@ struct HealthCheckCommand: ParsableCommand {
             Standard.error("not ready: \(error)\n")
             return 1
         }
-    }
-}
-
-extension Configuration {
-    /// The header that the server expects from a probe at ``probeAddress``.
-    fileprivate var probePreamble: String {
-        guard proxyProtocol, operationsAddress == nil else { return "" }
-        let peer: PeerAddress? =
-            switch probeAddress {
-            case .unix: .local
-            // The system gives a probe the address that it connects to, if that is this machine's.
-            case .tcp(let host, _): PeerAddress(host == "localhost" ? "127.0.0.1" : host)
-            }
-        let proxies = ClientAddress(behind: trustedProxies, clientAddressField)
-        return peer.map(proxies.isProxy) ?? false ? "PROXY UNKNOWN\r\n" : ""
     }
 }

@@ -92,11 +92,8 @@ public struct ReactorServer: Sendable {
         try checkStart()
         let registrations = try RunningServer.registrations(hosted)
         let socket = try bind(configuration.publicAddress)
-        // A proxy that sends the PROXY protocol forwards bytes: no field says that the client is not
-        // on this machine, and the client itself chooses `Host`.
         let console = ConsoleAccess(
-            configuration.console,
-            isLoopback: socket.isLoopback && !configuration.proxyProtocol,
+            configuration.console, isLoopback: socket.isLoopback,
             authenticates: authenticator != nil)
         var operations: BoundSocket?
         if let address = configuration.operationsAddress {

@@ -20,9 +20,6 @@ extension ReactorServer {
                 "--auth is jwt, but this program has no verifier of JSON Web Tokens: it needs the "
                     + "product ReactorTokens")
         }
-        if configuration.proxyProtocol, configuration.trustedProxies.isEmpty {
-            sentences.append(Configuration.proxyProtocolRefusal)
-        }
         sentences += try addressFaults(authenticates ?? true)
         sentences += try linkFaults(authenticates ?? false)
         guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }

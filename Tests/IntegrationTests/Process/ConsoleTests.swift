@@ -58,17 +58,6 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `a server behind a proxy that forwards bytes has none unless it is on`() async throws
-    {
-        let options = [
-            "--client-address-field", "proxy-protocol", "--trusted-proxies", "192.0.2.1",
-        ]
-        for (choice, isServed) in [("loopback", false), ("on", true)] {
-            let server = try await ServerProcess.start(.server, options + ["--console", choice])
-            #expect(server.log.present.output.contains("console") == isServed)
-        }
-    }
-
     @Test func `a server with tokens has it only if it is on, and then without a token`()
         async throws
     {

@@ -53,13 +53,15 @@ struct OptionTests {
                 .server,
                 command + ["--unix", "/tmp/s", "--proxy-protocol", "--config", path],
                 environment: [
+                    "REACTOR_CLIENT_ADDRESS_FIELD": "forwarded",
                     "REACTOR_CONSTANTS": "", "REACTOR_POLLER": "", "REACTOR_SPREAD_FROM": "2",
                 ])
             #expect(run.exit == .code(64))
             #expect(run.output.isEmpty)
             for sentence in [
                 "--unix is no longer a setting: use --host unix:PATH",
-                "--proxy-protocol is no longer a setting: use --client-address-field proxy-protocol",
+                "--proxy-protocol is no longer a setting: a trusted proxy names its client in ",
+                "REACTOR_CLIENT_ADDRESS_FIELD is no longer a setting: a trusted proxy names its ",
                 "REACTOR_SPREAD_FROM is no longer a setting: it is always 256 streams of one session",
                 "\(path):1: keep-records is no longer a setting: it is always 1000 records",
                 "\(path):2: request-timeout is no longer a setting: --stall-timeout is the time",

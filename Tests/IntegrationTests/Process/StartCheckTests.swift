@@ -9,7 +9,6 @@ struct StartCheckTests {
         (["--jwt-secret-file", "/nowhere/secret"], "without --auth jwt"),
         (["--host", "0.0.0.0"], "other machines can reach 0.0.0.0"),
         (["--ops-listen", "0.0.0.0:0"], "other machines can reach 0.0.0.0"),
-        (["--client-address-field", "proxy-protocol"], "--client-address-field is proxy-protocol"),
         (["--link", "127.0.0.1:0", "--journal", "file:/nowhere/j"], "PostgreSQL"),
         (["--link-address", "10.0.0.1:7080"], "--link-address is set without --link"),
         (["--link", "0.0.0.0:0", "--journal", "postgres://127.0.0.1:1/x"], "nothing proves"),
@@ -24,7 +23,7 @@ struct StartCheckTests {
         ),
         // All at once.
         (
-            ["--client-address-field", "proxy-protocol", "--host", "0.0.0.0"],
+            ["--link-address", "10.0.0.1:7080", "--host", "0.0.0.0"],
             "other machines can reach 0.0.0.0"
         ),
     ])

@@ -152,8 +152,6 @@ extension HTTPConnection {
         case .stall:
             loop.counters.stalled += 1
             return close(.reset)
-        case .requestTimeout where identity.proxyHeader != nil:
-            return refuseProxy("the header of the PROXY protocol did not arrive in time")
         case .requestTimeout:
             return refuse(Problem(408, "request_timeout", "the request did not arrive in time"))
         case .slowBody: return refuse(.slowBody(loop.configuration.bodyRate))

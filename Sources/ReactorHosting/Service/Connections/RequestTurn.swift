@@ -11,11 +11,6 @@ enum RequestTurn {
     static func run(on connection: HTTPConnection, _ bytes: RawSpan, requests limit: Int) -> Int {
         let (turn, loop) = (connection.id, connection.loop)
         var (offset, requests) = (0, 0)
-        if connection.identity.proxyHeader != nil {
-            offset = connection.readProxyHeader(bytes)
-            // A request may follow in the same bytes.
-            guard connection.id == turn, offset < bytes.byteCount else { return bytes.byteCount }
-        }
         connection.beginTurn()
         var request = connection.buffers?.removePartial(loop) ?? loop.pool.borrowRequest()
         var owner: Int?

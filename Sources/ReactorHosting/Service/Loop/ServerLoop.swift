@@ -77,9 +77,8 @@ final class ServerLoop: LoopHandler {
     func opened(_ id: ConnectionID, peer: PeerAddress) {
         resources.counters.connectionsOpened += 1
         if resources.role == .operations { makeRoomForOperators() }
-        let connection = occupy(id, peer: peer, from: resources.role)
+        occupy(id, peer: peer, from: resources.role)
         resources.table.setDeadline(id, resources.now + resources.configuration.idleTimeout)
-        connection.expectProxyHeader()
     }
 
     /// Closes the connection of the operations address that has been silent longest, if connections

@@ -70,8 +70,7 @@ final class Service: Sendable {
         self.reactorList = ReactorList(reactors)
         self.journal = journal
         self.authenticator = authenticator
-        self.clientAddress = ClientAddress(
-            behind: configuration.trustedProxies, configuration.clientAddressField)
+        self.clientAddress = ClientAddress(behind: configuration.trustedProxies)
         let proxies = configuration.trustedProxies.compactMap { AddressRange($0) }
         exempt = AddressRange.loopback + proxies
         let ownedLimit = configuration.subjectSessionLimit

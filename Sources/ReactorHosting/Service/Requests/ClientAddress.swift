@@ -3,8 +3,9 @@ internal import Wire
 
 /// Finds the address of the client that a request comes from, behind proxies.
 ///
-/// Design: the fields are a client's bytes up to the part that proxies have appended, and may be as
-/// long as a head. So they are read from their end, and only as far as the search goes.
+/// Design: `X-Forwarded-For` is the client's bytes up to the part that proxies have appended, and may
+/// be as long as a head. So it is read from its end, and only as far as the search goes. Nobody else
+/// names a client: a proxy forwards any other field as the client sent it.
 struct ClientAddress: Sendable {
     /// The maximum number of proxies between a client and the server; beyond it the search ends.
     private static let proxyLimit = 32
@@ -13,14 +14,12 @@ struct ClientAddress: Sendable {
 
     private let proxies: [AddressRange]
     private let trustsUnixSocket: Bool
-    private let field: KnownField
 
     /// - Parameter proxies: The proxies whose word counts: texts of ``AddressRange``, or `unix` for
     ///   the peers of a Unix socket.
-    init(behind proxies: [String], _ field: ClientAddressField) {
+    init(behind proxies: [String]) {
         self.proxies = proxies.compactMap { AddressRange($0) }
         trustsUnixSocket = proxies.contains("unix")
-        self.field = field == .forwarded ? .forwarded : .xForwardedFor
     }
 
     /// The peer or, if the peer is a trusted proxy, the address that it names; of several, the last
@@ -30,7 +29,7 @@ struct ClientAddress: Sendable {
         guard isProxy(peer) else { return peer }
         var (address, count) = (peer, 0)
         // Several lines are one list (RFC 9110 §5.3).
-        for line in Array(head.values(of: field)).reversed() {
+        for line in Array(head.values(of: .xForwardedFor)).reversed() {
             var rest: Range<Int>? = line
             while let list = rest {
                 let comma = head.bytes[list].lastIndex(of: UInt8(ascii: ","))
@@ -47,30 +46,12 @@ struct ClientAddress: Sendable {
     /// The address in one element of the field; nil if it has none.
     private func named(in element: Range<Int>, of head: borrowing RequestHead) -> PeerAddress? {
         guard element.count <= Self.elementLimitBytes else { return nil }
-        let text = head.text(element)[...]
-        return (field == .forwarded ? Self.forwardedFor(text) : text).flatMap {
-            Self.address($0.trimmed)
-        }
+        return Self.address(head.text(element)[...].trimmingSpaces)
     }
 
     /// Whether the peer is a trusted proxy.
     func isProxy(_ address: PeerAddress) -> Bool {
         address == .local ? trustsUnixSocket : proxies.contains { $0.contains(address) }
-    }
-
-    /// The value of `for` in one element of Forwarded, without quotation marks (RFC 7239 §4). Nil
-    /// without it; `unknown` and obfuscated names are no addresses.
-    private static func forwardedFor(_ element: Substring) -> Substring? {
-        for pair in element.split(separator: ";") {
-            let parts = pair.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, parts[0].trimmed.lowercased() == "for" else { continue }
-            var value = parts[1].trimmed
-            if value.count >= 2, value.first == "\"", value.last == "\"" {
-                value = value.dropFirst().dropLast()
-            }
-            return value
-        }
-        return nil
     }
 
     /// An address with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`,
@@ -83,14 +64,5 @@ struct ClientAddress: Sendable {
         let colons = text.utf8.count { $0 == UInt8(ascii: ":") }
         let host = colons == 1 ? text.prefix { $0 != ":" } : text
         return PeerAddress(String(host))
-    }
-}
-
-extension Substring {
-    /// Without spaces and tabs at either end.
-    fileprivate var trimmed: Substring {
-        var rest = drop { $0 == " " || $0 == "\t" }
-        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
-        return rest
     }
 }

@@ -305,9 +305,7 @@ enum RequestDispatcher {
     /// Whether the bytes start with a complete request for a probe (``ServiceEndpoint/isProbe``) of
     /// at most a kilobyte. It is served under any load, because it measures the load.
     static func isProbe(_ bytes: RawSpan, on connection: HTTPConnection) -> Bool {
-        guard connection.reader.isBetweenRequests, connection.buffers == nil,
-            connection.identity.proxyHeader == nil
-        else { return false }
+        guard connection.reader.isBetweenRequests, connection.buffers == nil else { return false }
         var (reader, request, offset) = (connection.reader, Request(), 0)
         let beginning = bytes.extracting(0..<min(bytes.byteCount, 1_024))
         do throws(RequestRefusal) {

@@ -14,8 +14,6 @@ struct RequestIdentity {
     private static let traceLimitBytes = 56
 
     var peer = PeerAddress.local
-    /// While a proxy's header is due, before the first request; else nil.
-    var proxyHeader: ProxyHeaderReader?
     /// The listener that accepted the connection.
     var listener = ListenerRole.main
     /// The client; nil before it is verified, and without an authenticator.

@@ -19,7 +19,6 @@ struct StormSettings {
         ("request-rate", ["0", "1000000"]),
         ("request-burst", ["1000000"]),
         ("trusted-proxies", ["127.0.0.1", "10.0.0.0/8"]),
-        ("client-address-field", ["x-forwarded-for", "forwarded"]),
         ("session-limit", ["40", "10", "1000000"]),
         ("subscriber-limit", ["32768", "40"]),
         ("spread-from", ["2", "1", "256"]),
