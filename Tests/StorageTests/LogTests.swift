@@ -80,7 +80,9 @@ struct LogOwnerTests {
         #expect(fault?.sentence(killed.path).contains("\(killed.path)-wal") == true)
         // No tool reads or writes the mixture.
         #expect(throws: JournalFileFault.foreignLog) { try JournalCheck(killed.path).run() }
-        #expect(throws: JournalFileFault.foreignLog) { try JournalCompaction(killed.path).run() }
+        #expect(throws: JournalFileFault.foreignLog) {
+            try JournalBackup(killed.path).run(to: copy + "2")
+        }
         #expect(
             try Data(contentsOf: URL(fileURLWithPath: killed.path))
                 == Data(contentsOf: URL(fileURLWithPath: copy)))
@@ -172,12 +174,13 @@ struct LogOwnerTests {
         }
     }
 
-    @Test func `compaction leaves a file that starts`() async throws {
+    @Test func `a copy in the place of a closed file starts`() async throws {
         let rig = try JournalRig()
         await rig.post(0...3)
+        let copy = try rig.backup()
         await rig.journal.close()
-        _ = try JournalCompaction(rig.path).run()
-        #expect(JournalLock.recorded(beside: rig.path) == nil)
+        try FileManager.default.removeItem(atPath: rig.path)
+        try FileManager.default.moveItem(atPath: copy, toPath: rig.path)
         try await rig.reopen()
         let killed = try Killed(rig)
         #expect(JournalLock.recorded(beside: killed.path) != nil)

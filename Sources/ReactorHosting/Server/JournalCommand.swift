@@ -11,13 +11,28 @@ struct JournalCommand: ParsableCommand {
             A journal is a file, or the address of a database for prepare, check, stats, rehearse, \
             export and import. check, stats, rehearse, export and backup are safe while a server uses the file; while they \
             read, its write-ahead log grows by what the server commits. import makes a new file. \
-            compact and recover are refused while a server uses the file. Exit status: 0 if all is well, 1 if \
+            recover is refused while a server uses the file. Exit status: 0 if all is well, 1 if \
             not, 64 for bad arguments.
             """,
         subcommands: [
-            Check.self, Stats.self, Rehearse.self, Export.self, Import.self, Compact.self,
-            Backup.self, Recover.self, Prepare.self,
+            Check.self, Stats.self, Rehearse.self, Export.self, Import.self, Backup.self,
+            Recover.self, Prepare.self,
         ])
+
+    /// Commands of earlier versions, and what replaces them.
+    private static let removed = [
+        "compact":
+            "stop the server, run journal backup FILE COPY, and move COPY to FILE: a copy has no "
+            + "free space"
+    ]
+
+    /// The sentence for a command that was removed; nil for any other.
+    ///
+    /// - Parameter words: The arguments of the program.
+    static func refusal(of words: ArraySlice<String>) -> String? {
+        guard words.first == "journal", let name = words.dropFirst().first else { return nil }
+        return removed[name].map { "journal \(name) is no longer a command: \($0)" }
+    }
 
     /// Converts an error into a sentence and exit status 1.
     static func reportFaults(of path: String, _ act: () throws -> Void) throws {
@@ -168,35 +183,20 @@ struct JournalCommand: ParsableCommand {
         }
     }
 
-    struct Compact: ParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Writes the file anew without the room that is free in it.",
-            discussion: """
-                Refused while a server uses it. Needs up to twice the file's size of room for a \
-                while.
-                """)
-
-        @Argument(help: "The journal's file.") var file: String
-
-        func run() throws {
-            try JournalCommand.reportFaults(of: file) {
-                let sizes = try JournalCompaction(file).run()
-                Standard.out("\(sizes.before) bytes before, \(sizes.after) after\n")
-            }
-        }
-    }
-
     struct Backup: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Copies the journal as it is at one moment, while a server may be using it.",
-            discussion: "A copy that exists is left alone. Without an error it is whole.")
+            discussion: """
+                The copy has none of the free space of the file. A copy that exists is left alone. \
+                Without an error it is whole.
+                """)
 
         @Argument(help: "The journal's file.") var file: String
         @Argument(help: "The file to make.") var copy: String
 
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
-                try JournalBackup(file).run(to: copy, .onTerminal("copying", "pages"))
+                try JournalBackup(file).run(to: copy)
             }
         }
     }

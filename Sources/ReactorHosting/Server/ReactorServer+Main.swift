@@ -91,6 +91,10 @@ extension ReactorServer {
         Standard.ignoreStraySignals()
         HeapTrimmer.boundRetainedMemory()
         JournalEngine.ofProgram = journals.first
+        if let refusal = JournalCommand.refusal(of: CommandLine.arguments.dropFirst()) {
+            Standard.error("error: \(refusal)\n")
+            return 64
+        }
         var command: any ParsableCommand
         do {
             command = try ServerCommand.parseAsRoot()

@@ -63,22 +63,10 @@ final class JournalFile {
         }
     }
 
-    /// Copies the file as it is at one point in time, while other processes commit.
-    ///
-    /// SQLite restarts a copy when the file changes between two steps, unless the connection has
-    /// read from it before, in the same transaction: then all steps see that moment. Source:
-    /// `sqlite3_backup_step`, `bCloseTrans`.
-    func copy(to other: DatabaseQueue, pagesPerStep: Int32 = 4_096, _ progress: ToolProgress) throws
-    {
-        try other.inDatabase { copy in
-            try queue.read { database in
-                _ = try database.integer("SELECT max(row) FROM sessions")
-                try database.backup(to: copy, pagesPerStep: pagesPerStep) { step in
-                    progress.report(
-                        UInt64(step.completedPageCount), of: UInt64(step.totalPageCount))
-                }
-            }
-        }
+    /// Writes the contents, as they are at one moment, to a new or empty file, while other processes
+    /// commit. Nothing is flushed.
+    func vacuum(into copy: String) throws {
+        try queue.inDatabase { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
     }
 }
 

@@ -71,6 +71,16 @@ struct OptionTests {
         }
     }
 
+    @Test(arguments: [("compact", "journal backup FILE COPY")])
+    func `a removed command is refused with what replaced it`(
+        _ name: String, _ replacement: String
+    ) async throws {
+        let run = try await ServerProcess.run(.server, ["journal", name, "/nowhere/file"])
+        #expect(run.exit == .code(64))
+        #expect(run.errors.hasPrefix("error: journal \(name) is no longer a command: "))
+        #expect(run.errors.contains(replacement))
+    }
+
     @Test func `an unknown option is refused`() async throws {
         let run = try await ServerProcess.run(.server, ["--colour", "red"])
         #expect(run.exit == .code(64))
