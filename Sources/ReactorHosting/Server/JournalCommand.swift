@@ -8,22 +8,24 @@ struct JournalCommand: ParsableCommand {
         commandName: "journal",
         abstract: "Looks into a journal, copies it, or turns it into text and back.",
         discussion: """
-            A journal is a file, or the address of a database for prepare, check, stats, rehearse, \
-            export and import. check, stats, rehearse, export and backup are safe while a server uses the file; while they \
+            A journal is a file, or the address of a database for prepare, check, rehearse, \
+            export and import. check, rehearse, export and backup are safe while a server uses the file; while they \
             read, its write-ahead log grows by what the server commits. import makes a new file. \
             recover is refused while a server uses the file. Exit status: 0 if all is well, 1 if \
             not, 64 for bad arguments.
             """,
         subcommands: [
-            Check.self, Stats.self, Rehearse.self, Export.self, Import.self, Backup.self,
-            Recover.self, Prepare.self,
+            Check.self, Rehearse.self, Export.self, Import.self, Backup.self, Recover.self,
+            Prepare.self,
         ])
 
     /// Commands of earlier versions, and what replaces them.
     private static let removed = [
         "compact":
             "stop the server, run journal backup FILE COPY, and move COPY to FILE: a copy has no "
-            + "free space"
+            + "free space",
+        "stats":
+            "sqlite3 and psql count what is in a journal; the pages Journal and PostgreSQL have the statements",
     ]
 
     /// The sentence for a command that was removed; nil for any other.
@@ -92,28 +94,6 @@ struct JournalCommand: ParsableCommand {
                     "\(report.sessions) sessions, \(report.records) records and notes: "
                         + "\(report.problemCount) problems\n")
                 if report.problemCount > 0 { throw ExitCode(1) }
-            }
-        }
-    }
-
-    struct Stats: ParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Prints how much is in the journal: sessions, records, bytes, by reactor.",
-            discussion: """
-                Of a database a copy is made in the folder for temporary files and removed at the \
-                end; the last line is about that copy.
-                """)
-
-        @Argument(help: "The journal's file or address.") var file: String
-
-        func run() throws {
-            try JournalCommand.reportFaults(of: file) {
-                if let database = try DatabaseJournal(file) {
-                    return try database.withCopy { path in
-                        Standard.out(try JournalStatistics(of: path).table)
-                    }
-                }
-                Standard.out(try JournalStatistics(of: file).table)
             }
         }
     }

@@ -71,7 +71,7 @@ struct OptionTests {
         }
     }
 
-    @Test(arguments: [("compact", "journal backup FILE COPY")])
+    @Test(arguments: [("compact", "journal backup FILE COPY"), ("stats", "sqlite3 and psql")])
     func `a removed command is refused with what replaced it`(
         _ name: String, _ replacement: String
     ) async throws {
