@@ -18,18 +18,14 @@ extension JournalCommand {
                 """,
             discussion: """
                 To run before a deployment, with the new program: on the file of the old one, also \
-                while a server uses it, or on an export of it. Reports the sessions that can't be \
+                while a server uses it, or on a copy of it. Reports the sessions that can't be \
                 rebuilt, with the reason (the first \(JournalRehearsal.namedLimit)), the \
                 stateVersion of each snapshot, and how long waking takes. No effect runs, no source \
-                is opened. From an export or a database, a journal is made in the folder for temporary files and \
+                is opened. From a database, a journal is made in the folder for temporary files and \
                 removed at the end. A reduce or migrate that traps ends the rehearsal, too.
                 """)
 
-        @Argument(
-            help:
-                "The journal's file or address, or an export; - reads an export from standard input."
-        )
-        var file: String
+        @Argument(help: "The journal's file or address.") var file: String
 
         func run(hosting hosted: [Hosted]) throws {
             var rehearsal: JournalRehearsal
@@ -43,8 +39,6 @@ extension JournalCommand {
                 let progress = ToolProgress.onTerminal("rehearsing", "sessions")
                 if let database = try DatabaseJournal(file) {
                     try database.withCopy { try rehearsal.run(on: $0, progress) }
-                } else if try readsExport() {
-                    try TemporaryJournal.withImported { try rehearsal.run(on: $0, progress) }
                 } else {
                     try rehearsal.run(on: file, progress)
                 }
@@ -52,38 +46,11 @@ extension JournalCommand {
             Standard.out(rehearsal.report)
             if rehearsal.faultCount > 0 { throw ExitCode(1) }
         }
-
-        /// Whether standard input is an export now: it was asked for, or the file is one.
-        private func readsExport() throws -> Bool {
-            if file == "-" { return true }
-            let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
-            // The reader of journals reports a file that cannot be opened.
-            guard descriptor >= 0 else { return false }
-            defer { close(descriptor) }
-            let mark = Array(#"{"journal":"#.utf8)
-            var start = [UInt8](repeating: 0, count: mark.count)
-            let count = unsafe pread(descriptor, &start, start.count, 0)
-            guard count == mark.count, start == mark else { return false }
-            guard dup2(descriptor, 0) == 0 else {
-                throw JournalFileFault.unusable("it can't be read as standard input")
-            }
-            return true
-        }
     }
 }
 
 /// A journal's file in a folder of its own, which is removed at the end.
 enum TemporaryJournal {
-    /// Imports the lines of standard input, and passes the journal's path.
-    ///
-    /// - Throws: ``JournalTextFault``, ``JournalFileFault``; errors of `act`.
-    static func withImported(_ act: (String) throws -> Void) throws {
-        try withJournal { path in
-            try JournalCommand.importLines(into: path, acceptsUnmarked: false)
-            try act(path)
-        }
-    }
-
     /// Passes a path where no file is; a journal that is made there is removed at the end.
     static func withJournal<Value>(_ act: (String) throws -> Value) throws -> Value {
         let folder = try makeFolder()
