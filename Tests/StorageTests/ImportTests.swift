@@ -9,12 +9,9 @@ import Testing
 @Suite("Case 147 — an import produces a whole journal or none", .timeLimit(.minutes(15)))
 struct ImportTests {
     /// Imports the text into an empty directory, and checks that a refusal leaves it empty.
-    private func refusal(
-        of text: some Sequence<UInt8>, acceptsUnmarked: Bool = false
-    ) throws -> JournalTextFault? {
+    private func refusal(of text: some Sequence<UInt8>) throws -> JournalTextFault? {
         let directory = JournalRig.makeDirectory()
-        let importing = try JournalImport(
-            into: directory + "/journal.sqlite", acceptsUnmarked: acceptsUnmarked)
+        let importing = try JournalImport(into: directory + "/journal.sqlite")
         do {
             for line in Array(text).split(separator: 0x0A) { try importing.add(Array(line)) }
             try importing.finish()
@@ -46,7 +43,7 @@ struct ImportTests {
         #expect(number > 20)
     }
 
-    @Test func `text without an end is refused unless it is allowed`() throws {
+    @Test func `text without an end is refused`() throws {
         let text = lines(
             """
             {"journal":1}
@@ -55,11 +52,9 @@ struct ImportTests {
             """)
         let fault = try refusal(of: text)
         #expect(fault?.line == 1)
-        #expect(fault?.reason.contains("--accept-unmarked") == true)
-        #expect(try refusal(of: text, acceptsUnmarked: true) == nil)
-        // This does not excuse text that declares an end.
+        #expect(fault?.reason.contains("has no end") == true)
         let newer = lines(String(decoding: text, as: UTF8.self).replacing(":1}", with: ":2}"))
-        #expect(try refusal(of: newer, acceptsUnmarked: true)?.line == 3)
+        #expect(try refusal(of: newer)?.line == 3)
     }
 
     @Test(arguments: [

@@ -249,7 +249,9 @@ extension JournalRig {
 
     func export() throws -> [UInt8] {
         let text = Mutexed<[UInt8]>([])
-        try JournalExport(path).run { lines in text.value += lines }
+        let writer = JournalTextWriter { lines in text.value += lines }
+        try JournalExport(path).visit(writer)
+        try writer.finish()
         return text.value
     }
 

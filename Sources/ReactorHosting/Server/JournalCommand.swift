@@ -19,21 +19,29 @@ struct JournalCommand: ParsableCommand {
             Prepare.self,
         ])
 
-    /// Commands of earlier versions, and what replaces them.
+    /// Commands and options of earlier versions, and what replaces them.
     private static let removed = [
-        "compact":
-            "stop the server, run journal backup FILE COPY, and move COPY to FILE: a copy has no "
-            + "free space",
-        "stats":
-            "sqlite3 and psql count what is in a journal; the pages Journal and PostgreSQL have the statements",
+        "compact": """
+        stop the server, run journal backup FILE COPY, and move COPY to FILE: a copy has no free \
+        space
+        """,
+        "stats": """
+        sqlite3 and psql count what is in a journal; the pages Journal and PostgreSQL have the \
+        statements
+        """,
+        "--accept-unmarked": "export the journal again: each export has an end now",
     ]
 
-    /// The sentence for a command that was removed; nil for any other.
+    /// The sentence for a command or an option that was removed; nil for any other.
     ///
     /// - Parameter words: The arguments of the program.
     static func refusal(of words: ArraySlice<String>) -> String? {
-        guard words.first == "journal", let name = words.dropFirst().first else { return nil }
-        return removed[name].map { "journal \(name) is no longer a command: \($0)" }
+        guard words.first == "journal" else { return nil }
+        let names = words.dropFirst().prefix(1) + words.filter { $0.hasPrefix("--") }
+        guard let name = names.first(where: { removed[$0] != nil }), let now = removed[name] else {
+            return nil
+        }
+        return "journal \(name) was removed: \(now)"
     }
 
     /// Converts an error into a sentence and exit status 1.
@@ -53,8 +61,8 @@ struct JournalCommand: ParsableCommand {
     }
 
     /// Makes a journal from the lines of standard input; leaves no file behind if one is refused.
-    static func importLines(into path: String, acceptsUnmarked: Bool) throws {
-        let importing = try JournalImport(into: path, acceptsUnmarked: acceptsUnmarked)
+    static func importLines(into path: String) throws {
+        let importing = try JournalImport(into: path)
         do {
             try Standard.eachLine(importing.add)
             try importing.finish()
@@ -143,22 +151,15 @@ struct JournalCommand: ParsableCommand {
 
         @Argument(help: "The file to make, or the address of a database.") var file: String
 
-        @Flag(
-            help: ArgumentHelp(
-                "Also accept exports of an earlier version, which have no end line.",
-                discussion: "Missing last lines are not detected then."))
-        var acceptUnmarked = false
-
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
                 if let database = try DatabaseJournal(file) {
                     return try TemporaryJournal.withJournal { path in
-                        try JournalCommand.importLines(
-                            into: path, acceptsUnmarked: acceptUnmarked)
+                        try JournalCommand.importLines(into: path)
                         try database.fill(from: path)
                     }
                 }
-                try JournalCommand.importLines(into: file, acceptsUnmarked: acceptUnmarked)
+                try JournalCommand.importLines(into: file)
             }
         }
     }

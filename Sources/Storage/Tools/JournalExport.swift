@@ -7,18 +7,6 @@ package struct JournalExport: Sendable {
 
     package init(_ path: String) { self.path = path }
 
-    /// Writes the contents as text, with an end that marks it as complete.
-    ///
-    /// - Parameter write: receives whole lines, about 64 KiB at a time.
-    /// - Throws: ``JournalFileFault``; errors of `write`.
-    package func run(
-        _ progress: ToolProgress = .silent, write: @escaping ([UInt8]) throws -> Void
-    ) throws {
-        let writer = JournalTextWriter(write: write)
-        try visit(writer, progress)
-        try writer.finish()
-    }
-
     /// Shows the contents, as they are at one moment, to a visitor.
     ///
     /// - Throws: ``JournalFileFault``; errors of the visitor.

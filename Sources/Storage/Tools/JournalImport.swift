@@ -14,11 +14,8 @@ package final class JournalImport {
     private var lastPosition: HistoryPosition?
     private var rows: Int64 = 0
     private var lineNumber = 0
-    /// The version of the text.
-    private var version: UInt64 = 0
     private var counts = LineCounts()
     private var isEnded = false
-    private let acceptsUnmarked: Bool
 
     private struct Session {
         var row: Int64
@@ -29,11 +26,8 @@ package final class JournalImport {
         var hasFirstSnapshot = false
     }
 
-    /// - Parameter acceptsUnmarked: accepts text of version 1 too, which cannot show whether its
-    ///   last lines were cut off.
     /// - Throws: ``JournalFileFault``: the file exists, or can't be created.
-    package init(into path: String, acceptsUnmarked: Bool = false) throws(JournalFileFault) {
-        self.acceptsUnmarked = acceptsUnmarked
+    package init(into path: String) throws(JournalFileFault) {
         partial = try PartialFile(of: path, suffix: ".import")
         do {
             var configuration = Configuration()
@@ -73,9 +67,7 @@ package final class JournalImport {
     /// - Throws: ``JournalTextFault``: the text is incomplete; ``JournalFileFault``.
     package func finish() throws {
         guard lineNumber > 0 else { throw fault("there is no line at all") }
-        guard isEnded || version < JournalLine.firstWithEnd else {
-            throw fault("the text was cut off behind it: there is no end")
-        }
+        guard isEnded else { throw fault("the text was cut off behind it: there is no end") }
         do {
             try queue.inDatabase { database in
                 try endSession(database)
@@ -123,12 +115,10 @@ package final class JournalImport {
     }
 
     private func begin(_ fields: JournalFields) throws {
-        version = try fields.number("journal")
+        let version = try fields.number("journal")
         guard version <= JournalLine.version else { throw JournalFileFault.newer(Int(version)) }
-        guard version >= JournalLine.firstWithEnd || acceptsUnmarked else {
-            throw fault(
-                "text of version \(version) has no end, so it may have been cut off; "
-                    + "--accept-unmarked takes it as it is")
+        guard version == JournalLine.version else {
+            throw fault("text of version \(version) has no end, so it may have been cut off")
         }
     }
 

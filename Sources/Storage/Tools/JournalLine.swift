@@ -100,10 +100,8 @@ struct LineCounts: Equatable {
 }
 
 extension JournalLine {
-    /// The version of the text that this program writes.
+    /// The version of the text that this program writes and reads.
     static let version: UInt64 = 2
-    /// The first version with an end.
-    static let firstWithEnd: UInt64 = 2
 
     static let head = JournalLine("journal", version).finished
 

@@ -71,13 +71,16 @@ struct OptionTests {
         }
     }
 
-    @Test(arguments: [("compact", "journal backup FILE COPY"), ("stats", "sqlite3 and psql")])
+    @Test(arguments: [
+        (["compact"], "journal backup FILE COPY"), (["stats"], "sqlite3 and psql"),
+        (["import", "--accept-unmarked"], "export the journal again"),
+    ])
     func `a removed command is refused with what replaced it`(
-        _ name: String, _ replacement: String
+        _ words: [String], _ replacement: String
     ) async throws {
-        let run = try await ServerProcess.run(.server, ["journal", name, "/nowhere/file"])
+        let run = try await ServerProcess.run(.server, ["journal"] + words + ["/nowhere/file"])
         #expect(run.exit == .code(64))
-        #expect(run.errors.hasPrefix("error: journal \(name) is no longer a command: "))
+        #expect(run.errors.hasPrefix("error: journal \(words.last ?? "") was removed: "))
         #expect(run.errors.contains(replacement))
     }
 
