@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import JSONCoding
 
 /// `reactor-server config …`: the settings that a server would have, without starting one.
 struct ConfigCommand: ParsableCommand {
@@ -74,11 +73,11 @@ struct ConfigCommand: ParsableCommand {
                 """)
 
         enum Format: String, ExpressibleByArgument, CaseIterable {
-            case text, json, file
+            case text, file
         }
 
         @OptionGroup(visibility: .hidden) var arguments: ServerArguments
-        @Option(help: "text, json, or file: the file of --config that has these settings.")
+        @Option(help: "text, or file: the file of --config that has these settings.")
         var format = Format.text
 
         func run() throws {
@@ -86,7 +85,6 @@ struct ConfigCommand: ParsableCommand {
             switch format {
             case .text: Standard.out(Self.table(values))
             case .file: Standard.out(Self.file(values))
-            case .json: _ = Standard.out(JSON.line(ShownSettings(values)))
             }
         }
 
@@ -118,44 +116,6 @@ struct ConfigCommand: ParsableCommand {
                 }
                 return (cells + [row[2]]).joined(separator: "  ") + "\n"
             }.joined()
-        }
-    }
-}
-
-/// The settings as JSON.
-private struct ShownSettings: Encodable {
-    struct Shown: Encodable {
-        let name: String
-        /// Left out if the setting has no value.
-        let value: String?
-        /// `default`, `file`, `environment` or `option`.
-        let source: String
-        /// The line of the file, the variable or the option.
-        let origin: String?
-        /// When to change it: `when …`.
-        let change: String?
-    }
-
-    let settings: [Shown]
-
-    init(_ values: [SettingValue]) {
-        settings = values.map { value in
-            let origin = value.source.description(of: value.setting)
-            return Shown(
-                name: value.setting.name, value: value.shownText, source: value.source.kind,
-                origin: value.source == .standard ? nil : origin,
-                change: value.setting.change)
-        }
-    }
-}
-
-extension SettingSource {
-    fileprivate var kind: String {
-        switch self {
-        case .standard: "default"
-        case .file: "file"
-        case .environment: "environment"
-        case .option: "option"
         }
     }
 }

@@ -34,37 +34,6 @@ struct ConfigCommandTests {
                 == names.filter { $0 != "version" && $0 != "help" }.sorted())
     }
 
-    @Test func `show prints JSON`() async throws {
-        let path = try file("retry = 3s\n")
-        let run = try await ServerProcess.run(
-            .server, ["--port", "81", "config", "show", "--format", "json"],
-            environment: ["REACTOR_CONFIG": path, "REACTOR_GRACE": "4s"])
-        #expect(run.exit == .code(0), "\(run.errors)")
-        let object = try JSONSerialization.jsonObject(with: Data(run.output.utf8))
-        let settings = try #require(
-            (object as? [String: Any])?["settings"] as? [[String: String]])
-        #expect(
-            settings.first { $0["name"] == "port" } == [
-                "name": "port", "value": "81", "source": "option", "origin": "--port",
-                "change": "when another program has this port",
-            ])
-        #expect(
-            settings.first { $0["name"] == "retry" } == [
-                "name": "retry", "value": "3s", "source": "file", "origin": "\(path):1",
-                "change": "when too many readers return at once after a restart",
-            ])
-        #expect(
-            settings.first { $0["name"] == "grace" } == [
-                "name": "grace", "value": "4s", "source": "environment", "origin": "REACTOR_GRACE",
-                "change": "when requests or effects need longer to end than this",
-            ])
-        #expect(
-            settings.first { $0["name"] == "link" } == [
-                "name": "link", "source": "default",
-                "change": "when several servers share one database",
-            ])
-    }
-
     @Test(arguments: ["check", "show"])
     func `every fault is printed at once, and nothing is done`(command: String) async throws {
         let path = try file("retry = soon\nprot = 1\n")
