@@ -109,7 +109,7 @@ extension Setting {
         let expected = "up to \(listLimit) of \(expected), separated by commas"
         return setting.value([], expected: expected) { text in
             let texts = text.split(separator: ",", omittingEmptySubsequences: false)
-            let values = texts.compactMap { parse($0.trimming(" ")) }
+            let values = texts.compactMap { parse($0.trimmingSpaces) }
             return values.count == texts.count && values.count <= listLimit ? values : nil
         } show: {
             $0.isEmpty ? nil : $0.joined(separator: ",")
@@ -262,14 +262,5 @@ extension Setting {
             change: change, isFlag: isFlag, isSecret: isSecret,
             isReloaded: isReloaded || Group.isOfConstants,
             isConstant: Group.isOfConstants)
-    }
-}
-
-extension Substring {
-    /// The text without this character at either end.
-    fileprivate func trimming(_ surplus: Character) -> Substring {
-        var rest = drop { $0 == surplus }
-        while rest.last == surplus { rest.removeLast() }
-        return rest
     }
 }

@@ -32,11 +32,11 @@ struct SettingsFile: Sendable {
     /// Adds the setting of a line; returns a sentence if the line is refused.
     private mutating func addLine(_ bytes: ArraySlice<UInt8>, number: Int) -> String? {
         guard let line = String(validating: bytes, as: UTF8.self) else { return "it is not UTF-8" }
-        let text = line.trimmingBlanks
+        let text = line.trimmed(while: Self.isBlank)
         guard !text.isEmpty, text.first != "#" else { return nil }
         guard let equals = text.firstIndex(of: "=") else { return "expected NAME = VALUE" }
-        let name = String(text[..<equals].trimmingBlanks)
-        let value = String(text[text.index(after: equals)...].trimmingBlanks)
+        let name = String(text[..<equals].trimmed(while: Self.isBlank))
+        let value = String(text[text.index(after: equals)...].trimmed(while: Self.isBlank))
         guard name != "config" else { return "the file cannot name another one" }
         if let removed = RemovedSetting.refused.first(where: { $0.name == name }) {
             return removed.refusal(of: name)
@@ -50,6 +50,8 @@ struct SettingsFile: Sendable {
         entries[name] = (value, number)
         return nil
     }
+
+    private static func isBlank(_ character: Character) -> Bool { " \t\r".contains(character) }
 }
 
 extension SettingsFile {
@@ -57,15 +59,5 @@ extension SettingsFile {
     static func read(_ path: String) throws(ConfigurationFailure) -> SettingsFile {
         SettingsFile(
             path: path, bytes: try RegularFile.contents(of: path, limitBytes: limitBytes))
-    }
-}
-
-extension StringProtocol {
-    /// The text without spaces, tabs and carriage returns around it.
-    fileprivate var trimmingBlanks: SubSequence {
-        let isBlank = { (character: Character) in " \t\r".contains(character) }
-        var rest = drop(while: isBlank)
-        while let last = rest.last, isBlank(last) { rest.removeLast() }
-        return rest
     }
 }

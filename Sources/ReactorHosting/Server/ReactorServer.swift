@@ -301,6 +301,14 @@ struct RunningServer {
         await Self.visit(loops, act)
     }
 
+    /// The same on one loop.
+    static func visit(
+        _ loop: EventLoop<ServerLoop>,
+        _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void
+    ) async {
+        await visit([loop], act)
+    }
+
     private static func visit(
         _ loops: [EventLoop<ServerLoop>],
         _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void
@@ -372,26 +380,18 @@ struct RunningServer {
         guard service.node != nil, let first = loops.first,
             let acquaintances = service.journal.ownership?.acquaintances
         else { return }
-        await withCheckedContinuation { continuation in
-            let isPosted = first.enqueue { loop in
-                guard let links = loop.resources.links else { return continuation.resume() }
-                links.outgoing.meet(acquaintances) { continuation.resume() }
-            }
-            if !isPosted { continuation.resume() }
+        await Self.visit(first) { loop, done in
+            guard let links = loop.resources.links else { return done() }
+            links.outgoing.meet(acquaintances, then: done)
         }
     }
 
     /// Returns when the other nodes know this one, as far as values of topics need it.
     private func introduceToMembers() async {
         guard service.node != nil, let first = loops.first else { return }
-        await withCheckedContinuation { continuation in
-            let isPosted = first.enqueue { loop in
-                guard let topics = loop.resources.links?.topics else {
-                    return continuation.resume()
-                }
-                topics.introduce { continuation.resume() }
-            }
-            if !isPosted { continuation.resume() }
+        await Self.visit(first) { loop, done in
+            guard let topics = loop.resources.links?.topics else { return done() }
+            topics.introduce(then: done)
         }
     }
 

@@ -105,14 +105,9 @@ extension RunningServer {
     /// Waits until no value of a topic is on its way to this node, two seconds at most.
     private func leaveTopics() async {
         guard service.node != nil, let first = loops.first else { return }
-        await withCheckedContinuation { continuation in
-            let isPosted = first.enqueue { loop in
-                guard let topics = loop.resources.links?.topics else {
-                    return continuation.resume()
-                }
-                topics.leave { continuation.resume() }
-            }
-            if !isPosted { continuation.resume() }
+        await Self.visit(first) { loop, done in
+            guard let topics = loop.resources.links?.topics else { return done() }
+            topics.leave(then: done)
         }
     }
 
@@ -140,12 +135,7 @@ extension RunningServer {
 
     /// Saves the states that a restart would otherwise have to reduce again, then ends.
     private func stop() async {
-        for loop in loops {
-            await withCheckedContinuation { continuation in
-                let isRunning = loop.enqueue { $0.sessions.save { continuation.resume() } }
-                if !isRunning { continuation.resume() }
-            }
-        }
+        for loop in loops { await Self.visit(loop) { $0.sessions.save(then: $1) } }
         for loop in loops { loop.enqueue { $0.sessions.stop() } }
         for loop in loops { await loop.stop() }
         service.watch.stop()

@@ -62,12 +62,3 @@ private struct ProblemDocument: Encodable {
         code = problem.code
     }
 }
-
-extension String {
-    /// The text without the characters at either end for which `isSurplus` returns true.
-    fileprivate func trimmed(while isSurplus: (Character) -> Bool) -> Substring {
-        var rest = drop(while: isSurplus)
-        while let last = rest.last, isSurplus(last) { rest.removeLast() }
-        return rest
-    }
-}

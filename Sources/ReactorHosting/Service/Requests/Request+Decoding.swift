@@ -112,12 +112,3 @@ extension QueryItems {
         return limit
     }
 }
-
-extension Substring {
-    /// The text without spaces and tabs around it (RFC 9110 §5.6.3).
-    var trimmingSpaces: Substring {
-        var rest = drop { $0 == " " || $0 == "\t" }
-        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
-        return rest
-    }
-}
