@@ -126,18 +126,6 @@ struct SecretSettingTests {
         #expect(SettingValue.masked(text) == shown)
     }
 
-    @Test func `a secret is shown neither as a value nor in the sentence that refuses it`() throws {
-        let reader = SettingReader(SettingSources(options: ["secret": "abc", "bad": "a\u{1}bc"]))
-        SettingReader.$current.withValue(reader) {
-            let secret = Setting.optionalText(Made.secret, "text", "help", isSecret: true)
-            let bad = Setting.optionalText(Made.bad, "text", "help", isSecret: true)
-            #expect(secret == "abc" && bad == nil)
-        }
-        #expect(reader.values.map(\.shownText) == ["***", nil])
-        #expect(
-            reader.sentences == ["--bad is a secret: expected text without control characters"])
-    }
-
     @Test func `a password in a refused URL is masked`() {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try Configuration(
@@ -145,12 +133,4 @@ struct SecretSettingTests {
         }
         #expect(failure?.description.contains("mysql://me:***@h/db") == true)
     }
-}
-
-/// Settings of a test.
-private enum Made: String, SettingGroup {
-    static let title = "Made"
-
-    case secret
-    case bad
 }

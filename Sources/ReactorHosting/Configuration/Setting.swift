@@ -21,8 +21,6 @@ package struct Setting: Sendable {
     package let change: String?
     /// Whether the option has no value: `--name` is `on`. The variable's value is `on` or `off`.
     package var isFlag = false
-    /// Its value is shown nowhere: not by `config show`, and not in a sentence that refuses it.
-    package var isSecret = false
     /// A running server adopts a changed value when it reloads its settings (ADR-0030).
     package var isReloaded = false
     /// No setting, but a constant that tests change (``SettingConstants``).
@@ -76,16 +74,13 @@ extension Setting {
         }
     }
 
-    /// - Parameter isSecret: Whether the text itself is a secret; the path of a file with one is
-    ///   none.
     static func optionalText(
         _ name: some SettingGroup, _ placeholder: String, _ help: String, change: String? = nil,
-        isSecret: Bool = false,
         reloads: Bool = false
     ) -> String? {
         let setting = Setting(
             name, placeholder: placeholder, defaultText: "none", help: help, change: change,
-            isSecret: isSecret, isReloaded: reloads)
+            isReloaded: reloads)
         return setting.value(nil, expected: textExpected) {
             isPrintable($0) ? .some($0) : nil
         } show: {
@@ -255,11 +250,11 @@ extension Setting {
 extension Setting {
     fileprivate init<Group: SettingGroup>(
         _ name: Group, placeholder: String, defaultText: String, help: String, change: String?,
-        isFlag: Bool = false, isSecret: Bool = false, isReloaded: Bool = false
+        isFlag: Bool = false, isReloaded: Bool = false
     ) {
         self.init(
             name: name.rawValue, placeholder: placeholder, defaultText: defaultText, help: help,
-            change: change, isFlag: isFlag, isSecret: isSecret,
+            change: change, isFlag: isFlag,
             isReloaded: isReloaded || Group.isOfConstants,
             isConstant: Group.isOfConstants)
     }

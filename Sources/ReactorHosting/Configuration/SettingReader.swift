@@ -43,9 +43,9 @@ final class SettingReader: Sendable {
                     setting: setting, text: show(value),
                     source: parsed == nil ? .standard : given?.source ?? .standard))
             guard let given, parsed == nil else { return }
-            let text = setting.isSecret ? "a secret" : "\"\(SettingValue.masked(given.text))\""
+            let text = SettingValue.masked(given.text)
             state.sentences.append(
-                "\(given.source.sentence(setting)) is \(text): expected \(expected)")
+                "\(given.source.sentence(setting)) is \"\(text)\": expected \(expected)")
         }
         guard let pinned = sources.pinnedText(of: setting) else { return value }
         return pinned.flatMap(parse) ?? standard

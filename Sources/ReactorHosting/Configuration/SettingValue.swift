@@ -11,11 +11,9 @@ package struct SettingValue: Sendable {
         self.source = source
     }
 
-    /// The value without secrets: `***` for a setting that is secret, and in place of a password in
-    /// a URL.
-    package var shownText: String? {
-        setting.isSecret ? text.map { _ in Self.mask } : text.map(Self.masked)
-    }
+    /// The value, with `***` in place of a password in a URL. No setting is a secret itself: those
+    /// are in files.
+    package var shownText: String? { text.map(Self.masked) }
 
     /// Whether ``shownText`` is the value itself.
     var isShownWhole: Bool { shownText == text }

@@ -37,7 +37,8 @@ extension SavedSession {
         keptVersion = life.keptVersion
         snapshot = try .read(of: life, at: UInt64(Int64.max), from: database)
         try readMutations(RecordReader(database: database, life: life, waiting: waiting))
-        try readRunning(life.row, database)
+        running = try RunningAction.all(of: life, from: database)
+        lastAction = max(lastAction, running.last?.action ?? 0)
         hasStoredAnswers =
             try database.integer(
                 "SELECT 1 FROM answers WHERE session = ? LIMIT 1", .integer(life.row)) != nil
@@ -56,23 +57,5 @@ extension SavedSession {
         }
         lastAction = newest
         mutations = found
-    }
-
-    private mutating func readRunning(_ row: Int64, _ database: Database) throws {
-        let key = key
-        var found: [RunningAction] = []
-        try database.cachedStatement(
-            sql:
-                "SELECT action, content, begun, subject FROM running WHERE session = ? ORDER BY action"
-        ).each(.integer(row)) { row in
-            found.append(
-                RunningAction(
-                    session: key.session, generation: key.generation, action: try row.number(0),
-                    content: row.bytes(1), subject: row.optionalString(3),
-                    begun: Int(clamping: row.integer(2))))
-            return true
-        }
-        running = found
-        lastAction = max(lastAction, found.last?.action ?? 0)
     }
 }

@@ -8,7 +8,9 @@ struct Life {
     var keptAfter: UInt64
     var keptVersion: UInt64
     var owner: ExactText?
+}
 
+extension Life {
     /// Nil if there is no live session with this id.
     init?(_ session: String, in database: Database) throws {
         let sessions = try database.cachedStatement(
@@ -31,18 +33,6 @@ struct Life {
     init?(_ key: SessionKey, in database: Database) throws {
         guard let life = try Life(key.session, in: database), life.key == key else { return nil }
         self = life
-    }
-
-    private init(
-        row: Int64, key: SessionKey, reactor: String, keptAfter: UInt64, keptVersion: UInt64,
-        owner: ExactText?
-    ) {
-        self.row = row
-        self.key = key
-        self.reactor = reactor
-        self.keptAfter = keptAfter
-        self.keptVersion = keptVersion
-        self.owner = owner
     }
 }
 
@@ -133,5 +123,26 @@ extension StoredAnswer {
             session: key.session, generation: key.generation, key: row.string(0),
             bodyDigest: row.bytes(1), status: Int(row.integer(2)), body: row.bytes(4),
             time: row.integer(3))
+    }
+}
+
+extension RunningAction {
+    /// The running actions of a session, in their order.
+    static func all(of life: Life, from database: Database) throws -> [RunningAction] {
+        var found: [RunningAction] = []
+        let rows = try database.cachedStatement(
+            sql: """
+                SELECT action, content, begun, subject FROM running WHERE session = ?
+                ORDER BY action
+                """)
+        try rows.each(.integer(life.row)) { row in
+            found.append(
+                RunningAction(
+                    session: life.key.session, generation: life.key.generation,
+                    action: try row.number(0), content: row.bytes(1),
+                    subject: row.optionalString(3), begun: Int(clamping: row.integer(2))))
+            return true
+        }
+        return found
     }
 }

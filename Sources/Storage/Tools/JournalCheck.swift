@@ -90,10 +90,9 @@ package struct JournalCheck: Sendable {
                 problems.append("the snapshot of record \(snapshot.number) is no line of JSON")
             }
         }
-        try walk.eachRunning(of: life) { action in
-            if !JSON.isLine(action.content) {
-                problems.append("the running action \(action.action) is no line of JSON")
-            }
+        for action in try RunningAction.all(of: life, from: walk.database)
+        where !JSON.isLine(action.content) {
+            problems.append("the running action \(action.action) is no line of JSON")
         }
         try walk.eachAnswer(of: life) { answer in
             if !StoredAnswer.statuses.contains(answer.status) {

@@ -37,6 +37,8 @@ package struct JournalExport: Sendable {
         try walk.eachRecord(of: session) { try visitor.visit($0) }
         try walk.eachSnapshot(of: life) { try visitor.visit($0) }
         try walk.eachAnswer(of: life) { try visitor.visit($0) }
-        try walk.eachRunning(of: life) { try visitor.visit($0) }
+        for action in try RunningAction.all(of: life, from: walk.database) {
+            try visitor.visit(action)
+        }
     }
 }

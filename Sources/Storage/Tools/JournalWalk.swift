@@ -113,22 +113,6 @@ struct JournalWalk {
         }
     }
 
-    func eachRunning(of life: Life, _ act: (RunningAction) throws -> Void) throws {
-        let rows = try database.cachedStatement(
-            sql: """
-                SELECT action, content, begun, subject FROM running WHERE session = ?
-                ORDER BY action
-                """)
-        try rows.each(.integer(life.row)) { row in
-            try act(
-                RunningAction(
-                    session: life.key.session, generation: life.key.generation,
-                    action: try row.number(0), content: row.bytes(1),
-                    subject: row.optionalString(3), begun: Int(clamping: row.integer(2))))
-            return true
-        }
-    }
-
     func eachTombstone(
         _ act: (_ id: String, _ reactor: String, _ generation: String, _ deleted: Int64) throws
             -> Void
