@@ -69,23 +69,14 @@ struct Life {
         FROM (SELECT $1::text AS id) t LEFT JOIN sessions s ON s.id = t.id \(newest)
         """
 
-    /// Nil if the session has another generation, or has ended.
+    /// Nil if the session has another generation, or lives where one that has ended is wanted, or
+    /// the reverse.
     static func find(
-        _ key: SessionKey, _ connection: Connection
+        _ key: SessionKey, isEnded: Bool, _ connection: Connection
     ) throws(PostgresFault) -> Life? {
-        guard let life = try find(key.session, connection), life.key == key, !life.isDeleted else {
-            return nil
-        }
-        return life
-    }
-
-    /// Nil unless it is this generation that has ended.
-    static func findEnded(
-        _ key: SessionKey, _ connection: Connection
-    ) throws(PostgresFault) -> Life? {
-        guard let life = try find(key.session, connection), life.key == key, life.isDeleted else {
-            return nil
-        }
+        guard let life = try find(key.session, connection), life.key == key,
+            life.isDeleted == isEnded
+        else { return nil }
         return life
     }
 

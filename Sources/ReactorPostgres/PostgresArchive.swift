@@ -6,7 +6,7 @@ internal import Synchronization
 /// Reads a journal in PostgreSQL, over connections of its own.
 ///
 /// A read is one statement, or several that see one moment.
-final class PostgresArchive: Archive {
+final class PostgresArchive: Archive, PostgresHistory {
     private let readers: [Reader]
     private let proofs: Proofs
     private let next = Atomic<Int>(0)
@@ -18,6 +18,9 @@ final class PostgresArchive: Archive {
         self.proofs = proofs
         readers = (0..<Self.connections).map { _ in Reader(connector) }
     }
+
+    var archive: PostgresArchive { self }
+    var isOfEnded: Bool { false }
 
     /// Makes the connections.
     func open() throws(PostgresFault) {
@@ -139,16 +142,6 @@ final class PostgresArchive: Archive {
         }
     }
 
-    func records(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
-        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
-    ) {
-        read(answer) { connection in
-            guard let life = try Life.find(session, connection) else { return [] }
-            return try life.records(after: start, through: last, limit, limitBytes, connection)
-        }
-    }
-
     /// Counts the sessions of a client, but no more than a limit.
     func countSessions(of owner: String, upTo limit: Int, _ answer: @escaping Answer<Int>) {
         read(answer) { connection in
@@ -165,51 +158,6 @@ final class PostgresArchive: Archive {
         SELECT count(*), pg_is_in_recovery() FROM (
             SELECT 1 FROM sessions WHERE owner = $1 AND deleted IS NULL LIMIT $2) s
         """
-
-    /// The same of a generation that has ended.
-    fileprivate func endedRecords(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
-        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
-    ) {
-        read(answer) { connection in
-            guard let life = try Life.findEnded(session, connection) else { return [] }
-            return try life.records(after: start, through: last, limit, limitBytes, connection)
-        }
-    }
-
-    func snapshot(
-        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
-    ) {
-        read(answer) { connection in
-            try Life.find(session, connection)?.snapshot(at: version, connection)
-        }
-    }
-
-    /// The same of a generation that has ended.
-    fileprivate func endedSnapshot(
-        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
-    ) {
-        read(answer) { connection in
-            try Life.findEnded(session, connection)?.snapshot(at: version, connection)
-        }
-    }
-
-    func stateVersion(
-        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
-    ) {
-        read(answer) { connection in
-            try Life.find(session, connection)?.stateVersion(at: version, connection)
-        }
-    }
-
-    /// The same of a generation that has ended.
-    fileprivate func endedStateVersion(
-        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
-    ) {
-        read(answer) { connection in
-            try Life.findEnded(session, connection)?.stateVersion(at: version, connection)
-        }
-    }
 
     func storedAnswer(
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
@@ -281,29 +229,49 @@ final class PostgresArchive: Archive {
     }
 }
 
-/// Reads generations that have ended, until the sweeper has removed their rows.
-struct EndedSessions: HistoryArchive {
-    let archive: PostgresArchive
+/// Reads records and snapshots of generations.
+protocol PostgresHistory: HistoryArchive {
+    var archive: PostgresArchive { get }
+    /// Whether the generations have ended; if not, they live.
+    var isOfEnded: Bool { get }
+}
 
+extension PostgresHistory {
     func records(
         of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
         limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
-        archive.endedRecords(
-            of: session, after: start, through: last, limit: limit, limitBytes: limitBytes, answer)
+        archive.read(answer) { [isOfEnded] connection in
+            guard let life = try Life.find(session, isEnded: isOfEnded, connection) else {
+                return []
+            }
+            return try life.records(after: start, through: last, limit, limitBytes, connection)
+        }
     }
 
     func snapshot(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
     ) {
-        archive.endedSnapshot(of: session, at: version, answer)
+        archive.read(answer) { [isOfEnded] connection in
+            try Life.find(session, isEnded: isOfEnded, connection)?.snapshot(
+                at: version, connection)
+        }
     }
 
     func stateVersion(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
     ) {
-        archive.endedStateVersion(of: session, at: version, answer)
+        archive.read(answer) { [isOfEnded] connection in
+            try Life.find(session, isEnded: isOfEnded, connection)?.stateVersion(
+                at: version, connection)
+        }
     }
+}
+
+/// Reads generations that have ended, until the sweeper has removed their rows.
+struct EndedSessions: PostgresHistory {
+    let archive: PostgresArchive
+    var isOfEnded: Bool { true }
 }
 
 extension Life {

@@ -254,7 +254,7 @@ final class Sweeper: @unchecked Sendable {
     /// Sessions that have grown, and then the next few of all: records may expire without a commit.
     private func trimSome(_ connection: Connection) throws(PostgresFault) -> Bool {
         if let key = growth.withLock({ $0.crowded.first }) {
-            guard let life = try Life.find(key, connection) else {
+            guard let life = try Life.find(key, isEnded: false, connection) else {
                 growth.withLock { $0.done(key) }
                 return true
             }
