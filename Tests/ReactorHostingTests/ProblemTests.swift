@@ -11,8 +11,14 @@ struct ProblemTests {
     private static let all: [(Problem, Int, String)] = [
         (Problem(JSONRefusal.malformed(offset: 3, reason: "x")), 400, "malformed_json"),
         (Problem(JSONRefusal.mismatch(path: "/a", reason: "x")), 422, "not_an_action"),
-        (Problem(session: .mismatch(path: "", reason: "x")), 422, "not_a_session"),
-        (Problem(session: .malformed(offset: 0, reason: "x")), 400, "malformed_json"),
+        (
+            Problem(.mismatch(path: "", reason: "x"), mismatch: "not_a_session"), 422,
+            "not_a_session"
+        ),
+        (
+            Problem(.malformed(offset: 0, reason: "x"), mismatch: "not_a_session"), 400,
+            "malformed_json"
+        ),
         (Problem(ActionRefusal.json(.mismatch(path: "", reason: "x"))), 422, "not_an_action"),
         (Problem(ActionRefusal.empty), 422, "empty_batch"),
         (Problem(ActionRefusal.tooMany(limit: 5)), 422, "batch_too_large"),

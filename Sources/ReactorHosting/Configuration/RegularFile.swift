@@ -28,7 +28,7 @@ enum RegularFile {
         var buffer = [UInt8](repeating: 0, count: 16_384)
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes {
-                unsafe Self.read(descriptor, $0.baseAddress, $0.count)
+                unsafe read(descriptor, $0.baseAddress, $0.count)
             }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw failure("read", path, code: errno) }
@@ -39,16 +39,6 @@ enum RegularFile {
                     sentences: ["\(path): it has more than \(limitBytes) bytes"])
             }
         }
-    }
-
-    private static func read(
-        _ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int
-    ) -> Int {
-        #if canImport(Glibc)
-            unsafe Glibc.read(descriptor, bytes, count)
-        #else
-            unsafe Darwin.read(descriptor, bytes, count)
-        #endif
     }
 
     private static func failure(

@@ -7,9 +7,9 @@
 /// The standard streams; each write is complete and unbuffered.
 enum Standard {
     // Without a reader of the stream, a failure needs no report.
-    static func out(_ text: String) { _ = write(Array(text.utf8), to: 1) }
+    static func out(_ text: String) { _ = send(Array(text.utf8), to: 1) }
     static func error(_ text: String) { error(Array(text.utf8)) }
-    static func error(_ bytes: [UInt8]) { _ = write(bytes, to: 2) }
+    static func error(_ bytes: [UInt8]) { _ = send(bytes, to: 2) }
 
     /// After this call a vanished reader, of a log for instance, does not end the process: SIGPIPE
     /// is ignored, and writing fails with EPIPE. SIGUSR1, SIGUSR2 and SIGALRM are ignored, too:
@@ -19,7 +19,7 @@ enum Standard {
     }
 
     /// For output that is useless unless it is complete: returns false if it could not be written.
-    static func out(_ bytes: [UInt8]) -> Bool { write(bytes, to: 1) }
+    static func out(_ bytes: [UInt8]) -> Bool { send(bytes, to: 1) }
 
     /// Whether standard error is a terminal.
     static var isErrorTerminal: Bool { isatty(2) == 1 }
@@ -52,11 +52,11 @@ enum Standard {
         if !line.isEmpty { try end() }
     }
 
-    private static func write(_ all: [UInt8], to descriptor: Int32) -> Bool {
+    private static func send(_ all: [UInt8], to descriptor: Int32) -> Bool {
         var bytes = all[...]
         while !bytes.isEmpty {
             let written = unsafe bytes.withUnsafeBytes {
-                unsafe platformWrite(descriptor, $0.baseAddress, $0.count)
+                unsafe write(descriptor, $0.baseAddress, $0.count)
             }
             if written < 0, errno == EINTR { continue }
             if written < 0, errno == EAGAIN, waitForRoom(descriptor) { continue }
@@ -73,16 +73,6 @@ enum Standard {
     private static func waitForRoom(_ descriptor: Int32) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return unsafe poll(&entry, 1, -1) >= 0 || errno == EINTR
-    }
-
-    private static func platformWrite(
-        _ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int
-    ) -> Int {
-        #if canImport(Glibc)
-            unsafe Glibc.write(descriptor, bytes, count)
-        #else
-            unsafe Darwin.write(descriptor, bytes, count)
-        #endif
     }
 }
 

@@ -57,17 +57,13 @@ struct FileIdentity: Equatable {
             guard code == 0 else { throw .unusable(moveWords(code, name)) }
             return
         }
-        try link(path, to: name)
+        try moveInSteps(path, to: name)
     }
 
     /// For file systems that cannot do it in one step. Why a link: `rename` would replace a file
     /// that has appeared there meanwhile. If the process is killed in between, both names remain.
-    private static func link(_ path: String, to name: String) throws(JournalFileFault) {
-        #if canImport(Glibc)
-            let code = unsafe Glibc.link(path, name) == 0 ? 0 : errno
-        #else
-            let code = unsafe Darwin.link(path, name) == 0 ? 0 : errno
-        #endif
+    private static func moveInSteps(_ path: String, to name: String) throws(JournalFileFault) {
+        let code = unsafe link(path, name) == 0 ? 0 : errno
         guard code != 0 else {
             _ = unsafe unlink(path)
             return

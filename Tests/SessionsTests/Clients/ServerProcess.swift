@@ -289,7 +289,7 @@ final class ServerProcess: SessionOutput {
         do {
             wanted = try JSON.decode(SessionBody.self, from: request.body)
         } catch {
-            throw Problem(session: error)
+            throw Problem(error, mismatch: "not_a_session")
         }
         guard wanted.reactor == registration.name else { throw .unknownReactor(wanted.reactor) }
         guard case .nothing = target.found else {

@@ -94,7 +94,7 @@ enum PublishTopic: ServiceEndpoint {
             return try service.topics.publish(
                 toTopicNamed: topic, decodedBy: PostedValue(bytes: body))
         } catch let refusal as JSONRefusal {
-            throw Problem(topic: refusal)
+            throw Problem(refusal, mismatch: "not_a_value")
         } catch {
             throw Problem(422, "not_a_value", "the body is not a value of the topic: \(error)")
         }

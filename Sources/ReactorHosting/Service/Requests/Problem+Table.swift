@@ -169,8 +169,7 @@ extension Problem {
     package init(_ refusal: StubRefusal) {
         switch refusal {
         case .json(let refusal):
-            self.init(refusal)
-            if case .mismatch = refusal { code = "not_a_stub" }
+            self.init(refusal, mismatch: "not_a_stub")
         case .notStubbed:
             self.init(
                 409, "not_stubbed",
@@ -182,10 +181,12 @@ extension Problem {
         }
     }
 
-    /// The fault in the value of a topic.
-    init(topic refusal: JSONRefusal) {
+    /// The fault in a body that is no action.
+    ///
+    /// - Parameter code: For JSON of another form than the request has.
+    init(_ refusal: JSONRefusal, mismatch code: String) {
         self.init(refusal)
-        if case .mismatch = refusal { code = "not_a_value" }
+        if case .mismatch = refusal { self.code = code }
     }
 
     static func unknownTopic(_ topic: String) -> Problem {
@@ -291,12 +292,6 @@ extension Problem {
         "nothing was applied: what the server holds for all clients, or for this one, uses up "
             + "its part of the budget for answers",
         fields: [("Retry-After", "1")])
-
-    /// The fault in the body that names a reactor.
-    init(session refusal: JSONRefusal) {
-        self.init(refusal)
-        if case .mismatch = refusal { code = "not_a_session" }
-    }
 
     package init(_ refusal: TargetRefusal) {
         self.init(refusal.status, refusal.code, "\(refusal.detail) (\(refusal.clause))")

@@ -10,7 +10,7 @@ extension Request {
         do {
             wanted = try JSON.decode(SessionBody.self, from: body)
         } catch {
-            throw Problem(session: error)
+            throw Problem(error, mismatch: "not_a_session")
         }
         if let grants = access?.grants, !grants.permits(reactor: wanted.reactor) {
             throw .forbidden
