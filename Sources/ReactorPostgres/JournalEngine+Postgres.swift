@@ -36,10 +36,8 @@ struct PostgresTools: JournalTools {
             try PostgresAddress(journal: address), isRestored: isRestored)
     }
 
-    func visit(
-        _ address: String, _ visitor: any JournalVisitor, _ progress: ToolProgress
-    ) throws {
-        try PostgresContents(try PostgresAddress(journal: address)).visit(visitor, progress)
+    func visit(_ address: String, _ visitor: any JournalVisitor) throws {
+        try PostgresContents(try PostgresAddress(journal: address)).visit(visitor)
     }
 
     func fill(_ address: String, _ act: (any JournalVisitor) throws -> Void) throws {

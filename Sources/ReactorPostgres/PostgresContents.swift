@@ -55,19 +55,16 @@ package final class PostgresContents {
     // MARK: Contents
 
     /// - Throws: ``JournalFailure``; errors of the visitor.
-    package func visit(_ visitor: any JournalVisitor, _ progress: ToolProgress) throws {
+    package func visit(_ visitor: any JournalVisitor) throws {
         do {
-            try connection.atOneMoment { try visitAll(visitor, progress) }
+            try connection.atOneMoment { try visitAll(visitor) }
         } catch let fault as PostgresFault {
             throw JournalFailure(fault)
         }
     }
 
-    private func visitAll(_ visitor: any JournalVisitor, _ progress: ToolProgress) throws {
-        let all = try connection.run(
-            "SELECT count(*) FROM sessions WHERE deleted IS NULL", within: Self.limit
-        ).number(0, 0)
-        var (after, done) = ("", UInt64(0))
+    private func visitAll(_ visitor: any JournalVisitor) throws {
+        var after = ""
         while true {
             var parameters = Parameters()
             parameters.add(after)
@@ -82,8 +79,6 @@ package final class PostgresContents {
                 let life = Life(found, index)
                 try visit(life, visitor)
                 after = life.key.session
-                done += 1
-                progress.report(done, of: all)
             }
         }
         let tombstones = try connection.run(

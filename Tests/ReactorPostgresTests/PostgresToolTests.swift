@@ -18,7 +18,7 @@ struct PostgresToolTests {
 
     private static func export(_ address: PostgresAddress) throws -> [String] {
         let text = Text()
-        try PostgresContents(address).visit(text.writer, .silent)
+        try PostgresContents(address).visit(text.writer)
         try text.writer.finish()
         return text.lines
     }

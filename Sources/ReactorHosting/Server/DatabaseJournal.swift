@@ -22,9 +22,7 @@ struct DatabaseJournal {
         try tools.prepare(address, isRestored: isRestored)
     }
 
-    func visit(_ visitor: any JournalVisitor, _ progress: ToolProgress) throws {
-        try tools.visit(address, visitor, progress)
-    }
+    func visit(_ visitor: any JournalVisitor) throws { try tools.visit(address, visitor) }
 
     /// Fills a journal that has no session with the contents of a file.
     func fill(from path: String) throws {
@@ -32,15 +30,13 @@ struct DatabaseJournal {
     }
 
     /// Passes the path of a file with the same contents, which is removed at the end.
-    func withCopy<Value>(
-        _ progress: ToolProgress = .silent, _ act: (String) throws -> Value
-    ) throws -> Value {
+    func withCopy<Value>(_ act: (String) throws -> Value) throws -> Value {
         try TemporaryJournal.withJournal { path in
             let importing = try JournalImport(into: path)
             do {
                 var lines = Lines()
                 let writer = JournalTextWriter { try lines.add($0, to: importing) }
-                try visit(writer, progress)
+                try visit(writer)
                 try writer.finish()
                 try importing.finish()
             } catch {
@@ -52,11 +48,11 @@ struct DatabaseJournal {
     }
 
     /// Checks the rows, and a copy of the contents.
-    func check(_ progress: ToolProgress) throws -> JournalCheck.Report {
+    func check() throws -> JournalCheck.Report {
         let problems = try tools.problems(of: address)
         var report: JournalCheck.Report
         do {
-            report = try withCopy(progress) { try JournalCheck($0).run() }
+            report = try withCopy { try JournalCheck($0).run() }
         } catch let fault as JournalTextFault {
             report = JournalCheck.Report()
             report.add("the contents: \(fault.reason)")

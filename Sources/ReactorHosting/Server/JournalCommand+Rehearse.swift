@@ -36,11 +36,10 @@ extension JournalCommand {
                 throw ExitCode(64)
             }
             try JournalCommand.reportFaults(of: file) {
-                let progress = ToolProgress.onTerminal("rehearsing", "sessions")
                 if let database = try DatabaseJournal(file) {
-                    try database.withCopy { try rehearsal.run(on: $0, progress) }
+                    try database.withCopy { try rehearsal.run(on: $0) }
                 } else {
-                    try rehearsal.run(on: file, progress)
+                    try rehearsal.run(on: file)
                 }
             }
             Standard.out(rehearsal.report)

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Storage
-internal import Synchronization
 
 /// `reactor-server journal …`: the commands on a journal that need no server.
 struct JournalCommand: ParsableCommand {
@@ -88,12 +87,11 @@ struct JournalCommand: ParsableCommand {
 
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
-                let progress = ToolProgress.onTerminal("checking", "sessions")
                 let report =
                     if let database = try DatabaseJournal(file) {
-                        try database.check(progress)
+                        try database.check()
                     } else {
-                        try JournalCheck(file).run(progress)
+                        try JournalCheck(file).run()
                     }
                 for problem in report.problems { Standard.out(problem + "\n") }
                 let rest = report.problemCount - report.problems.count
@@ -122,7 +120,6 @@ struct JournalCommand: ParsableCommand {
 
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
-                let progress = ToolProgress.onTerminal("exporting", "sessions")
                 let writer = JournalTextWriter { lines in
                     guard Standard.out(lines) else {
                         Standard.error("error: standard output accepts no more\n")
@@ -130,9 +127,9 @@ struct JournalCommand: ParsableCommand {
                     }
                 }
                 if let database = try DatabaseJournal(file) {
-                    try database.visit(writer, progress)
+                    try database.visit(writer)
                 } else {
-                    try JournalExport(file).visit(writer, progress)
+                    try JournalExport(file).visit(writer)
                 }
                 try writer.finish()
             }
@@ -226,30 +223,6 @@ extension JournalCommand {
                     throw ValidationError("the address of a database begins with postgres://")
                 }
                 try database.prepare(isRestored: restored)
-            }
-        }
-    }
-}
-
-extension ToolProgress {
-    /// Overwrites a line on standard error if that is a terminal, once for each percent.
-    static func onTerminal(_ verb: String, _ what: String) -> ToolProgress {
-        guard Standard.isErrorTerminal else { return .silent }
-        let shown = Shown()
-        return ToolProgress { done, all in
-            guard shown.isNew(percent: all == 0 ? 100 : done * 100 / all) else { return }
-            let end = done >= all ? "\n" : ""
-            Standard.error("\r\(verb): \(done) of \(all) \(what)\(end)")
-        }
-    }
-
-    private final class Shown: Sendable {
-        private let percent = Mutex<UInt64?>(nil)
-
-        func isNew(percent: UInt64) -> Bool {
-            self.percent.withLock { shown in
-                defer { shown = percent }
-                return shown != percent
             }
         }
     }

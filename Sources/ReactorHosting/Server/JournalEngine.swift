@@ -65,8 +65,7 @@ package protocol JournalTools: Sendable {
     /// Shows the contents, as they are at one moment, to a visitor. A server may be using them.
     ///
     /// - Throws: ``JournalFailure``; errors of the visitor.
-    func visit(
-        _ address: String, _ visitor: any JournalVisitor, _ progress: ToolProgress) throws
+    func visit(_ address: String, _ visitor: any JournalVisitor) throws
 
     /// Calls `act` with a visitor that fills a journal without sessions. If `act` throws, nothing is
     /// there.

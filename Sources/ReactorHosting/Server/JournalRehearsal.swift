@@ -36,10 +36,8 @@ struct JournalRehearsal {
     }
 
     /// - Throws: ``JournalFileFault``: the file cannot be read at all.
-    mutating func run(
-        on path: String, _ progress: ToolProgress = .silent
-    ) throws(JournalFileFault) {
-        try JournalSessions(path).each(progress) { id, reactor, load in
+    mutating func run(on path: String) throws(JournalFileFault) {
+        try JournalSessions(path).each { id, reactor, load in
             sessions += 1
             let began = ContinuousClock.now
             do throws(JournalFileFault) {

@@ -21,9 +21,6 @@ enum Standard {
     /// For output that is useless unless it is complete: returns false if it could not be written.
     static func out(_ bytes: [UInt8]) -> Bool { send(bytes, to: 1) }
 
-    /// Whether standard error is a terminal.
-    static var isErrorTerminal: Bool { isatty(2) == 1 }
-
     /// Reads standard input by lines, without their ends.
     ///
     /// Why not `readLine`: it replaces bytes that are no UTF-8, so that nobody could refuse them.

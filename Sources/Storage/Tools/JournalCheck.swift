@@ -26,15 +26,17 @@ package struct JournalCheck: Sendable {
     package init(_ path: String) { self.path = path }
 
     /// - Throws: ``JournalFileFault``: the file cannot be read at all.
-    package func run(_ progress: ToolProgress = .silent) throws(JournalFileFault) -> Report {
+    package func run() throws(JournalFileFault) -> Report {
         try JournalFile(path).read { database in
             var report = Report()
             try checkFile(database, &report)
             // With damaged tables the sessions cannot be checked.
             guard report.problemCount == 0 else { return report }
             let walk = try JournalWalk(database)
-            report.sessions = walk.sessionCount
-            try walk.eachSession(progress) { try check($0, walk, &report) }
+            try walk.eachSession { session in
+                report.sessions += 1
+                try check(session, walk, &report)
+            }
             try checkOwners(database, &report)
             return report
         }

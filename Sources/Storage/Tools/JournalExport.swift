@@ -10,12 +10,10 @@ package struct JournalExport: Sendable {
     /// Shows the contents, as they are at one moment, to a visitor.
     ///
     /// - Throws: ``JournalFileFault``; errors of the visitor.
-    package func visit(
-        _ visitor: any JournalVisitor, _ progress: ToolProgress = .silent
-    ) throws {
+    package func visit(_ visitor: any JournalVisitor) throws {
         try JournalFile(path).view { database in
             let walk = try JournalWalk(database)
-            try walk.eachSession(progress) { try Self.visit($0, walk, visitor) }
+            try walk.eachSession { try Self.visit($0, walk, visitor) }
             try walk.eachTombstone { id, reactor, generation, deleted in
                 try visitor.visit(
                     VisitedTombstone(

@@ -69,16 +69,3 @@ final class JournalFile {
         try queue.inDatabase { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
     }
 }
-
-/// Reports the progress of a tool. Called often: the receiver decides when to show it.
-package struct ToolProgress: Sendable {
-    private let handler: @Sendable (_ done: UInt64, _ all: UInt64) -> Void
-
-    package init(_ handler: @escaping @Sendable (_ done: UInt64, _ all: UInt64) -> Void) {
-        self.handler = handler
-    }
-
-    package static let silent = ToolProgress { _, _ in }
-
-    package func report(_ done: UInt64, of all: UInt64) { handler(done, all) }
-}

@@ -15,23 +15,17 @@ package struct JournalSessions: Sendable {
     /// All are of the same moment. Memory: one session at a time.
     ///
     /// - Throws: ``JournalFileFault``: the file cannot be read at all.
-    package func each(
-        _ progress: ToolProgress = .silent, _ act: (String, String, Load) -> Void
-    ) throws(JournalFileFault) {
+    package func each(_ act: (String, String, Load) -> Void) throws(JournalFileFault) {
         try JournalFile(path).read { database in
             let tail = TailIndex()
             try tail.rebuild(database)
-            let all = try database.integer("SELECT count(*) FROM sessions WHERE id IS NOT NULL")
             let rows = try database.cachedStatement(
                 sql: "SELECT id, reactor FROM sessions WHERE id IS NOT NULL ORDER BY id")
-            var done: UInt64 = 0
             try rows.each { row in
                 let id = row.string(0)
                 act(id, row.string(1)) { () throws(JournalFileFault) in
                     try Self.load(id, tail, database)
                 }
-                done += 1
-                progress.report(done, of: UInt64(all ?? 0))
                 return true
             }
         }

@@ -4,13 +4,10 @@ internal import GRDB
 struct JournalWalk {
     let database: Database
     private let tail = TailIndex()
-    private(set) var sessionCount: UInt64 = 0
 
     init(_ database: Database) throws {
         self.database = database
         try tail.rebuild(database)
-        sessionCount = UInt64(
-            try database.integer("SELECT count(*) FROM sessions WHERE id IS NOT NULL") ?? 0)
     }
 
     struct Session {
@@ -20,10 +17,9 @@ struct JournalWalk {
         fileprivate let reader: RecordReader
     }
 
-    func eachSession(_ progress: ToolProgress, _ act: (Session) throws -> Void) throws {
+    func eachSession(_ act: (Session) throws -> Void) throws {
         let ids = try database.cachedStatement(
             sql: "SELECT id, created FROM sessions WHERE id IS NOT NULL ORDER BY id")
-        var done: UInt64 = 0
         try ids.each { row in
             guard let life = try Life(row.string(0), in: database) else { return true }
             let waiting = tail.entries(of: life.row, from: 0, through: .max, limit: .max)
@@ -32,8 +28,6 @@ struct JournalWalk {
                     life: life, created: row.integer(1),
                     newest: HistoryEnd(of: life.row, waiting.last, database),
                     reader: RecordReader(database: database, life: life, waiting: waiting)))
-            done += 1
-            progress.report(done, of: sessionCount)
             return true
         }
     }
