@@ -55,35 +55,28 @@ extension CyclerMachine {
         _ waiter: PartWaiter
     ) -> PartAction {
         PartAction(
-            to: parent, by: subject, table.absent.names(of: ObjectIdentifier(C.self)), in: table,
-            waiter
-        ) {
-            begin(action, in: $0)
-        } encode: {
-            var bytes: [UInt8] = []
-            try JSON.encode(action, into: &bytes)
-            return bytes
-        }
-    }
-
-    private static func begin(_ action: C.Action, in machine: any Machine) -> PartStart {
-        guard let machine = machine as? CyclerMachine<C> else { return .notParent }
-        return machine.beginPart(action)
-    }
-
-    private func beginPart(_ action: C.Action) -> PartStart {
-        var receipt = Receipt()
-        return begin(action, &receipt).map(PartStart.refused) ?? .begun
+            action, to: parent, by: subject, table.absent.names(of: ObjectIdentifier(C.self)),
+            in: table, waiter)
     }
 }
 
 extension CyclerMachine: ParentMachine {
-    func beginPart(encoded action: [UInt8]) -> PartStart {
-        do {
-            let decoded = try JSON.decode(C.Action.self, stored: action)
-            return beginPart(decoded)
-        } catch {
-            return .refused(ActionRefusal.json(error))
+    func beginPart(_ content: PartContent) throws {
+        var receipt = Receipt()
+        if let refusal = begin(try action(content), &receipt) { throw refusal }
+    }
+
+    private func action(_ content: PartContent) throws -> C.Action {
+        switch content {
+        case .value(let value):
+            guard let action = value as? C.Action else { throw CyclerParentMissing() }
+            return action
+        case .json(let bytes):
+            do {
+                return try JSON.decode(C.Action.self, stored: bytes)
+            } catch {
+                throw ActionRefusal.json(error)
+            }
         }
     }
 }

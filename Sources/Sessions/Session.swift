@@ -279,23 +279,22 @@ package final class Session {
     ///   - subject: The client for which the part acts.
     ///   - act: Called once: now, or when the action's first part is committed or cannot be.
     func receivePart(
-        by subject: String?, _ begin: (any Machine) -> PartStart,
-        then act: @escaping (PartOutcome) -> Void
+        by subject: String?, _ content: PartContent, then act: @escaping (PartOutcome) -> Void
     ) {
         guard case .awake(let machine) = life else {
             // It has left memory meanwhile, unless it has ended.
             return act(hasEnded || isEnding ? .missing : .moved(nil))
         }
+        guard let parent = machine as? any ParentMachine else { return act(.missing) }
         table.eviction.recordUse(of: self)
         beginTurn()
         arrival.subject = subject
-        let start = begin(machine)
+        let start = Result { try parent.beginPart(content) }
         endWork()
         arrival = Arrival()
         switch start {
-        case .notParent: act(.missing)
-        case .refused(let error): act(.failed(error))
-        case .begun: answer(.part { act(PartOutcome($0)) })
+        case .success: answer(.part { act(PartOutcome($0)) })
+        case .failure(let error): act(.failed(error))
         }
         // A cancellation in the action may have ended the effects of others.
         if attempt.hasSettled { answerSettled() }

@@ -8,7 +8,7 @@ package final class TableCluster {
     /// Nil if there are no links to other nodes.
     package var hints: (any SessionHints)?
     /// The same.
-    package var parts: (any PartLinks)?
+    package weak var parts: (any PartLinks)?
 
     init(_ ownership: any Ownership) {
         claims = SessionClaims(ownership)

@@ -10,8 +10,6 @@ package struct IncomingLink: Sendable {
         case request(stream: UInt32, LinkRequest)
         /// A value of a topic, which is answered as a request is.
         case publish(stream: UInt32, LinkPublication)
-        /// An action of a part, which is answered as a request is.
-        case partAction(stream: UInt32, LinkPartAction)
         /// Nobody waits for the answer. A request that has begun takes effect.
         case gone(stream: UInt32)
         /// The answer is due without waiting for effects.
@@ -57,15 +55,15 @@ package struct IncomingLink: Sendable {
     package var isBlocked: Bool { output.isFull }
 
     /// The kinds that are answered.
-    private static let answered: [LinkFrame.Kind] = [.request, .publish, .partAction]
+    private static let answered: [LinkFrame.Kind] = [.request, .publish]
 
-    /// The memory of a request, a value of a topic or an action of a part that has arrived in part, in bytes.
+    /// The memory of a request or a value of a topic that has arrived in part, in bytes.
     package var partialBytes: Int {
         // One frame arrives at a time.
         isOpen ? Self.answered.reduce(0) { $0 + reader.partialBytes(of: $1) } : 0
     }
 
-    /// Releases the request, the value or the action that has arrived in part, and skips its rest: it has no
+    /// Releases the request or the value that has arrived in part, and skips its rest: it has no
     /// effect.
     ///
     /// - Returns: Its stream, which is to be answered; nil if nothing is, because the link is finishing.
@@ -164,7 +162,7 @@ package struct IncomingLink: Sendable {
     private mutating func receive(_ frame: LinkFrame) throws(LinkFault) -> Event? {
         guard handshake == nil else { return try shakeHands(frame) }
         switch frame.kind {
-        case .request, .publish, .partAction: return try receiveRequest(frame)
+        case .request, .publish: return try receiveRequest(frame)
         case .gone:
             guard frame.payload.isEmpty else { throw .malformed(.gone) }
             // The answer may be on its way.
@@ -194,8 +192,7 @@ package struct IncomingLink: Sendable {
         let event: Event =
             switch frame.kind {
             case .request: .request(stream: stream, try LinkRequest(frame))
-            case .publish: .publish(stream: stream, try LinkPublication(frame))
-            default: .partAction(stream: stream, try LinkPartAction(frame))
+            default: .publish(stream: stream, try LinkPublication(frame))
             }
         guard stream != 0, underWay.insert(stream).inserted else { throw .repeatedStream(stream) }
         guard underWay.count <= OutgoingLink.streamLimit else {

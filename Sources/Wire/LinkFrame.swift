@@ -37,8 +37,6 @@ package struct LinkFrame: Equatable, Sendable {
         case unfollow = 19
         /// ``LinkPublication``: a value of a topic. It has an answer on the same stream, as a request has.
         case publish = 20
-        /// ``LinkPartAction``: an action of a part, for its parent. It has an answer, as a request has.
-        case partAction = 21
     }
 
     static let headBytes = 9

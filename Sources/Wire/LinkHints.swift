@@ -13,8 +13,6 @@ package struct LinkFeatures: OptionSet, Hashable, Sendable {
     package static let records = LinkFeatures(rawValue: 2)
     /// The node accepts ``LinkFrame/Kind/publish``.
     package static let topics = LinkFeatures(rawValue: 4)
-    /// The node accepts ``LinkFrame/Kind/partAction``.
-    package static let parts = LinkFeatures(rawValue: 8)
     /// The node ends, and is to be sent no more values of topics.
     package static let isEnding = LinkFeatures(rawValue: 32)
     /// The node sends no value of a topic as long as another one ends, and has the answers to those that it has

@@ -98,17 +98,6 @@ package struct OutgoingLink: Sendable {
         return stream
     }
 
-    /// Sends an action of a part, which is answered as a request is.
-    ///
-    /// - Returns: The stream of its answer; nil if nothing was sent: as above, or the other node has not said
-    ///   that it accepts such actions.
-    package mutating func send(_ action: LinkPartAction) -> UInt32? {
-        guard hasRoom, features?.contains(.parts) ?? false else { return nil }
-        let stream = beginStream()
-        output.append { action.append(stream: stream, to: &$0) }
-        return stream
-    }
-
     private mutating func beginStream() -> UInt32 {
         repeat { lastStream &+= 1 } while lastStream == 0 || underWay.contains(lastStream)
         underWay.insert(lastStream)
@@ -191,7 +180,7 @@ package struct OutgoingLink: Sendable {
         case .last:
             guard frame.payload.isEmpty else { throw .malformed(.last) }
             return .last
-        case .hello, .challenge, .proof, .request, .gone, .hurry, .follow, .publish, .partAction:
+        case .hello, .challenge, .proof, .request, .gone, .hurry, .follow, .publish:
             throw .unexpected(frame.kind)
         }
     }

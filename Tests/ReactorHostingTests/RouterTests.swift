@@ -49,6 +49,16 @@ struct RouterTests {
         #expect(router.match(.get, path, 0..<path.count) == .nothing, "no 405 that gives it away")
     }
 
+    // An action of a part is bound by no client's grants.
+    @Test func `only links have the route of parts`() {
+        let path = Array("/parts/some-id_1".utf8)
+        for routes in [Route.table, Route.clients, Route.operations] {
+            #expect(Router(routes: routes).match(.post, path, 0..<path.count) == .nothing)
+        }
+        let own = Route.links.filter { !Route.table.contains($0) }
+        #expect(own.map(\.operationID) == ["postPart"])
+    }
+
     @Test func `RFC 9110 §9.3.2: HEAD is served wherever GET is`() {
         for route in Route.table where route.method == "GET" {
             let path = Array(route.path.replacing("{id}", with: "x").utf8)

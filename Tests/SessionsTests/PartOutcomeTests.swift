@@ -29,7 +29,9 @@ struct PartOutcomeTests {
                 publicDetail: "the database does not answer"))
         let parent = try #require(SessionID("s"))
         var outcome: PartOutcome?
-        rig.table.receivePart(to: parent, by: nil, [], Array("{}".utf8)) { outcome = $0 }
+        rig.table.wake(parent) {
+            rig.table.receivePart($0, by: nil, [], .json(Array("{}".utf8))) { outcome = $0 }
+        }
         rig.drainInbox()
         guard case .unavailable(let sentence)? = outcome else {
             Issue.record("nothing was applied")

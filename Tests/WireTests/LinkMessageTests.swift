@@ -70,41 +70,6 @@ struct LinkMessageTests {
         #expect(bytes == expected, "nodes of other releases read the same")
     }
 
-    @Test func `an action of a part is read as it was written`() throws {
-        for body in [[], Array("{\"ä\":1}".utf8), [UInt8](repeating: 0xff, count: 300)] {
-            for (reactors, subject) in [([], nil), (["a", ""], ""), (["cycle"], "ädä")]
-                as [([String], String?)]
-            {
-                let action = LinkPartAction(
-                    parent: "table--row", reactors: reactors, subject: subject, body: body)
-                let read = try LinkPartAction(frame { action.append(stream: 8, to: &$0) })
-                #expect(read == action)
-            }
-        }
-    }
-
-    @Test(
-        arguments: [
-            [], [0, 0, 0, 1], [0, 0, 0, 1, 0xff, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 1, 0],
-            [0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 2],
-            [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0xff],
-            [0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0],
-        ] as [[UInt8]])
-    func `an action of a part that is cut short, or has no text, is refused`(payload: [UInt8]) {
-        #expect(throws: LinkFault.malformed(.partAction)) {
-            try decode(LinkFrame(.partAction, payload: payload))
-        }
-    }
-
-    @Test func `a larger action of a part than a node sends is refused`() throws {
-        let head = [UInt8](repeating: 0, count: 9)
-        let body = [UInt8](repeating: 0x31, count: LinkPartAction.bodyLimitBytes + 1)
-        _ = try LinkPartAction(LinkFrame(.partAction, payload: head + body.dropLast()))
-        #expect(throws: LinkFault.malformed(.partAction)) {
-            try decode(LinkFrame(.partAction, payload: head + body))
-        }
-    }
-
     @Test func `a value of a topic whose name is no text is refused`() {
         let payload: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0xff]
         #expect(throws: LinkFault.malformed(.publish)) {
@@ -301,7 +266,6 @@ struct LinkMessageTests {
         case .hint: _ = try LinkHint(frame)
         case .records: _ = try LinkRecords(frame)
         case .publish: _ = try LinkPublication(frame)
-        case .partAction: _ = try LinkPartAction(frame)
         default: _ = try LinkPing(frame)
         }
     }

@@ -121,7 +121,7 @@ extension RunningServer {
         await entrance.close(listener)
         let timer = Task {
             try await Task.sleep(for: limit)
-            for loop in loops { loop.enqueue { $0.resources.links?.close() } }
+            for loop in loops { loop.enqueue { $0.closeLinks() } }
         }
         await visitLoops { loop, done in
             guard let links = loop.resources.links else { return done() }
@@ -130,7 +130,7 @@ extension RunningServer {
         // Those that the last requests have begun: parts need the links to their parents.
         await untilEffectsHaveEnded(by: end)
         timer.cancel()
-        for loop in loops { loop.enqueue { $0.resources.links?.close() } }
+        for loop in loops { loop.enqueue { $0.closeLinks() } }
     }
 
     /// Saves the states that a restart would otherwise have to reduce again, then ends.

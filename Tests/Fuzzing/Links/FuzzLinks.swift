@@ -60,9 +60,6 @@ private func rewritten(_ frame: LinkFrame) -> LinkFrame? {
     case .publish:
         guard let publication = try? LinkPublication(frame) else { return nil }
         publication.append(stream: frame.stream, to: &bytes)
-    case .partAction:
-        guard let action = try? LinkPartAction(frame) else { return nil }
-        action.append(stream: frame.stream, to: &bytes)
     case .hello, .challenge, .proof, .gone, .last, .hurry, .unfollow: return nil
     }
     return readFrames(bytes, payloadLimit: 100_000).frames.first

@@ -1,4 +1,8 @@
 import Cluster
+import Cyclers
+import Foundation
+import Reactors
+import ReactorHosting
 import Testing
 import Wire
 
@@ -121,6 +125,67 @@ struct ClusterPartTests {
         }
     }
 
+    @Test func `no client can send an action of a part`() async throws {
+        try await withPair { cluster, table, seat in
+            for index in 0..<2 {
+                let path = "/parts/\(table.id)?reactors=table"
+                #expect(try await cluster.client(index).post(path, add(1)).status == 404)
+            }
+            try await seat.post(add(2), query: Self.settled)
+            #expect(try await numbers(table) == [2])
+        }
+    }
+
+    /// Accepts each token; no client may act on a table.
+    private struct Guests: Authenticator {
+        func authenticate(bearer token: String) async throws(AuthenticationFailure) -> Principal {
+            var grants = Grants.all
+            if token == "guest" { grants.reactors = ["seat"] }
+            return Principal(subject: token, grants: grants, expiresAtSeconds: 4_102_444_800)
+        }
+    }
+
+    private func send(
+        _ method: String, _ path: String, _ json: String, as client: String, at node: Client
+    ) async throws -> Response {
+        var request = Request.json(method, path, json)
+        request.fields.append(("Authorization", "Bearer \(client)"))
+        return try await node.send(request)
+    }
+
+    @Test func `the grants of clients do not bind a part, which acts for one or for none`()
+        async throws
+    {
+        let secret = "\(TemporaryFolder.shared.path)/\(UUID().uuidString)"
+        let line = String(repeating: "secret", count: 6)
+        try line.write(toFile: secret, atomically: true, encoding: .utf8)
+        try await LocalCluster.with(
+            hosting: Self.hosted, authenticator: Guests(), { $1.clusterSecretPath = secret }
+        ) { cluster in
+            var (table, seat) = ("", "")
+            repeat {
+                let made = try await send(
+                    "POST", "/v1/sessions", #"{"reactor":"table"}"#, as: "host",
+                    at: cluster.client(1))
+                table = try #require(try made.json["id"]?.string)
+                seat = "/v1/sessions/\(table)--1"
+                let put = try await send(
+                    "PUT", seat, #"{"reactor":"seat"}"#, as: "host", at: cluster.client(0))
+                #expect(put.status == 201)
+            } while cluster.journal.owner(of: "\(table)--1") != cluster.journal.nodes[0]
+            for action in [add(1), #"{"type":"addAs","number":2,"subject":"ada"}"#] {
+                let posted = try await send(
+                    "POST", "\(seat)/actions?wait=settled", action, as: "guest",
+                    at: cluster.client(0))
+                #expect(posted.status == 200, "\(posted.text)")
+            }
+            let read = try await send(
+                "GET", "/v1/sessions/\(table)", "", as: "host", at: cluster.client(1))
+            #expect(try read.json["state"]?["numbers"] == [1, 2])
+            #expect(try read.json["state"]?["subjects"] == ["-", "ada"])
+        }
+    }
+
     @Test func `many parts of one parent act on it at the same time`() async throws {
         try await withPair { cluster, table, _ in
             try await withThrowingTaskGroup { group in
@@ -143,14 +208,13 @@ struct ClusterPartTests {
 
     /// A server with a part, and a peer that owns the part's parent. The server has the parent in memory still.
     private func withPeer(
-        _ acts: [ScriptedPeer.Act], features: LinkFeatures = .parts, hasPings: Bool = true,
-        provesItself: Bool = true,
+        _ acts: [ScriptedPeer.Act], hasPings: Bool = true, provesItself: Bool = true,
+        hosting hosted: [Hosted] = Self.hosted, grace: Duration = .seconds(10),
         _ act: (LocalCluster, ScriptedPeer, SessionHandle, SessionHandle) async throws -> Void
     ) async throws {
-        let peer = try ScriptedPeer(
-            acts, hasPings: hasPings, provesItself: provesItself, features: features)
+        let peer = try ScriptedPeer(acts, hasPings: hasPings, provesItself: provesItself)
         try await Turnstile.servers.pass {
-            try await LocalCluster.with(1, hosting: Self.hosted) { cluster in
+            try await LocalCluster.with(1, hosting: hosted, { $1.grace = grace }) { cluster in
                 let table = try await create("table", "", at: cluster.client(0))
                 let seat = try await create("seat", "\(table.id)--1", at: cluster.client(0))
                 try await seat.post(add(0), query: Self.settled)
@@ -217,9 +281,9 @@ struct ClusterPartTests {
 
     @Test func `an action that the parent's former node refers on is applied once`() async throws {
         try await withPeer([]) { cluster, _, table, seat in
-            let second = try ScriptedPeer([.answer(LinkAnswer(status: 200))], features: .parts)
+            let second = try ScriptedPeer([.answer(LinkAnswer(status: 200))])
             cluster.journal.join(second.member)
-            let first = try ScriptedPeer([.moved(second.node)], features: .parts)
+            let first = try ScriptedPeer([.moved(second.node)])
             cluster.journal.join(first.member)
             cluster.journal.give(table.id, to: first.node)
             try await seat.post(add(1), query: Self.settled)
@@ -231,22 +295,13 @@ struct ClusterPartTests {
         }
     }
 
-    // It would end the link at a kind of frame that it does not know.
-    @Test func `a node of an earlier release gets no action, and the part has the reason`()
-        async throws
-    {
-        try await withPeer([], features: .topics) { _, _, _, seat in
-            let found = try await failure(add(1), seat)
-            #expect(found.contains("does not accept"))
-            #expect(try await seat.read()["version"] == 1)
-        }
-    }
-
     @Test(arguments: [
         (LinkAnswer(status: 409, code: "no_parent"), "CyclerParentMissing"),
         (LinkAnswer(status: 422, code: "action_failed", body: Array("Ä".utf8)), "Ä"),
         (LinkAnswer(status: 503, code: "parent_unavailable", body: Array("full".utf8)), "full"),
         (LinkAnswer(status: 503, code: "too_busy"), "too_busy"),
+        // A node of an earlier release has no such resource.
+        (LinkAnswer(status: 503, code: "owner_unreachable"), "earlier release"),
         (LinkAnswer(status: 504, code: "outcome_unknown"), "once or not at all"),
         (LinkAnswer(status: 299, code: "new"), "once or not at all"),
     ])
@@ -260,7 +315,7 @@ struct ClusterPartTests {
 
     @Test func `an owner that the last beat has not shown is waited for`() async throws {
         try await withPeer([]) { cluster, _, table, seat in
-            let hidden = try ScriptedPeer([.answer(LinkAnswer(status: 200))], features: .parts)
+            let hidden = try ScriptedPeer([.answer(LinkAnswer(status: 200))])
             cluster.journal.hide(hidden.member)
             cluster.journal.give(table.id, to: hidden.node)
             try await seat.post(add(1))
@@ -270,5 +325,51 @@ struct ClusterPartTests {
             while try await seat.read()["version"] != 2 {}
             await hidden.end()
         }
+    }
+
+    /// A part that says how its actions fail.
+    private final class Witness: ActionCycler, ModularCycler {
+        enum Action: TaggedCodable, Sendable {
+            case add(number: Int)
+        }
+
+        struct State: Codable, Sendable {}
+
+        let state: Storage<State> = .init(.init())
+        let parent = CyclerParent<Table>()
+        private let failure: AsyncStream<String>.Continuation
+
+        init(_ failure: AsyncStream<String>.Continuation) { self.failure = failure }
+
+        func receive(_ action: Action) async throws {
+            guard case .add(let number) = action else { return }
+            do {
+                try await forward(.add(number: number))
+            } catch {
+                failure.yield("\(error)")
+                throw error
+            }
+        }
+    }
+
+    // Otherwise the task of the part would never end.
+    @Test(arguments: [true, false])
+    func `an action that waits when the server ends has ended`(isSent: Bool) async throws {
+        let (failures, failure) = AsyncStream.makeStream(of: String.self)
+        let hosted = [Hosted("table") { Table() }, Hosted("seat") { Witness(failure) }]
+        try await withPeer([.nothing], hosting: hosted, grace: .milliseconds(100)) {
+            cluster, peer, table, seat in
+            let hidden = try ScriptedPeer([])
+            if !isSent {
+                cluster.journal.hide(hidden.member)
+                cluster.journal.give(table.id, to: hidden.node)
+            }
+            try await seat.post(add(1))
+            if isSent { _ = await peer.next() }
+            while !isSent, !cluster.journal.isReferred(table.id) { _ = try await seat.read() }
+            await hidden.end()
+        }
+        let found = await failures.first { _ in true }
+        #expect(found?.contains(isSent ? "once or not at all" : "the server ends") ?? false)
     }
 }

@@ -39,7 +39,7 @@ final class ScriptedPeer: Sendable {
     ///     `hasPings`.
     ///   - provesItself: Whether it takes part in the handshake.
     ///   - hintActs: One for each request for hints; then nothing. Nil: its release has no hints.
-    ///   - features: Besides hints: values of topics or actions of parts, each with the next of `acts`.
+    ///   - features: Besides hints: values of topics, each with the next of `acts`.
     init(
         _ acts: [Act], hasPings: Bool = true, saysItsDatabase: Bool? = nil,
         provesItself: Bool = true,
@@ -142,7 +142,7 @@ private final class PeerEnd: LoopHandler {
         for event in events {
             switch event {
             case .request(let stream, let request):
-                note(String(decoding: request.head.prefix { $0 != 0x0d }, as: UTF8.self))
+                note(line(of: request))
                 guard serve(stream, on: &link) else {
                     breakLink(id)
                     return
@@ -151,13 +151,6 @@ private final class PeerEnd: LoopHandler {
                 let body = String(decoding: publication.body, as: UTF8.self)
                 let isOrdered = publication.place > 0
                 note("\(isOrdered ? "deliver" : "publish") \(publication.topic) \(body)")
-                guard serve(stream, on: &link) else {
-                    breakLink(id)
-                    return
-                }
-            case .partAction(let stream, let action):
-                let body = String(decoding: action.body, as: UTF8.self)
-                note("part \(action.parent) \(action.subject ?? "-") \(body)")
                 guard serve(stream, on: &link) else {
                     breakLink(id)
                     return
@@ -177,6 +170,15 @@ private final class PeerEnd: LoopHandler {
         }
         links[id] = link
         send(id)
+    }
+
+    /// The first line of a request; of that of a part, what it says.
+    private func line(of request: LinkRequest) -> String {
+        let line = String(decoding: request.head.prefix { $0 != 0x0d }, as: UTF8.self)
+        guard line.hasPrefix("POST /parts/") else { return line }
+        let parent = line.dropFirst("POST /parts/".count).prefix { $0 != "?" }
+        let body = String(decoding: request.body, as: UTF8.self)
+        return "part \(parent) \(request.access?.subject ?? "-") \(body)"
     }
 
     /// - Returns: False if the link breaks.

@@ -376,7 +376,6 @@ private final class LinkEnd: LoopHandler, LinkTableDelegate {
     }
     func guestLeft(_ origin: GuestOrigin) {}
     func guestHurried(_ origin: GuestOrigin) {}
-    func partActionArrived(_ action: LinkPartAction, from origin: GuestOrigin) {}
     func ownedEnd(of session: SessionID) -> CommittedEnd? { nil }
     func hinted(_ session: SessionID, at end: CommittedEnd) {}
     func received(_ records: CommittedRecords, of session: SessionID, from owner: Node) {}

@@ -48,7 +48,7 @@ struct LinkedAction {
     var body: [UInt8]
 }
 
-/// The part of a process that sends actions of parts, as `PartForwarder` does.
+/// The part of a process that sends actions of parts, as `RequestForwarder` does.
 final class PartEnd: PartLinks {
     final class Trip {
         let part: PartAction
@@ -92,7 +92,6 @@ final class PartEnd: PartLinks {
         guard let body = try? trip.part.encode() else { return trip.part.end(.unavailable("")) }
         trip.asked = node
         trip.forwarding.beginTry()
-        trip.part.setSent(true)
         lastNumber += 1
         sent[lastNumber] = trip
         let action = LinkedAction(
@@ -102,18 +101,20 @@ final class PartEnd: PartLinks {
 
     private func lookUp(_ trip: Trip) {
         lookUps += 1
-        trip.part.find { [self] found in
+        rig.table.fetch(trip.part.parent) { [self] found in
             lookUps -= 1
             if case .elsewhere(let member, _) = found {
                 return tryEnded(trip, .moved(member.node))
             }
             trip.forwarding.beginTry()
-            trip.part.deliver(to: found) { [self] in tryEnded(trip, .moved($0?.node)) }
+            trip.part.deliver(to: found) { [self] outcome in
+                guard case .moved(let member) = outcome else { return trip.part.end(outcome) }
+                tryEnded(trip, .moved(member?.node))
+            }
         }
     }
 
     private func tryEnded(_ trip: Trip, _ ending: Forwarding.Ending) {
-        if ending != .lost { trip.part.setSent(false) }
         if ending == .lost, links.sendsPartsTwice { return lookUp(trip) }
         switch trip.forwarding.next(after: ending, at: now, node.members) {
         case .send(let node): send(trip, to: node)
@@ -135,10 +136,12 @@ final class PartEnd: PartLinks {
         case .action(let number, let action):
             let own = node.node
             lookUps += 1
-            rig.table.receivePart(to: action.parent, by: nil, action.reactors, action.body) {
-                [self] outcome in
-                lookUps -= 1
-                links.send(.outcome(number, outcome), from: own, to: sender)
+            rig.table.fetch(action.parent) { [self] found in
+                rig.table.receivePart(found, by: nil, action.reactors, .json(action.body)) {
+                    [self] outcome in
+                    lookUps -= 1
+                    links.send(.outcome(number, outcome), from: own, to: sender)
+                }
             }
         case .outcome(let number, let outcome):
             guard let trip = sent.removeValue(forKey: number) else { return }

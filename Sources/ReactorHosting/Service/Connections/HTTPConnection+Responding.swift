@@ -29,6 +29,9 @@ extension HTTPConnection {
             if let failure = forwarding.failure(inPlaceOf: response.status, response.code ?? "") {
                 response = .problem(Problem(failure, of: forward.session.text))
             }
+            if let part = forward.part {
+                return PostPart.end(part, PartOutcome(response), on: self)
+            }
         case .local(let local)? where response.code == Problem.movedCode:
             if RequestForwarder.sendOn(local, on: self) { return }
         case .local?: break

@@ -19,8 +19,9 @@ final class ClusterWay {
     var topics = TopicCounts()
     var sentBytes: UInt64 = 0
     var parts = PartCounts()
-    /// Requests of which a node still serves an earlier try. Requests, and actions of parts, to nodes that are not known.
-    private var paused: [ObjectIdentifier: any Forward] = [:]
+    /// Requests of which a node still serves an earlier try, and those whose owner is looked for
+    /// again.
+    private var paused: [ObjectIdentifier: ForwardedRequest] = [:]
     /// A node that is not well fails each request that goes to it.
     private var reports = LogLimit<Int64>()
 
@@ -36,7 +37,7 @@ final class ClusterWay {
     var isEnding = false
 
     var ping: LinkPing {
-        let features: LinkFeatures = [.hints, .records, .topics, .parts]
+        let features: LinkFeatures = [.hints, .records, .topics]
         let standing = ownership.standing
         let database = standing.mark
         return LinkPing(
@@ -92,7 +93,7 @@ final class ClusterWay {
     /// Keeps a request until the next tick.
     ///
     /// - Returns: False if as many are kept as a link may have under way.
-    func pause(_ forward: any Forward) -> Bool {
+    func pause(_ forward: ForwardedRequest) -> Bool {
         guard paused.count < OutgoingLink.streamLimit else { return false }
         paused[ObjectIdentifier(forward)] = forward
         forward.place = .paused
@@ -100,10 +101,10 @@ final class ClusterWay {
     }
 
     /// The client has gone.
-    func abandonPaused(_ forward: any Forward) { paused[ObjectIdentifier(forward)] = nil }
+    func abandonPaused(_ forward: ForwardedRequest) { paused[ObjectIdentifier(forward)] = nil }
 
     /// Removes all requests that pause.
-    func claimPaused() -> [any Forward] {
+    func claimPaused() -> [ForwardedRequest] {
         let ended = Array(paused.values)
         paused = [:]
         for forward in ended { forward.place = .here }

@@ -1,6 +1,7 @@
 internal import Sockets
 
-/// The ids of guests: requests that came over a link. Each has a connection without a socket.
+/// The ids of guests: requests that came over a link; and of actions of parts that go to another
+/// node. Each has a connection without a socket.
 ///
 /// Design: the slots are in a range of their own, above those of connections and below those of relays
 /// (`StreamRelays`), so that a look-up of an ordinary connection costs no more.
@@ -8,7 +9,7 @@ internal import Sockets
 /// Invariant: an id is used by one guest.
 final class GuestSlots {
     static let firstSlot: UInt32 = 1 << 30
-    /// Guests of one loop; further ones are answered with 503.
+    /// Guests of one loop, and actions of parts; further ones are refused.
     static let limit = 20_000
 
     private var generations: [UInt32] = []
@@ -20,23 +21,26 @@ final class GuestSlots {
         id.slot >= firstSlot && id.slot < firstSlot << 1 ? Int(id.slot - firstSlot) : nil
     }
 
-    /// Nil if there are too many guests.
-    func allocate(for origin: GuestOrigin) -> ConnectionID? {
-        guard ids.count < Self.limit else { return nil }
+    /// Nil if there are too many of the kind: neither keeps the other out.
+    ///
+    /// - Parameter origin: Nil for an action of a part.
+    func allocate(for origin: GuestOrigin? = nil) -> ConnectionID? {
+        let parts = generations.count - vacant.count - ids.count
+        guard (origin == nil ? parts : ids.count) < Self.limit else { return nil }
         let seat = vacant.popLast() ?? generations.count
         if seat == generations.count { generations.append(0) }
         generations[seat] &+= 1
         if generations[seat] == 0 { generations[seat] = 1 }
         let id = ConnectionID(
             slot: Self.firstSlot + UInt32(seat), generation: generations[seat])
-        ids[origin] = id
+        if let origin { ids[origin] = id }
         return id
     }
 
     /// Makes the seat vacant.
-    func free(_ origin: GuestOrigin) {
-        guard let id = ids.removeValue(forKey: origin), let seat = Self.seat(of: id) else { return }
-        vacant.append(seat)
+    func free(_ id: ConnectionID, of origin: GuestOrigin? = nil) {
+        if let origin { ids[origin] = nil }
+        if let seat = Self.seat(of: id) { vacant.append(seat) }
     }
 
     func id(of origin: GuestOrigin) -> ConnectionID? { ids[origin] }

@@ -5,7 +5,8 @@ internal import Sockets
 internal import Wire
 
 // Requests that come from other nodes or go there. A guest has a connection without a socket, which
-// serves one request; its response becomes an answer on the link.
+// serves one request; its response becomes an answer on the link. An action of a part that goes to
+// another node has such a connection, too; its response becomes the action's end.
 extension HTTPConnection {
     /// The part of the present request in the traffic between nodes.
     var linkPart: LinkPart? {
@@ -15,16 +16,20 @@ extension HTTPConnection {
 
     /// Starts to serve a request that came over a link.
     func beginGuest(_ id: ConnectionID, _ request: LinkRequest, from origin: GuestOrigin) {
-        begin(id, peer: .local, from: .main)
-        loop.openCount += 1
-        let options = RequestOptions()
-        options.link = .guest(origin)
-        options.isHurried = request.waitMilliseconds == 0
-        state = .waiting(RequestContext(malformedSince: loop.now), options)
+        begin(id, .guest(origin))
+        if request.waitMilliseconds == 0 { setOptions { $0.isHurried = true } }
         respondLater { () throws(Problem) in
             try RequestDispatcher.serve(guest: request, on: self)
             return nil
         }
+    }
+
+    /// Starts to serve a request without a socket.
+    func begin(_ id: ConnectionID, _ link: LinkPart) {
+        begin(id, peer: .local, from: .main)
+        loop.openCount += 1
+        state = .waiting(RequestContext(malformedSince: loop.now), nil)
+        setOptions { $0.link = link }
     }
 
     /// Passes the response to the node that the client has reached.
@@ -65,7 +70,7 @@ extension HTTPConnection {
     }
 
     private func releaseGuest(_ origin: GuestOrigin) {
-        loop.guests.free(origin)
+        loop.guests.free(id, of: origin)
         release()
     }
 }
@@ -83,15 +88,16 @@ extension RequestDispatcher {
             throw Problem(error)
         }
         request.body = link.body
-        guard case .route(let route, let segment) = loop.service.match(request.head, at: .main),
-            case .session(let endpoint) = route.endpoint, endpoint.isForwarded
+        guard case .route(let route, let segment) = loop.service.matchForwarded(request.head),
+            case .session(let endpoint) = route.endpoint, !endpoint.wantsStream(request)
         else { throw .notForwarded }
-        guard !endpoint.wantsStream(request) else { throw Problem.notForwarded }
         request.route = route
         request.segment = segment
         request.access = link.access.flatMap { Access($0, at: loop.table.wallClockMilliseconds) }
-        // The nodes differ in --auth, or this one is newer.
-        guard (loop.gate == nil) == (request.access == nil) else { throw .notForwarded }
+        // The nodes differ in --auth, or this one is newer. A part acts for a client or for none.
+        guard (loop.gate == nil) == (request.access == nil) || endpoint is PostPart.Type else {
+            throw .notForwarded
+        }
         connection.beginGuestRequest(request)
         if endpoint.onlyReads(request) { connection.setOptions { $0.onlyReads = true } }
         let session = try request.readSessionID()

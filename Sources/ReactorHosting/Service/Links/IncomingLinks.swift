@@ -98,8 +98,6 @@ final class IncomingLinks {
                 delegate?.guestArrived(request, from: GuestOrigin(link.socket, stream))
             case .publish(let stream, let publication):
                 receive(publication, from: GuestOrigin(link.socket, stream))
-            case .partAction(let stream, let action):
-                delegate?.partActionArrived(action, from: GuestOrigin(link.socket, stream))
             case .gone(let stream):
                 delegate?.guestLeft(GuestOrigin(link.socket, stream))
                 // The last frame may be due.

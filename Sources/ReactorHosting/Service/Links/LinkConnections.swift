@@ -14,8 +14,8 @@ final class OutgoingConnection {
     /// Nil until the system has begun the connection.
     var socket: ConnectionID?
     /// Requests that wait until the other node has proved itself.
-    var waiting: [any Forward] = []
-    var underWay: [UInt32: any Forward] = [:]
+    var waiting: [ForwardedRequest] = []
+    var underWay: [UInt32: ForwardedRequest] = [:]
     /// Values of topics that have no answer, by their streams.
     var publications: [UInt32: TopicTicket] = [:]
     var followed = FollowedStreams()

@@ -20,7 +20,6 @@ final class LinkTable {
     let way: ClusterWay
     let outgoing: OutgoingLinks
     let incoming: IncomingLinks
-    let parts: PartForwarder
     /// Nil on all loops but the first.
     let topics: ClusterTopics?
     private let timer: LinkTimer
@@ -46,7 +45,6 @@ final class LinkTable {
         outgoing = OutgoingLinks(
             way, table, timer, work, secret: node.secrets.first ?? [], dial: dial)
         incoming = IncomingLinks(way, table, timer, bodies)
-        parts = PartForwarder(way, outgoing, table)
         topics = listeners.map { [outgoing, incoming] in
             ClusterTopics(way, outgoing, incoming, table, $0)
         }

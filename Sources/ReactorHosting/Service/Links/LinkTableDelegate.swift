@@ -17,9 +17,6 @@ protocol LinkTableDelegate: AnyObject {
     func guestLeft(_ origin: GuestOrigin)
     /// The answer is due without waiting for effects.
     func guestHurried(_ origin: GuestOrigin)
-    /// An action for a session of this node has come, which is answered once. Its sender is never gone before
-    /// its link is.
-    func partActionArrived(_ action: LinkPartAction, from origin: GuestOrigin)
 
     // MARK: Hints
 

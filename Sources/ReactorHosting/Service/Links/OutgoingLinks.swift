@@ -74,14 +74,15 @@ final class OutgoingLinks {
     ///
     /// - Returns: False if it was not sent: the node has no address, the lookup of its name takes long,
     ///   the link has no room, or the node believes another database.
-    func send(_ forward: any Forward, to member: Member) -> Bool {
+    func send(_ forward: ForwardedRequest, to member: Member) -> Bool {
         guard !isClosed, member.loops > 0, let address = LinkAddress(member.address) else {
             return false
         }
         let far = FarEnd(
             node: member.node, loop: forward.session.owner(of: member.loops))
         let link = links[far] ?? open(far, address)
-        guard isReady(forward, link) else {
+        // Its first ping has the database that it believes.
+        guard link.database != nil else {
             guard link.waiting.count < OutgoingLink.streamLimit,
                 link.pulse.sign(at: table.now.nanoseconds) != .overdue
             else { return false }
@@ -92,13 +93,9 @@ final class OutgoingLinks {
         return send(forward, on: link)
     }
 
-    private func isReady(_ forward: any Forward, _ link: OutgoingConnection) -> Bool {
-        link.database != nil && forward.isReady(for: link.machine)
-    }
-
-    private func send(_ forward: any Forward, on link: OutgoingConnection) -> Bool {
+    private func send(_ forward: ForwardedRequest, on link: OutgoingConnection) -> Bool {
         guard link.machine.hasRoom, way.shares(link.database),
-            let stream = forward.send(on: link, delegate)
+            let stream = delegate?.request(of: forward).flatMap({ link.machine.send($0) })
         else {
             return false
         }
@@ -109,7 +106,7 @@ final class OutgoingLinks {
     }
 
     /// The client has gone, or its request was refused.
-    func abandon(_ forward: any Forward) {
+    func abandon(_ forward: ForwardedRequest) {
         switch forward.place {
         case .here: return
         case .paused: way.abandonPaused(forward)
@@ -127,14 +124,14 @@ final class OutgoingLinks {
     /// Keeps a request until the next tick, with which the delegate gets it back.
     ///
     /// - Returns: False if too many are kept.
-    func pause(_ forward: any Forward) -> Bool {
+    func pause(_ forward: ForwardedRequest) -> Bool {
         guard !isClosed, way.pause(forward) else { return false }
         timer.start()
         return true
     }
 
     /// Asks for the response at once: it waits for effects no longer.
-    func hurry(_ forward: any Forward) {
+    func hurry(_ forward: ForwardedRequest) {
         guard case .sent(let far, let stream) = forward.place, let link = links[far],
             link.underWay[stream] === forward
         else { return }
@@ -179,12 +176,12 @@ final class OutgoingLinks {
 
     /// Sends what has waited until the other node has proved itself, or has said what it accepts.
     private func sendWaiting(on link: OutgoingConnection) {
-        guard !link.waiting.isEmpty else { return }
-        let ready = link.waiting.filter { isReady($0, link) }
-        link.waiting.removeAll { isReady($0, link) }
-        for forward in ready {
+        guard link.database != nil else { return }
+        let waiting = link.waiting
+        link.waiting = []
+        for forward in waiting {
             forward.place = .here
-            if !send(forward, on: link) { forward.ended(.notSent, delegate) }
+            if !send(forward, on: link) { delegate?.forwarded(forward, .notSent) }
         }
     }
 
@@ -213,7 +210,7 @@ final class OutgoingLinks {
                     continue
                 }
                 forward.place = .here
-                forward.answered(answer, delegate)
+                delegate?.forwarded(forward, answer)
             case .moved(let stream, let moved):
                 guard let forward = link.underWay.removeValue(forKey: stream) else {
                     lost(stream, on: link)
@@ -221,7 +218,7 @@ final class OutgoingLinks {
                 }
                 forward.place = .here
                 let owner = moved.node > 0 ? Node(number: moved.node) : nil
-                forward.ended(.moved(owner), delegate)
+                delegate?.forwarded(forward, .moved(owner))
             case .ping(let ping):
                 heard(DatabaseStanding(ping), on: link)
                 sendWaiting(on: link)
@@ -254,7 +251,7 @@ final class OutgoingLinks {
         link.partialCharge = nil
         link.underWay[stream] = nil
         forward.place = .here
-        forward.answered(LinkAnswer(.problem(.tooMuchMemory)), delegate)
+        delegate?.forwarded(forward, LinkAnswer(.problem(.tooMuchMemory)))
     }
 
     private func heard(_ standing: DatabaseStanding, on link: OutgoingConnection) {
@@ -337,7 +334,7 @@ final class OutgoingLinks {
             link.machine.send(way.ping)
             markUnsent(link.socket)
         }
-        for forward in way.claimPaused() { forward.pauseEnded(delegate) }
+        for forward in way.claimPaused() { delegate?.pauseEnded(forward) }
     }
 
     /// Lets nobody wait for a link whose node's name is still looked up. The link stays, so that there is
@@ -350,7 +347,7 @@ final class OutgoingLinks {
         link.waiting = []
         for forward in waiting {
             forward.place = .here
-            forward.ended(.notSent, delegate)
+            delegate?.forwarded(forward, .notSent)
         }
     }
 
@@ -365,7 +362,7 @@ final class OutgoingLinks {
         for (stream, forward) in underWay {
             link.machine.abandon(stream)
             forward.place = .here
-            forward.ended(.unknown, delegate)
+            delegate?.forwarded(forward, .unknown)
         }
         markUnsent(link.socket)
     }
@@ -387,11 +384,11 @@ final class OutgoingLinks {
         endFollowing(on: link)
         for forward in waiting {
             forward.place = .here
-            forward.ended(.notSent, delegate)
+            delegate?.forwarded(forward, .notSent)
         }
         for forward in underWay.values {
             forward.place = .here
-            forward.ended(ending, delegate)
+            delegate?.forwarded(forward, ending)
         }
         let isGone =
             switch why {
@@ -426,8 +423,7 @@ final class OutgoingLinks {
         isClosed = true
         meetings.end()
         for socket in bySocket.keys { table.close(socket, .reset) }
-        let forwards = links.values.flatMap { $0.waiting + $0.underWay.values } + way.claimPaused()
+        _ = way.claimPaused()
         (links, bySocket, unsent, followed) = ([:], [:], [], [:])
-        for forward in forwards { forward.closed() }
     }
 }

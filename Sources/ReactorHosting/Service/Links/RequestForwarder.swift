@@ -7,8 +7,12 @@ internal import Wire
 /// Sends requests to the nodes that decide on their sessions, and serves them here if nobody else does.
 ///
 /// Design: a request waits at its connection, parked like one whose session is being loaded. How often it
-/// is tried, and which failure its client gets, is decided by ``Forwarding``.
+/// is tried, and which failure its client gets, is decided by ``Forwarding``. An action of a part
+/// is the request of a connection without a socket (``PostPart``).
 enum RequestForwarder {
+    /// Further looks at the owner of a session wait for the next tick of the links.
+    private static let lookLimit = 2
+
     /// Parks a request for a session that this node does not have, and sends it on.
     static func begin(
         _ request: inout Request, _ endpoint: any SessionEndpoint.Type, for session: SessionID,
@@ -20,8 +24,8 @@ enum RequestForwarder {
         }
         let forward = makeForward(endpoint, session, on: connection)
         if let way = loop.links?.way, way.suspicion.isFreshlySilent(member.node, at: .now) {
-            return lookUp(
-                forward, deposing: way.deposable(member.node, of: session), on: connection)
+            (forward.asked, forward.ending) = (member.node, .notSent)
+            return lookUp(forward, on: connection)
         }
         send(forward, to: member.node, on: connection)
     }
@@ -94,7 +98,13 @@ enum RequestForwarder {
         forward.forwarding.beginTry()
         guard let links = connection.loop.links, let member = links.way.members[node],
             links.outgoing.send(forward, to: member)
-        else { return fail(forward, forward.forwarding.failure, on: connection) }
+        else {
+            // No client repeats an action of a part.
+            guard forward.part != nil else {
+                return fail(forward, forward.forwarding.failure, on: connection)
+            }
+            return tryEnded(forward, .notSent, on: connection)
+        }
     }
 
     /// Continues a request whose try has ended without an answer.
@@ -103,42 +113,47 @@ enum RequestForwarder {
     ) {
         guard let way = connection.loop.links?.way else { return }
         let now = connection.loop.now.nanoseconds
-        let next = forward.forwarding.next(
-            after: ending, by: forward.asked, at: now, way.members)
+        // A node that has refused an action of a part may be asked again: no client repeats it.
+        let asked = forward.part == nil ? forward.asked : nil
+        let next = forward.forwarding.next(after: ending, by: asked, at: now, way.members)
+        forward.ending = ending
         switch next {
         case .send(let node):
             way.remember(node, of: forward.session)
             send(forward, to: node, on: connection)
-        case .sendLater:
-            guard connection.loop.links?.outgoing.pause(forward) ?? false else {
-                return fail(forward, forward.forwarding.failure, on: connection)
-            }
-        case .lookUp:
-            var deposed: Node?
-            switch ending {
-            case .moved, .unknown: break
-            case .notSent, .lost, .running:
-                deposed = way.deposable(forward.asked, of: forward.session)
-            }
-            lookUp(forward, deposing: deposed, on: connection)
+        case .lookUp where forward.looks < lookLimit: lookUp(forward, on: connection)
+        case .lookUp, .sendLater: pause(forward, on: connection)
         case .fail(let failure): fail(forward, failure, on: connection)
         }
     }
 
-    /// Asks the node again that still served an earlier try, or looks again for one that was not known.
-    static func pauseEnded(_ forward: ForwardedRequest, on connection: HTTPConnection) {
-        guard let asked = forward.asked else {
-            return lookUp(forward, deposing: nil, on: connection)
+    private static func pause(_ forward: ForwardedRequest, on connection: HTTPConnection) {
+        guard connection.loop.links?.outgoing.pause(forward) ?? false else {
+            return fail(forward, forward.forwarding.failure, on: connection)
         }
-        send(forward, to: asked, on: connection)
+    }
+
+    /// Asks the node again that still served an earlier try, or looks again for the owner.
+    static func pauseEnded(_ forward: ForwardedRequest, on connection: HTTPConnection) {
+        guard case .running(let node) = forward.ending else {
+            return lookUp(forward, on: connection)
+        }
+        send(forward, to: node, on: connection)
+    }
+
+    /// The node that may lose the session, because it has not answered.
+    private static func deposable(_ forward: ForwardedRequest, by way: ClusterWay) -> Node? {
+        switch forward.ending {
+        case .moved, .unknown: nil
+        case .notSent, .lost, .running: way.deposable(forward.asked, of: forward.session)
+        }
     }
 
     /// Claims the session, which may have another owner.
-    private static func lookUp(
-        _ forward: ForwardedRequest, deposing deposed: Node?, on connection: HTTPConnection
-    ) {
+    private static func lookUp(_ forward: ForwardedRequest, on connection: HTTPConnection) {
         let (loop, id) = (connection.loop, connection.id)
         guard let way = loop.links?.way else { return }
+        forward.looks += 1
         way.forget(forward.session)
         if let parked = connection.buffers?.parked, forward.endpoint.onlyReads(parked) {
             return readAgain(forward, on: connection)
@@ -147,6 +162,7 @@ enum RequestForwarder {
         guard case .notInMemory = present else {
             return serveHere(forward, present, on: connection)
         }
+        let deposed = deposable(forward, by: way)
         loop.sessions.wake(forward.session, deposing: deposed) { found in
             guard connection.id == id, case .forwarded(let present)? = connection.linkPart,
                 present === forward
@@ -190,10 +206,8 @@ enum RequestForwarder {
             send(forward, to: node, on: connection)
         // The owner has become a member since this node's last beat: the next one shows it.
         case .lookUp, .sendLater:
-            forward.asked = nil
-            guard connection.loop.links?.outgoing.pause(forward) ?? false else {
-                return fail(forward, forward.forwarding.failure, on: connection)
-            }
+            (forward.asked, forward.ending) = (nil, .moved(member.node))
+            pause(forward, on: connection)
         case .fail(let failure): fail(forward, failure, on: connection)
         }
     }

@@ -83,6 +83,7 @@ extension ServerLoop: LinkTableDelegate {
         guard let connection = connection(forward.connection),
             let parked = connection.buffers?.parked
         else { return nil }
+        if let part = forward.part { return LinkRequest(part, body: parked.body) }
         let mayWait = !resources.service.isDraining
         return LinkRequest(
             waitMilliseconds: mayWait ? .max : 0, access: parked.access.map { LinkAccess($0) },
@@ -114,13 +115,17 @@ extension ServerLoop: LinkTableDelegate {
     }
 
     func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {
-        guard let id = resources.guests.allocate(for: origin), let seat = GuestSlots.seat(of: id)
-        else {
+        guard let id = resources.guests.allocate(for: origin) else {
             resources.links?.incoming.answer(origin, LinkAnswer(.problem(.tooManyGuests)))
             return
         }
+        makeGuest(id).beginGuest(id, request, from: origin)
+    }
+
+    private func makeGuest(_ id: ConnectionID) -> HTTPConnection {
+        let seat = Int(id.slot - GuestSlots.firstSlot)
         if seat == guests.count { guests.append(HTTPConnection(resources)) }
-        guests[seat].beginGuest(id, request, from: origin)
+        return guests[seat]
     }
 
     func guestLeft(_ origin: GuestOrigin) {
@@ -141,7 +146,44 @@ extension ServerLoop: LinkTableDelegate {
     }
 }
 
+extension ServerLoop: PartLinks {
+    func send(_ part: PartAction) {
+        if !part.isHere, let member = resources.links?.way.destination(of: part.parent) {
+            return forward(part, to: member.node)
+        }
+        part.deliver { [unowned self] outcome in
+            guard case .moved(let member) = outcome else { return part.end(outcome) }
+            forward(part, to: member?.node)
+        }
+    }
+
+    private func forward(_ part: PartAction, to owner: Node?) {
+        guard let links = resources.links, !links.outgoing.isClosed,
+            let id = resources.guests.allocate()
+        else {
+            let outcome = PartOutcome.unavailable("too many are under way, or the server ends")
+            resources.links?.way.parts.count(outcome)
+            return part.end(outcome)
+        }
+        PostPart.begin(part, to: owner, on: makeGuest(id), as: id)
+    }
+
+    /// Closes the links, because the server ends. Actions of parts that wait for them end first.
+    func closeLinks() {
+        for guest in guests { guest.endPart() }
+        resources.links?.close()
+    }
+}
+
 extension HTTPConnection {
+    fileprivate func endPart() {
+        guard case .forwarded(let forward)? = linkPart, let part = forward.part else { return }
+        // An action that the parent receives at this node is not parked.
+        var mayBeApplied = buffers?.parked == nil
+        if case .sent = forward.place { mayBeApplied = true }
+        PostPart.end(part, mayBeApplied ? .unknown : .unavailable("the server ends"), on: self)
+    }
+
     fileprivate func guestTimerReached() {
         guard case .waiting(_, let options?) = state, let deadline = options.waitDeadline,
             loop.now >= deadline

@@ -51,7 +51,7 @@ final class ServerLoop: LoopHandler {
         if sessions.hasOwners { setQuarter() }
         resources.links = makeLinks()
         sessions.cluster?.hints = resources.links
-        sessions.cluster?.parts = resources.links?.parts
+        if resources.links != nil { sessions.cluster?.parts = self }
     }
 
     var sessions: SessionTable { resources.sessions }

@@ -14,6 +14,7 @@ final class Service: Sendable {
     let reactorList: ReactorList
     /// The routes of the clients' address: all of them without an operations address.
     let router: Router
+    private let linkRouter = Router(routes: Route.links)
     private let operationsRouter = Router(routes: Route.operations)
     let authenticator: (any Authenticator)?
     /// The program's own metrics; nil without any.
@@ -137,6 +138,11 @@ final class Service: Sendable {
         case .main: router.match(head.method, head.bytes, head.path)
         case .operations: operationsRouter.match(head.method, head.bytes, head.path)
         }
+    }
+
+    /// Finds the route of a request that came over a link.
+    func matchForwarded(_ head: borrowing RequestHead) -> Router.Match {
+        linkRouter.match(head.method, head.bytes, head.path)
     }
 
     /// The network by which a client gets its share of common limits; nil for addresses that stand

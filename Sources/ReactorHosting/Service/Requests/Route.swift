@@ -129,6 +129,17 @@ package final class Route: Sendable {
         index = 0
     }
 
+    /// The routes of links: those that are forwarded, and that of parts. No listener has the last
+    /// one, so that only nodes can send its requests.
+    static let links =
+        table.filter(\.isForwarded) + [
+            Route("POST", "/parts/{id}", "postPart", .verb(.admin), PostPart.self, ["reactors"])
+        ]
+
+    private var isForwarded: Bool {
+        if case .session(let endpoint) = endpoint { endpoint.isForwarded } else { false }
+    }
+
     /// The routes of the operations address (`--ops-listen`), and what describes them.
     package static let operations = table.filter { $0.isForOperations || $0.isForBoth }
 

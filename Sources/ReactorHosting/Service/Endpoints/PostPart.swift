@@ -1,0 +1,149 @@
+internal import Cluster
+internal import Cyclers
+internal import Feeds
+internal import Sessions
+internal import Sockets
+internal import Wire
+
+/// `POST /parts/{id}`: an action of a part, for its parent. Nodes send it to each other; no
+/// listener has the route.
+///
+/// Design: at most once. The request has no key, so it is not repeated after a link has ended
+/// (``Forwarding``).
+enum PostPart: SessionEndpoint {
+    /// Of the action's JSON.
+    static let bodyLimitBytes = 8 << 20
+
+    static let isForwarded = true
+
+    /// Sends an action to the node that decides on the parent.
+    ///
+    /// - Parameters:
+    ///   - owner: The node that may do so; nil: it is not known.
+    ///   - connection: A vacant one without a socket.
+    static func begin(
+        _ part: PartAction, to owner: Node?, on connection: HTTPConnection, as id: ConnectionID
+    ) {
+        let forward = ForwardedRequest(
+            of: id, for: part.parent, Self.self,
+            Forwarding(at: connection.loop.now.nanoseconds, isRepeatable: false, .part), part: part)
+        connection.begin(id, .forwarded(forward))
+        send(part, forward, to: owner, on: connection)
+    }
+
+    private static func send(
+        _ part: PartAction, _ forward: ForwardedRequest, to owner: Node?,
+        on connection: HTTPConnection
+    ) {
+        var request = Request()
+        do {
+            request.body = try part.encode()
+        } catch {
+            return end(part, .unavailable("the action has no JSON: \(error)"), on: connection)
+        }
+        guard request.body.count <= bodyLimitBytes else {
+            let reason = "the action has more than \(bodyLimitBytes) bytes"
+            return end(part, .unavailable(reason), on: connection)
+        }
+        guard connection.park(&request) else {
+            let reason = "requests that wait use all memory that they may"
+            return end(part, .unavailable(reason), on: connection)
+        }
+        RequestForwarder.tryEnded(forward, .moved(owner), on: connection)
+    }
+
+    static func end(_ part: PartAction, _ outcome: PartOutcome, on connection: HTTPConnection) {
+        let loop = connection.loop
+        loop.links?.way.parts.count(outcome)
+        loop.guests.free(connection.id)
+        connection.release()
+        part.end(outcome)
+    }
+
+    static func respond(
+        to request: Request, for target: SessionTarget, on connection: HTTPConnection
+    ) throws(Problem) -> Response? {
+        let id = connection.id
+        if case .forwarded(let forward)? = connection.linkPart, let part = forward.part {
+            // This node decides after all. The action needs no JSON, and errors keep their types.
+            part.deliver(to: target.found) { outcome in
+                // The server may have ended the action meanwhile.
+                guard connection.id == id else { return }
+                guard case .moved(let member) = outcome else {
+                    return end(part, outcome, on: connection)
+                }
+                send(part, forward, to: member?.node, on: connection)
+            }
+            return nil
+        }
+        let reactors = try request.queryItems().first("reactors") ?? ""
+        connection.loop.sessions.receivePart(
+            target.found, by: request.access?.principal.subject,
+            reactors.split(separator: ",").map(String.init), .json(request.body)
+        ) { outcome in
+            // The link may have ended meanwhile.
+            if connection.id == id { connection.respond(Response(outcome)) }
+        }
+        return nil
+    }
+}
+
+extension LinkRequest {
+    /// - Parameter body: The action as JSON.
+    init(_ part: PartAction, body: [UInt8]) {
+        // Names of reactors need no escapes. Of the client, the other node uses the name alone.
+        let target = "/parts/\(part.parent.text)?reactors=\(part.reactors.joined(separator: ","))"
+        self.init(
+            waitMilliseconds: .max,
+            access: part.subject.map {
+                LinkAccess(
+                    subject: $0, expiresAt: .max, verbs: 0, sessions: [], ownSessions: false,
+                    reactors: nil, pulses: nil, actions: nil)
+            },
+            head: Array("POST \(target) HTTP/1.1\r\nHost: link\r\n\r\n".utf8), body: body)
+    }
+}
+
+extension Response {
+    /// Longer texts of errors are cut.
+    private static let errorLimitBytes = 4_096
+
+    /// The response to the node of the part.
+    fileprivate init(_ outcome: PartOutcome) {
+        switch outcome {
+        case .applied: self.init(status: 200)
+        case .failed(is CyclerParentMissing): self.init(status: 409, code: "no_parent")
+        case .failed(let error): self.init(422, "action_failed", String(describing: error))
+        case .unavailable(let reason): self.init(503, PartOutcome.unavailableCode, reason)
+        case .moved: self.init(status: 503, code: Problem.movedCode)
+        case .unknown: self.init(status: 504, code: "outcome_unknown")
+        }
+    }
+
+    private init(_ status: Int, _ code: String, _ text: String) {
+        let body = Array(text.utf8.prefix(Self.errorLimitBytes))
+        self.init(status: status, body: .bytes(body), code: code)
+    }
+}
+
+extension PartOutcome {
+    fileprivate static let unavailableCode = "parent_unavailable"
+
+    /// - Parameter response: Of another node, or of this one if no other has answered.
+    init(_ response: Response) {
+        let text = String(decoding: response.body.bytes, as: UTF8.self)
+        switch (response.status, response.code) {
+        case (200, _): self = .applied
+        case (409, "no_parent"): self = .missing
+        case (422, "action_failed"): self = .failed(CyclerParentError(text))
+        case (503, Self.unavailableCode): self = .unavailable(text)
+        // An earlier release has no such resource.
+        case (503, "owner_unreachable"):
+            self = .unavailable("its node cannot be reached, or is of an earlier release")
+        case (400..<500, let code), (503, let code):
+            self = .unavailable("its node has answered \(response.status) \(code ?? "")")
+        // A newer program may have other answers.
+        default: self = .unknown
+        }
+    }
+}
