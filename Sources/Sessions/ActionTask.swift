@@ -133,6 +133,7 @@ extension Session {
 
     private func carryOn(_ tag: ActionTag, _ act: () -> Void) {
         guard let machine = machine as? any ActionRunner else { return act() }
+        beginTurn()
         beginWork(.effect, tag.number)
         machine.carryOn(tag, act)
         endWork()

@@ -41,10 +41,11 @@ extension Session {
     /// Adds an event to the record that was begun last.
     func record(_ source: EventSource, _ data: [UInt8]) {
         history.append(source, data)
-        if source == .state {
-            meters.ahead.count(data.count, in: table.services.work)
-        } else {
-            countMade(data.count)
+        switch source {
+        case .state: meters.ahead.count(data.count, in: table.services.work)
+        // A failure, perhaps that the turn has made too much: it is recorded in any case.
+        case .content: break
+        case .pulse, .activity: countMade(data.count)
         }
         guard keepsRecords, source != .state, source != .content else { return }
         assert(records.isWriting(for: self), "it would go into another session's record")

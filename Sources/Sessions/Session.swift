@@ -154,8 +154,11 @@ package final class Session {
         if meters.turnBytes > limit { refuse(.tooMuchOutput(limit: limit)) }
     }
 
-    /// Begins a turn.
-    func beginTurn() { meters.turnBytes = 0 }
+    /// Begins a turn. A refusal that nobody has taken was of an earlier one.
+    func beginTurn() {
+        meters.turnBytes = 0
+        _ = takeRefusal()
+    }
 
     // MARK: Requests
 

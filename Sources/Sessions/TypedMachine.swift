@@ -36,7 +36,9 @@ extension TypedMachine {
         // All of them listen before the first element is received.
         let openings = sources.map { ($0, $0.open(session.table.services.topics)) }
         for (_, opening) in openings {
-            if let present = opening.present, accepts(present) { receive(present) }
+            guard let present = opening.present, accepts(present) else { continue }
+            session.beginTurn()
+            receive(present)
         }
         let mailbox = SessionMailbox<Self>(session)
         return openings.map { source, opening in

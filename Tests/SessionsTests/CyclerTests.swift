@@ -109,6 +109,32 @@ struct CyclerTests {
         #expect(Set(rig.journal.keptBatch.settled.map(\.action)) == [1, 2])
     }
 
+    // Its parts added to one turn, so an action that commits now and then failed in the end.
+    @Test func `each part of an action that waits has a turn of its own`() async throws {
+        let (rig, session) = try begun()
+        for _ in 0..<3 { try rig.act(Cashier.addLater(1), on: session) }
+        // Less than two parts make: a part makes a state of 22 bytes and an activity of 30.
+        rig.table.limits.turnBytes = 80
+        gate.open()
+        await rig.work { rig.journal.keptBatch.settled.count == 3 }
+        #expect(rig.state(session) == #"{"sum":6,"text":null}"#)
+        #expect(!rig.journal.kept.contains { $0.kind == .failure })
+    }
+
+    @Test func `a part that makes too much ends its action, and no other request fails`()
+        async throws
+    {
+        let (rig, session) = try begun()
+        try rig.act(Cashier.addLater(1), on: session)
+        rig.table.limits.turnBytes = 40
+        gate.open()
+        await rig.work { rig.journal.keptBatch.settled.count == 1 }
+        #expect(rig.journal.kept.last?.kind == .failure)
+        let token = try rig.act(Cashier.add(1), on: session)
+        #expect(rig.line(token) == "received v2 n3")
+        #expect(rig.state(session) == #"{"sum":2,"text":null}"#)
+    }
+
     @Test func `entries after a wait name their own action`() async throws {
         let (rig, session) = try begun()
         try rig.act(Cashier.addLater(2), on: session)

@@ -84,6 +84,21 @@ struct EffectTests {
         #expect(session.version == 3)
     }
 
+    // The record of the failure was refused for the same reason, and with it the next request.
+    @Test func `a mutation that makes too much is dropped, and the next request is not`()
+        async throws
+    {
+        let (rig, session, gate) = try begun()
+        // Less than the effect's mutation has.
+        rig.table.limits.turnBytes = 24
+        try rig.act(Post.start("a"), on: session)
+        gate.open()
+        await rig.work { rig.journal.kept.contains { $0.kind == .failure } }
+        let token = try rig.act(Post.count, on: session)
+        #expect(rig.line(token) == "received v2 n3")
+        #expect(rig.state(session) == #"{"count":2,"worked":[]}"#)
+    }
+
     @Test func `case 84: latest – only the last result is reduced`() async throws {
         let (rig, session, gate) = try begun()
         for value in 1...3 { try rig.act(Post.latest(value), on: session) }
