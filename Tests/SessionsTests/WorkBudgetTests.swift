@@ -37,6 +37,24 @@ struct WorkBudgetTests {
         #expect(rig.line(rig.read(session)).hasPrefix("state"))
     }
 
+    // The readers of two idle streams kept half of the budget, and a large state was never rebuilt.
+    @Test func `bytes that streams keep do not refuse a large request for ever`() throws {
+        let work = WorkBudget(limit: 1_000)
+        var kept = work.charge(400, for: nil, mayBeDropped: true)
+        #expect(kept?.resize(to: 500) == true)
+        var large = work.charge(600, for: nil)
+        #expect(large != nil)
+        #expect(large?.resize(to: 700) == true)
+        #expect(work.charge(100, for: nil) == nil, "it is not alone")
+        #expect(kept?.resize(to: 300) == true)
+        #expect(kept?.resize(to: 301) == false)
+        kept = nil
+        #expect(work.used == 700)
+        #expect(work.charge(400, for: nil) == nil, "nothing else may be dropped")
+        large = nil
+        #expect(work.used == 0)
+    }
+
     @Test func `one client gets its share, and others have room`() throws {
         let (rig, session, work) = try rig(1_000_000, client: 300_000)
         try grow(rig, session)

@@ -9,6 +9,8 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
     private let limit: Atomic<Int>
     private let clientLimit: Atomic<Int>
     private let sum = Atomic<Int>(0)
+    /// Those of the sum that can be dropped.
+    private let optional = Atomic<Int>(0)
     /// Invariant: only clients with more than 0 bytes.
     private let clients = Mutex<[Client: Int]>([:])
 
@@ -32,33 +34,42 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
         case limited
         /// Those within half of each limit: they can be dropped, and others cannot.
         case leavingHalf
-        /// Those within the limits, and any if no others but the `own` ones count: otherwise they
-        /// would be refused for ever.
+        /// Those within the limits, and any if no others count but the `own` ones and those that can
+        /// be dropped: otherwise they would be refused for ever.
         case alone(own: Int)
         /// Any bytes: they count already, for another client.
         case any
 
-        fileprivate func permits(_ bytes: Int, besides others: Int, _ limit: Int) -> Bool {
+        /// - Parameter optional: those of the others that can be dropped.
+        fileprivate func permits(
+            _ bytes: Int, besides others: Int, optional: Int = 0, _ limit: Int
+        ) -> Bool {
             switch self {
             case .limited: others + bytes <= limit
             case .leavingHalf: others + bytes <= limit / 2
-            case .alone(let own): others + bytes <= limit || others <= own
+            case .alone(let own): others + bytes <= limit || others - optional <= own
             case .any: true
             }
         }
+
+        fileprivate var isOptional: Bool { if case .leavingHalf = self { true } else { false } }
     }
 
     /// Counts bytes; returns false, without counting them, if the rule does not permit them.
     ///
     /// - Parameter client: nil: they are in no client's share.
     package func charge(_ bytes: Int, for client: Client?, _ rule: Rule = .limited) -> Bool {
-        let others = self.sum.add(bytes, ordering: .relaxed).oldValue
-        guard rule.permits(bytes, besides: others, limit.load(ordering: .relaxed)),
+        let others = sum.add(bytes, ordering: .relaxed).oldValue
+        let optional = optional.load(ordering: .relaxed)
+        guard
+            rule.permits(
+                bytes, besides: others, optional: optional, limit.load(ordering: .relaxed)),
             chargeShare(bytes, of: client, rule)
         else {
-            self.sum.subtract(bytes, ordering: .relaxed)
+            sum.subtract(bytes, ordering: .relaxed)
             return false
         }
+        if rule.isOptional { self.optional.add(bytes, ordering: .relaxed) }
         return true
     }
 
@@ -76,7 +87,10 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
     }
 
     /// Subtracts bytes that were counted for the same client.
-    package func giveBack(_ bytes: Int, for client: Client?) {
+    ///
+    /// - Parameter areOptional: whether they were counted by ``Rule/leavingHalf``.
+    package func giveBack(_ bytes: Int, for client: Client?, areOptional: Bool = false) {
+        if areOptional { optional.subtract(bytes, ordering: .relaxed) }
         sum.subtract(bytes, ordering: .relaxed)
         giveBackShare(bytes, of: client)
     }

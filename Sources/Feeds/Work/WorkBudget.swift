@@ -11,9 +11,9 @@ internal import Synchronization
 ///
 /// Bytes that several clients hold count once for the process, and once in the share of each of
 /// these clients (``WorkBytes``). Few bytes (up to ``smallestBytes``) do not count: the numbers of
-/// connections and subscribers bound them. Bytes that exceed a limit by themselves are admitted
-/// while nothing else counts: a state may be larger than expected, and a request for it would
-/// always be refused.
+/// connections and subscribers bound them. Bytes that exceed a limit are admitted while no others
+/// count but optional ones, which streams may keep for ever: a state may be larger than expected,
+/// and a request for it would always be refused.
 package final class WorkBudget: Sendable {
     private let bytes: ByteBudget<WorkClient>
     /// The bytes that were given back and not taken by ``takeReleased(from:)``.
@@ -48,7 +48,7 @@ package final class WorkBudget: Sendable {
     ) -> WorkCharge? {
         let client = mayBeDropped ? client?.ofDroppable : client
         let rule: ByteBudget<WorkClient>.Rule =
-            mayBeDropped ? .leavingHalf : .alone(own: copy?.size ?? 0)
+            mayBeDropped ? .leavingHalf : .alone(own: copy?.needed ?? 0)
         guard bytes.charge(count, for: client, rule) else { return nil }
         return WorkCharge(count, for: client, of: WorkBytes(count, of: self, mayBeDropped))
     }
@@ -58,8 +58,8 @@ package final class WorkBudget: Sendable {
         bytes.chargeShare(count, of: client, .alone(own: 0))
     }
 
-    fileprivate func giveBack(_ count: Int) {
-        bytes.giveBack(count, for: nil)
+    fileprivate func giveBack(_ count: Int, _ areOptional: Bool) {
+        bytes.giveBack(count, for: nil, areOptional: areOptional)
         released.add(count, ordering: .relaxed)
     }
 
@@ -108,7 +108,7 @@ package final class WorkBytes: Sendable {
         self.mayBeDropped = mayBeDropped
     }
 
-    deinit { budget.giveBack(count.load(ordering: .relaxed)) }
+    deinit { budget.giveBack(count.load(ordering: .relaxed), mayBeDropped) }
 
     /// The charge of one more client that holds the bytes. All requests of a client have the same
     /// charge.
@@ -155,6 +155,9 @@ package final class WorkCharge: Sendable {
     /// The number of bytes.
     package var size: Int { count.load(ordering: .relaxed) }
 
+    /// The same; 0 if the bytes are optional.
+    fileprivate var needed: Int { bytes.mayBeDropped ? 0 : size }
+
     /// Changes the number of bytes; false, without a change, if there is no room for more.
     ///
     /// Called only by the loop that uses the charge, and before the bytes are shared.
@@ -165,11 +168,11 @@ package final class WorkCharge: Sendable {
         let growth = bytes - present
         let budget = self.bytes.budget
         if growth > 0 {
-            guard budget.add(growth, to: self, own: present + (copy?.size ?? 0)) else {
+            guard budget.add(growth, to: self, own: present + (copy?.needed ?? 0)) else {
                 return false
             }
         } else {
-            budget.giveBack(-growth)
+            budget.giveBack(-growth, self.bytes.mayBeDropped)
             budget.giveBackShare(-growth, of: client)
         }
         count.add(growth, ordering: .relaxed)
