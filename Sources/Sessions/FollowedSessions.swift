@@ -202,6 +202,7 @@ final class FollowedSessions {
             // The answers to the streams count on their own.
             _ = load.charge?.resize(to: 0)
             load.respond(.copy(copy))
+            copy.openStreams()
             copy.close()
             feed.endOpening()
             // It may have no subscriber.

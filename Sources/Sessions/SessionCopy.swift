@@ -15,6 +15,8 @@ package final class SessionCopy: ReadableSession {
     private let fold: any StateFold
     package private(set) var isAwake = true
     package var copyCharge: WorkCharge?
+    /// Streams that open together. The parts of all are looked for at once.
+    private var requests: [SubscriptionRequest] = []
 
     /// - Parameter feed: that of the session; it shows this state until the copy is closed or
     ///   released.
@@ -63,13 +65,20 @@ package final class SessionCopy: ReadableSession {
         }
     }
 
-    /// Opens the stream at once, because the state leaves memory when its streams are opened.
+    /// The stream begins with ``openStreams()``.
     package func subscribe(_ request: SubscriptionRequest) {
-        if request.selection.log { feed.history.keepNotes() }
-        guard isAwake, let opener = StreamOpener(feed) else {
-            return table.output.reply(content(absence), to: request.token)
+        guard isAwake else { return table.output.reply(content(absence), to: request.token) }
+        requests.append(request)
+    }
+
+    /// Opens the streams that were asked for, because the state leaves memory then.
+    func openStreams() {
+        guard let opener = StreamOpener(feed) else { return }
+        defer { requests = [] }
+        for request in requests {
+            if request.selection.log { feed.history.keepNotes() }
+            opener.openNow(request)
         }
-        opener.openNow(request)
     }
 
     // MARK: The state
@@ -96,7 +105,9 @@ package final class SessionCopy: ReadableSession {
 
     package func endReplay() {}
 
-    package func pointers() -> [JSONPointer] { feed.pointers }
+    package func pointers() -> [JSONPointer] {
+        feed.pointers + requests.compactMap(\.selection.pointer)
+    }
 
     package func forget(before version: UInt64, atOnce: Bool) -> Bool { false }
 }

@@ -50,6 +50,32 @@ struct PassTests {
         #expect(rig.table.pass.most < 2 * Self.size + 1_000)
     }
 
+    // There the state leaves memory when the streams are open, so they do not wait for their turn.
+    @Test func `streams that open together at a node that follows search a state once`() throws {
+        let rigs = ClusterRig(2, [try .sized()])
+        let session = try rigs[0].create("s", .sized())
+        rigs.settle()
+        // The newest snapshot is large.
+        for number in 0..<8 {
+            _ = try rigs.post(#"{"size":\#(Self.size + number)}"#, to: session, at: 0)
+        }
+        let size = try rigs.request("s", at: 1, .part("/size"))
+        let readers = try (0..<20).map { try rigs.request("s", at: 1, .part("/none\($0)")) }
+        rigs[1].table.pass.most = 0
+        Sized.State.$encoded.withValue(CallCounter()) {
+            rigs.settle()
+            #expect(Sized.State.encoded?.count == 1)
+        }
+        for reader in readers { #expect(rigs[1].lines(reader).map(\.last) == ["l"]) }
+        #expect(rigs[1].lines(size).first?.hasSuffix("\(Self.size + 7)") == true)
+        // It is read, encoded, and searched.
+        #expect(rigs[1].table.pass.most < 4 * Self.size)
+        // The streams have their events.
+        _ = try rigs.post(#"{"size":7}"#, to: session, at: 0)
+        rigs.look(at: 1)
+        #expect(rigs[1].lines(size).last?.hasSuffix(" 7") == true)
+    }
+
     @Test func `a stream that waits to be opened gets what has become of its session`() throws {
         let (rig, sessions) = try rig()
         let selection = try Selection.part("/size")
