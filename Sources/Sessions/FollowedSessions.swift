@@ -95,6 +95,11 @@ final class FollowedSessions {
         var later: [Load] = []
         defer { if !later.isEmpty { waiting.prepend(contentsOf: later) } }
         while loadsUnderWay.count < Self.loadLimit, let load = waiting.popFirst() {
+            // A followed session may need its state for the subscribers that it has.
+            if load.dropUnwanted(), table.sessions.followed(load.id) == nil {
+                unsent[load.id] = nil
+                continue
+            }
             guard loadsUnderWay.insert(load.id).inserted else {
                 later.append(load)
                 continue
@@ -476,12 +481,16 @@ extension SessionTable {
     /// Finds a session for a stream. Calls `act` later, on this loop, or at once if the session is in
     /// memory. Among several nodes nothing is claimed: the session is followed if this node does not own
     /// it, and `act` has to subscribe before it returns. It is loaded at the cost of `client`.
+    ///
+    /// - Parameter isWanted: whether the connection is open; if not, `act` may not be called.
     package func findForStream(
-        _ id: SessionID, for client: WorkClient?, then act: @escaping (SessionLookup) -> Void
+        _ id: SessionID, for client: WorkClient?, while isWanted: @escaping () -> Bool,
+        then act: @escaping (SessionLookup) -> Void
     ) {
         if let found = present(id) { return act(found) }
         guard let followed = cluster?.followed else { return wake(id, then: act) }
-        followed.open(id, (client, act))
+        followed.open(
+            id, FollowingLoad.Stream(client: client, isWanted: isWanted, act: act))
     }
 
     /// Asks the journal what has become of the sessions that are followed. Called four times a second if

@@ -14,7 +14,12 @@ final class FollowingLoad {
     /// Whether it has waited for records of the owner.
     var isLate = false
     /// A stream that waits for it.
-    typealias Stream = (client: WorkClient?, act: (SessionLookup) -> Void)
+    struct Stream {
+        let client: WorkClient?
+        /// Whether its connection is open.
+        let isWanted: () -> Bool
+        let act: (SessionLookup) -> Void
+    }
     var streams: [Stream] = []
     /// The client for which it is sent.
     var client: WorkClient? { streams.first?.client }
@@ -28,6 +33,15 @@ final class FollowingLoad {
         let waiting = streams
         streams = []
         for stream in waiting { stream.act(found) }
+    }
+
+    /// Drops the streams whose connections have closed.
+    ///
+    /// - Returns: whether there were streams, and none is left.
+    func dropUnwanted() -> Bool {
+        guard !streams.isEmpty else { return false }
+        streams.removeAll { !$0.isWanted() }
+        return streams.isEmpty
     }
 
     /// Refuses the streams of the client for which it was sent. Those of others remain.

@@ -65,7 +65,9 @@ extension Session: ReadableSession {
                 table.output.reply(content(.unreadable(failure)), to: request.token)
             default:
                 let client = table.output.client(of: request.token)
-                table.findForStream(id, for: client) { [self] in openElsewhere(request, $0) }
+                table.findForStream(id, for: client, while: { true }) { [self] found in
+                    openElsewhere(request, found)
+                }
             }
         }
     }

@@ -87,9 +87,11 @@ package final class StreamRelays {
     private func open(_ key: RelayKey, in table: SessionTable) {
         guard let relay = byKey[key] else { return }
         let request = relay.request
-        table.findForStream(request.session, for: request.client) { [self] found in
-            // The stream may have ended meanwhile.
-            if byKey[key] != nil { open(relay, found) }
+        // The stream may end meanwhile.
+        let isWanted = { [self] in byKey[key] != nil }
+        table.findForStream(request.session, for: request.client, while: isWanted) {
+            [self] found in
+            if isWanted() { open(relay, found) }
         }
     }
 

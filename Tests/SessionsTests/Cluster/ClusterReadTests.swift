@@ -445,6 +445,24 @@ struct ClusterReadTests {
         _ = consume other
     }
 
+    @Test func `no session is loaded for a stream whose client has left`() throws {
+        let (rigs, _) = try large("s", limit: 10_000_000)
+        let reads = rigs.nodes[1].counts[.read] ?? 0
+        var (isOpen, found) = (true, 0)
+        let left = try rigs.request("s", at: 1, while: isOpen) { _ in found += 1 }
+        isOpen = false
+        rigs.settle()
+        #expect(rigs.nodes[1].counts[.read] ?? 0 == reads)
+        #expect(!rigs[1].output.isStreaming(left))
+        let present = try rigs.request("s", at: 1)
+        let other = try rigs.request("s", at: 1, while: isOpen)
+        rigs.settle()
+        #expect(rigs.nodes[1].counts[.read] == reads + 1)
+        #expect(rigs[1].output.isStreaming(present))
+        #expect(!rigs[1].output.isStreaming(other))
+        #expect(found == 0)
+    }
+
     @Test func `a copy gives way to the next one`() throws {
         let (rigs, work) = try large("a", "b", limit: 900_000)
         let lines = Lines()

@@ -49,7 +49,7 @@ struct VersionTests {
             #expect(try word(rigs.find("s", at: index)) == "elsewhere 2 growing")
             #expect(try word(read(id, rigs, at: index)) == "elsewhere 2 growing")
             var opened: SessionLookup?
-            rigs[index].table.findForStream(id, for: nil) { opened = $0 }
+            rigs[index].table.findForStream(id, for: nil, while: { true }) { opened = $0 }
             rigs.settle()
             #expect(try word(#require(opened)) == "elsewhere 2 growing")
         }
@@ -65,7 +65,7 @@ struct VersionTests {
             #expect(try word(rigs.find("s", at: index)) == "no node growing 2")
             #expect(try word(read(id, rigs, at: index)) == "no node growing 2")
             var opened: SessionLookup?
-            rigs[index].table.findForStream(id, for: nil) { opened = $0 }
+            rigs[index].table.findForStream(id, for: nil, while: { true }) { opened = $0 }
             rigs.settle()
             #expect(try word(#require(opened)) == "no node growing 2")
         }

@@ -109,12 +109,13 @@ struct ClusterRig {
     func request(
         _ id: String, at index: Int, _ selection: Selection = .allPulses,
         _ start: SubscriptionRequest.Start = .snapshot, capacity: Int? = nil,
-        for client: WorkClient? = nil, refused: @escaping (SessionLookup) -> Void = { _ in }
+        for client: WorkClient? = nil, while isWanted: @autoclosure @escaping () -> Bool = true,
+        refused: @escaping (SessionLookup) -> Void = { _ in }
     ) throws -> UInt64 {
         let (rig, name) = (rigs[index], try #require(SessionID(id)))
         let token = rig.nextToken()
         rig.output.clients[token] = client
-        rig.table.findForStream(name, for: client) { found in
+        rig.table.findForStream(name, for: client, while: isWanted) { found in
             guard let session = found.readable else { return refused(found) }
             rig.subscribe(session, selection, start, capacity: capacity, for: token)
         }

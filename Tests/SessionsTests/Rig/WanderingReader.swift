@@ -46,7 +46,7 @@ final class WanderingReader {
     func connect(to rig: Rig, then act: @escaping () -> Void = {}) {
         let (last, token) = (lastEventID, rig.nextToken())
         connections.append(Connection(rig: rig, token: token, after: last))
-        rig.table.findForStream(session, for: nil) { [selection] found in
+        rig.table.findForStream(session, for: nil, while: { true }) { [selection] found in
             act()
             guard let session = found.readable else { return }
             rig.subscribe(

@@ -260,7 +260,9 @@ enum RequestDispatcher {
             loop.sessions.read(session, freshness, for: client, then: respond)
         case .stream:
             let client = loop.service.workClient(of: connection.identity)
-            loop.sessions.findForStream(session, for: client) { respond($0, .none) }
+            loop.sessions.findForStream(session, for: client, while: { connection.id == id }) {
+                respond($0, .none)
+            }
         }
     }
 
