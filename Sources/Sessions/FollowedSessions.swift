@@ -27,6 +27,7 @@ final class FollowedSessions {
     private var waiting: Deque<Load> = []
     private var early = EarlyLoads()
     private var loadsUnderWay: Set<SessionID> = []
+    private var pace = LoadPace()
     /// The number of loads that were sent.
     private(set) var loads: UInt64 = 0
     private var claimsUnderWay = 0
@@ -42,8 +43,6 @@ final class FollowedSessions {
     /// Subscribers that were disconnected because the journal did not answer.
     private var unconfirmed: UInt64 = 0
 
-    /// A state may be large: not all that are read are in memory at the same time.
-    private static let loadLimit = 64
     /// Claims that are under way at the same time.
     private static let claimLimit = 16
 
@@ -94,7 +93,7 @@ final class FollowedSessions {
         askHinted(in: table)
         var later: [Load] = []
         defer { if !later.isEmpty { waiting.prepend(contentsOf: later) } }
-        while loadsUnderWay.count < Self.loadLimit, let load = waiting.popFirst() {
+        while pace.hasRoom, let load = waiting.popFirst() {
             // A followed session may need its state for the subscribers that it has.
             if load.dropUnwanted(), table.sessions.followed(load.id) == nil {
                 unsent[load.id] = nil
@@ -111,9 +110,14 @@ final class FollowedSessions {
             if load.isRepeated {
                 table.sessions.followed(load.id)?.archive?.following?.awaited = loads
             }
+            let ticket = pace.send()
             table.load(load.id, for: load.client) { [unowned table] result in
                 self.loadsUnderWay.remove(load.id)
-                self.loaded(load, result, in: table)
+                if self.pace.end(ticket, result) {
+                    self.repeatLoad(load, isOutdated: load.isRepeated)
+                } else {
+                    self.loaded(load, result, in: table)
+                }
                 self.endAwaiting(load, in: table)
             }
         }

@@ -38,6 +38,48 @@ extension SessionTable {
     }
 }
 
+/// The loads that are under way at the same time.
+///
+/// Design: how much a session counts is known when the journal has answered. If loads find no room
+/// because of one another, fewer are sent at a time, and those without room are sent again.
+struct LoadPace {
+    /// A state may be large: not all that are asked for are in memory at the same time.
+    private static let limit = 64
+    private var limit = Self.limit
+    private var underWay = 0
+    private var sent: UInt64 = 0
+
+    /// A load that was sent.
+    struct Ticket {
+        fileprivate let number: UInt64
+        fileprivate let isFirst: Bool
+    }
+
+    var hasRoom: Bool { underWay < limit }
+
+    mutating func send() -> Ticket {
+        underWay += 1
+        sent += 1
+        return Ticket(number: sent, isFirst: underWay == 1)
+    }
+
+    /// The journal has answered.
+    ///
+    /// - Returns: whether the load is to be sent again: there was no room for it, and others were
+    ///   under way.
+    mutating func end(
+        _ ticket: Ticket, _ result: Result<LoadedSession, JournalFailure>
+    ) -> Bool {
+        underWay -= 1
+        guard case .success(.overBudget) = result else {
+            limit = min(limit + 1, Self.limit)
+            return false
+        }
+        limit = max(limit / 2, 1)
+        return !ticket.isFirst || ticket.number < sent
+    }
+}
+
 extension JournalFailure {
     /// For subscribers of a followed session, which no client's request has loaded.
     static let noRoom = JournalFailure(

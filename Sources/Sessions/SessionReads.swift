@@ -60,12 +60,10 @@ final class SessionReads {
     private var waiting: Deque<Group> = []
     /// Groups whose question has no answer yet, oldest first, and some that have.
     private var asked: Deque<Group> = []
-    private var loadsUnderWay = 0
+    private var pace = LoadPace()
     private var copies = SessionCopies()
     private(set) var counts = ReadCounts()
 
-    /// A state may be large: not all that are asked for are in memory at the same time.
-    private static let loadLimit = 64
     /// The time after which a read no longer waits for the journal.
     private static let waitLimit: Int64 = 1_000
 
@@ -213,22 +211,26 @@ final class SessionReads {
 
     private func load(_ group: Group, in table: SessionTable) {
         guard !group.reads.isEmpty else { return }
-        guard loadsUnderWay < Self.loadLimit else { return waiting.append(group) }
-        loadsUnderWay += 1
+        guard pace.hasRoom else { return waiting.append(group) }
+        let ticket = pace.send()
         let client = group.reads.first?.client
         table.load(group.id, for: client) { [unowned table] result in
-            self.loaded(group, result, for: client, in: table)
+            let isRepeated = self.pace.end(ticket, result)
+            self.loaded(group, result, for: client, isRepeated: isRepeated, in: table)
         }
     }
 
-    /// - Parameter client: the one for which the session was loaded.
+    /// - Parameters:
+    ///   - client: the one for which the session was loaded.
+    ///   - isRepeated: whether the load is to be sent again.
     private func loaded(
         _ group: Group, _ result: Result<LoadedSession, JournalFailure>, for client: WorkClient?,
-        in table: SessionTable
+        isRepeated: Bool, in table: SessionTable
     ) {
-        loadsUnderWay -= 1
         if case .failure(.historyLost) = result {
             load(group, in: table)
+        } else if isRepeated {
+            waiting.append(group)
         } else if !group.reads.isEmpty {
             if let found = found(group.id, result, for: client, in: table) {
                 for read in group.takeReads() { read.act(found, .none) }
@@ -237,9 +239,7 @@ final class SessionReads {
             }
         }
         // Those whose reads were answered late need no load.
-        while loadsUnderWay < Self.loadLimit, let next = waiting.popFirst() {
-            load(next, in: table)
-        }
+        while pace.hasRoom, let next = waiting.popFirst() { load(next, in: table) }
     }
 
     /// - Returns: nil if the budget has no room for the session.
