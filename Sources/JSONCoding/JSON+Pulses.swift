@@ -71,29 +71,18 @@ private struct PulseKeysFields<Key: CodingKey>: KeyedEncodingContainerProtocol {
     var codingPath: [any CodingKey] { base.codingPath }
 
     mutating func encodeNil(forKey key: Key) throws { try base.encodeNil(forKey: key) }
-    mutating func encode(_ value: Bool, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: String, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: Double, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: Float, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: Int, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: Int8, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: Int16, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: Int32, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: Int64, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: Int128, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: UInt, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: UInt8, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: UInt16, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: UInt32, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: UInt64, forKey key: Key) throws { try pass(value, key) }
-    mutating func encode(_ value: UInt128, forKey key: Key) throws { try pass(value, key) }
 
-    mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        found.see(value, key)
+    mutating func encode(_ value: Int128, forKey key: Key) throws {
         try base.encode(value, forKey: key)
     }
 
-    private mutating func pass<Value: Encodable>(_ value: Value, _ key: Key) throws {
+    mutating func encode(_ value: UInt128, forKey key: Key) throws {
+        try base.encode(value, forKey: key)
+    }
+
+    /// Of every other type: it fills the requirements of concrete types too.
+    mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+        found.see(value, key)
         try base.encode(value, forKey: key)
     }
 

@@ -50,68 +50,17 @@ struct JSONElements: UnkeyedDecodingContainer {
         return true
     }
 
-    mutating func decode(_: Bool.Type) throws -> Bool {
-        try next { [document] in try document.bool(at: $0) }
+    @inline(__always)
+    mutating func decode<Value: JSONScalar>(_: Value.Type) throws -> Value {
+        try next { [document] in try Value.read(document, at: $0) }
     }
 
-    mutating func decode(_: String.Type) throws -> String {
-        try next { [document] in try document.string(at: $0) }
+    mutating func decode(_: Int128.Type) throws -> Int128 {
+        try next { [document] in try Int128.read(document, at: $0) }
     }
 
-    mutating func decode(_: Double.Type) throws -> Double {
-        try next { [document] in try document.double(at: $0) }
-    }
-
-    mutating func decode(_: Float.Type) throws -> Float {
-        try next { [document] in try document.float(at: $0) }
-    }
-
-    mutating func decode(_ type: Int.Type) throws -> Int {
-        try next { [document] in try document.integer(type, at: $0) }
-    }
-
-    mutating func decode(_ type: Int8.Type) throws -> Int8 {
-        try next { [document] in try document.integer(type, at: $0) }
-    }
-
-    mutating func decode(_ type: Int16.Type) throws -> Int16 {
-        try next { [document] in try document.integer(type, at: $0) }
-    }
-
-    mutating func decode(_ type: Int32.Type) throws -> Int32 {
-        try next { [document] in try document.integer(type, at: $0) }
-    }
-
-    mutating func decode(_ type: Int64.Type) throws -> Int64 {
-        try next { [document] in try document.integer(type, at: $0) }
-    }
-
-    mutating func decode(_ type: Int128.Type) throws -> Int128 {
-        try next { [document] in try document.integer(type, at: $0) }
-    }
-
-    mutating func decode(_ type: UInt.Type) throws -> UInt {
-        try next { [document] in try document.integer(type, at: $0) }
-    }
-
-    mutating func decode(_ type: UInt8.Type) throws -> UInt8 {
-        try next { [document] in try document.integer(type, at: $0) }
-    }
-
-    mutating func decode(_ type: UInt16.Type) throws -> UInt16 {
-        try next { [document] in try document.integer(type, at: $0) }
-    }
-
-    mutating func decode(_ type: UInt32.Type) throws -> UInt32 {
-        try next { [document] in try document.integer(type, at: $0) }
-    }
-
-    mutating func decode(_ type: UInt64.Type) throws -> UInt64 {
-        try next { [document] in try document.integer(type, at: $0) }
-    }
-
-    mutating func decode(_ type: UInt128.Type) throws -> UInt128 {
-        try next { [document] in try document.integer(type, at: $0) }
+    mutating func decode(_: UInt128.Type) throws -> UInt128 {
+        try next { [document] in try UInt128.read(document, at: $0) }
     }
 
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {

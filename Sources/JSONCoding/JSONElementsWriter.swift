@@ -13,22 +13,14 @@ struct JSONElementsWriter: UnkeyedEncodingContainer {
     }
 
     func encodeNil() throws { try write { $0.appendNull() } }
-    func encode(_ value: Bool) throws { try write { $0.append(value) } }
-    func encode(_ value: String) throws { try write { $0.append(value) } }
-    func encode(_ value: Int) throws { try write { $0.append(value) } }
-    func encode(_ value: Int8) throws { try write { $0.append(value) } }
-    func encode(_ value: Int16) throws { try write { $0.append(value) } }
-    func encode(_ value: Int32) throws { try write { $0.append(value) } }
-    func encode(_ value: Int64) throws { try write { $0.append(value) } }
-    func encode(_ value: Int128) throws { try write { $0.append(value) } }
-    func encode(_ value: UInt) throws { try write { $0.append(value) } }
-    func encode(_ value: UInt8) throws { try write { $0.append(value) } }
-    func encode(_ value: UInt16) throws { try write { $0.append(value) } }
-    func encode(_ value: UInt32) throws { try write { $0.append(value) } }
-    func encode(_ value: UInt64) throws { try write { $0.append(value) } }
-    func encode(_ value: UInt128) throws { try write { $0.append(value) } }
-    func encode(_ value: Double) throws { try write { try $0.append(value) } }
-    func encode(_ value: Float) throws { try write { try $0.append(value) } }
+
+    @inline(__always)
+    func encode<Value: JSONScalar>(_ value: Value) throws {
+        try write { try value.write(to: &$0) }
+    }
+
+    func encode(_ value: Int128) throws { try write { value.write(to: &$0) } }
+    func encode(_ value: UInt128) throws { try write { value.write(to: &$0) } }
 
     func encode<Value: Encodable>(_ value: Value) throws {
         let mark = writer.output.begin(frame)

@@ -1,5 +1,5 @@
 /// The members of one object, by a type's coding keys.
-struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
+struct JSONFields<Key: CodingKey>: JSONKeyedReading {
     enum Role {
         /// Every member is a field.
         case plain
@@ -86,88 +86,30 @@ struct JSONFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
         document.isNull(at: try field(key))
     }
 
-    func decode(_: Bool.Type, forKey key: Key) throws -> Bool {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.bool(at: field)
+    @inline(__always)
+    func decode<Value: JSONScalar>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try scalar(type, key)
     }
 
-    func decode(_: String.Type, forKey key: Key) throws -> String {
+    @inline(__always)
+    func scalar<Value: JSONScalar>(_: Value.Type, _ key: Key) throws -> Value {
         guard let field = try find(key) else { return try filled(key) }
-        return try document.string(at: field)
+        return try Value.read(document, at: field)
     }
 
-    func decode(_: Double.Type, forKey key: Key) throws -> Double {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.double(at: field)
-    }
-
-    func decode(_: Float.Type, forKey key: Key) throws -> Float {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.float(at: field)
-    }
-
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
-    }
-
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
-    }
-
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
-    }
-
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
-    }
-
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
-    }
-
-    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
-    }
-
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
-    }
-
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
-    }
-
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
-    }
-
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
-    }
-
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
-    }
-
-    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
-        guard let field = try find(key) else { return try filled(key) }
-        return try document.integer(type, at: field)
+    @inline(__always)
+    func scalarIfPresent<Value: JSONScalar>(_: Value.Type, _ key: Key) throws -> Value? {
+        guard let field = try presentField(key) else { return nil }
+        return try Value.read(document, at: field)
     }
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         guard let field = try find(key) else { return try filled(key) }
+        return try document.value(type, at: field)
+    }
+
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        guard let field = try presentField(key) else { return nil }
         return try document.value(type, at: field)
     }
 

@@ -32,68 +32,17 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     func encodeNil(forKey key: Key) throws { try write(key) { $0.appendNull() } }
 
-    func encode(_ value: Bool, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: String, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: Int, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: Int8, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: Int16, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: Int32, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: Int64, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
+    @inline(__always)
+    func encode<Value: JSONScalar>(_ value: Value, forKey key: Key) throws {
+        try write(key) { try value.write(to: &$0) }
     }
 
     func encode(_ value: Int128, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: UInt, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: UInt8, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: UInt16, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: UInt32, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: UInt64, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
+        try write(key) { value.write(to: &$0) }
     }
 
     func encode(_ value: UInt128, forKey key: Key) throws {
-        try write(key) { $0.append(value) }
-    }
-
-    func encode(_ value: Double, forKey key: Key) throws {
-        try write(key) { try $0.append(value) }
-    }
-
-    func encode(_ value: Float, forKey key: Key) throws {
-        try write(key) { try $0.append(value) }
+        try write(key) { value.write(to: &$0) }
     }
 
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {

@@ -42,28 +42,16 @@ struct JSONNodeDecoder: Decoder {
 
 extension JSONNodeDecoder: SingleValueDecodingContainer {
     func decodeNil() -> Bool { document.isNull(at: Int(node)) }
-    func decode(_: Bool.Type) throws -> Bool { try document.bool(at: Int(node)) }
-    func decode(_: String.Type) throws -> String { try document.string(at: Int(node)) }
-    func decode(_: Double.Type) throws -> Double { try document.double(at: Int(node)) }
-    func decode(_: Float.Type) throws -> Float { try document.float(at: Int(node)) }
-    func decode(_ type: Int.Type) throws -> Int { try integer(type) }
-    func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
-    func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
-    func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
-    func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
-    func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
-    func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
-    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
-    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
-    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
-    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
-    func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
+
+    @inline(__always)
+    func decode<Value: JSONScalar>(_: Value.Type) throws -> Value {
+        try Value.read(document, at: Int(node))
+    }
+
+    func decode(_: Int128.Type) throws -> Int128 { try Int128.read(document, at: Int(node)) }
+    func decode(_: UInt128.Type) throws -> UInt128 { try UInt128.read(document, at: Int(node)) }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         try document.value(type, at: Int(node))
-    }
-
-    private func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
-        try document.integer(type, at: Int(node))
     }
 }

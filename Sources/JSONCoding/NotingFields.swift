@@ -1,6 +1,6 @@
 /// Records the fields that a type requests, and passes the requests on to the members of an object;
 /// without one, refuses each.
-struct NotingFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
+struct NotingFields<Key: CodingKey>: JSONKeyedReading {
     let recorder: SchemaRecorder
     let notes: SchemaNotes
     /// Nil if there is no value.
@@ -21,33 +21,37 @@ struct NotingFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func decodeNil(forKey key: Key) throws -> Bool {
         notes.test(key.stringValue)
-        return try noting {
+        return try notes.noting {
             guard let base else { throw SchemaRecorder.refusal(Any?.self) }
             return try base.decodeNil(forKey: key)
         }
     }
 
-    private func noting<Value>(_ read: () throws -> Value) throws -> Value {
-        do {
-            return try read()
-        } catch {
-            notes.fail()
-            throw error
-        }
-    }
-
-    private func read<Value: Decodable>(_ type: Value.Type, _ key: Key) throws -> Value {
+    /// Of every type: it fills the requirements of concrete types too.
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         notes.add(.init(key: key.stringValue, type: type, isOptional: false))
-        return try noting {
+        return try notes.noting {
             try recorder.request()
             guard let base else { throw SchemaRecorder.refusal(type) }
             return try recorder.value(type, in: base.document, at: try base.field(key))
         }
     }
 
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        try readIfPresent(type, key)
+    }
+
+    func scalar<Value: JSONScalar>(_ type: Value.Type, _ key: Key) throws -> Value {
+        try decode(type, forKey: key)
+    }
+
+    func scalarIfPresent<Value: JSONScalar>(_ type: Value.Type, _ key: Key) throws -> Value? {
+        try readIfPresent(type, key)
+    }
+
     private func readIfPresent<Value: Decodable>(_ type: Value.Type, _ key: Key) throws -> Value? {
         notes.add(.init(key: key.stringValue, type: type, isOptional: true))
-        return try noting {
+        return try notes.noting {
             try recorder.request()
             guard let base else { throw SchemaRecorder.refusal(type) }
             guard let field = try base.presentField(key) else { return nil }
@@ -63,7 +67,7 @@ struct NotingFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
         keyedBy keys: NestedKey.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<NestedKey> {
         notes.open(case: key.stringValue, keys)
-        let fields = try noting { try base?.nestedFields(keyedBy: keys, forKey: key) }
+        let fields = try notes.noting { try base?.nestedFields(keyedBy: keys, forKey: key) }
         return KeyedDecodingContainer(
             NotingFields<NestedKey>(recorder: recorder, notes: notes, base: fields))
     }
@@ -84,96 +88,5 @@ struct NotingFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
         notes.openOther()
         guard let base else { throw SchemaRecorder.refusal(Any.self) }
         return try base.superDecoder(forKey: key)
-    }
-}
-
-extension NotingFields {
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try read(type, key) }
-    func decode(_ type: String.Type, forKey key: Key) throws -> String { try read(type, key) }
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try read(type, key) }
-    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try read(type, key) }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try read(type, key) }
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try read(type, key) }
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try read(type, key) }
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try read(type, key) }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try read(type, key) }
-    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try read(type, key) }
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try read(type, key) }
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try read(type, key) }
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try read(type, key) }
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try read(type, key) }
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try read(type, key) }
-    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try read(type, key) }
-
-    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-        try read(type, key)
-    }
-
-    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? {
-        try readIfPresent(type, key)
-    }
-
-    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-        try readIfPresent(type, key)
     }
 }

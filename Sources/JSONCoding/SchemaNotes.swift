@@ -75,8 +75,15 @@ final class SchemaNotes {
     /// The type opened a container whose content is not recorded.
     func openOther() { isIrregular = true }
 
-    /// A request was refused, or no value could be read.
-    func fail() { hasFailed = true }
+    /// Notes an error: a request was refused, or no value could be read.
+    func noting<Value>(_ read: () throws -> Value) throws -> Value {
+        do {
+            return try read()
+        } catch {
+            hasFailed = true
+            throw error
+        }
+    }
 
     /// The type made a value: it has concealed a refusal, if there was one.
     func succeed() {
