@@ -9,7 +9,9 @@ extension JSON {
         if let document = document("\"\(name)\""), (try? document.value(type, at: 0)) != nil {
             return true
         }
-        if type is any TaggedCodable.Type { return probe(name, type).isCase }
+        if type is any TaggedCodable.Type {
+            return caseKeys(of: type)?.init(stringValue: name) != nil
+        }
         guard let document = document("{\"\(name)\":{}}") else { return false }
         do {
             _ = try document.value(type, at: 0)
@@ -23,20 +25,19 @@ extension JSON {
 
     /// The cases of a `TaggedCodable` enum that have a field called `type`.
     package static func casesWithReservedField<T: Decodable>(_ type: T.Type) -> [String] {
-        guard type is any TaggedCodable.Type, isEnum(type) else { return [] }
-        return probe("", type).names.filter { probe($0, type).hasReservedField }
+        guard type is any TaggedCodable.Type, isEnum(type), let keys = caseKeys(of: type) else {
+            return []
+        }
+        return JSONEnumCases.names(of: keys).filter { name in
+            let fields = SchemaRecorder().ask(type, case: name).shownCase?.keys
+            return fields?.init(stringValue: JSONTag.name) != nil
+        }
     }
 
-    private static func probe<T: Decodable>(_ name: String, _ type: T.Type) -> JSONTag.Probe {
-        let probe = JSONTag.Probe()
-        var text = Array("{\"type\":".utf8)
-        JSONText.append(name, to: &text)
-        text.append(UInt8(ascii: "}"))
-        guard let document = try? JSONDocument(text) else { return probe }
-        document.probe = probe
-        // Only the keys that the type requests matter, not the values.
-        _ = try? document.value(type, at: 0)
-        return probe
+    /// The keys among which the enum looks for its case; nil if it looks for none.
+    private static func caseKeys<T: Decodable>(of type: T.Type) -> (any CodingKey.Type)? {
+        let asked = SchemaRecorder().ask(type)
+        return asked.requestsKeys ? asked.keys : nil
     }
 
     private static func document(_ text: String) -> JSONDocument? {

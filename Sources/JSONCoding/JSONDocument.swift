@@ -13,8 +13,6 @@ final class JSONDocument {
     /// The fault in the `type` of the enum that is being read: thrown in place of the error of
     /// Swift's synthesised code, which finds no case.
     var tagError: DecodingError?
-    /// Set only while the cases of an enum are being determined.
-    var probe: JSONTag.Probe?
     /// The defaults for missing members; set only while a saved state is read.
     var fallback: JSONFallback?
 

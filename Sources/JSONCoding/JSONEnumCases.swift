@@ -39,6 +39,12 @@ enum JSONEnumCases {
         }
     }
 
+    /// The names of the cases of an enum of coding keys, which is not `CaseIterable` if Swift has
+    /// synthesised it.
+    static func names<Key: CodingKey>(of type: Key.Type) -> [String] {
+        values(of: type).map(\.stringValue)
+    }
+
     /// The cases with the types of their payloads: first those that have one, then the others, both
     /// in the order of their declaration. Nil if the type is no enum, has more than 256 cases, or has
     /// no such metadata.

@@ -125,7 +125,6 @@ struct JSONFields<Key: CodingKey>: JSONKeyedReading {
         keyedBy _: NestedKey.Type, forKey key: Key
     ) throws -> JSONFields<NestedKey> {
         if role == .tag {
-            document.probe?.seeFields(NestedKey.self)
             return JSONFields<NestedKey>(document: document, node: node, role: .body)
         }
         let (document, field) = try container(key)

@@ -20,34 +20,11 @@ enum JSONTag {
     static func keys<Key: CodingKey>(at tag: Int, in document: JSONDocument) -> [Key] {
         // This is the only place with an optional of a type that only the caller knows: each such
         // place costs a look-up of that type, 400 instructions.
-        if let probe = document.probe { probe.see(Key.self, document.text(at: tag)) }
         guard let key = Key(stringValue: document.text(at: tag)) else {
             recordError(unknown: Key.self, at: tag, in: document)
             return []
         }
         return [key]
-    }
-
-    /// The keys that an enum requests while it is read, for ``JSON/casesWithReservedField(_:)``.
-    final class Probe {
-        /// Whether the enum has a case with the given name.
-        var isCase = false
-        /// Whether that case has a field called `type`.
-        var hasReservedField = false
-        /// The names of all cases.
-        var names: [String] = []
-
-        // Not inlined, because these use an optional of a type that only the caller knows.
-        @inline(never)
-        func see<Key: CodingKey>(_: Key.Type, _ name: String) {
-            isCase = Key(stringValue: name) != nil
-            names = JSONCaseKeys.names(of: Key.self)
-        }
-
-        @inline(never)
-        func seeFields<Key: CodingKey>(_: Key.Type) {
-            hasReservedField = Key(stringValue: JSONTag.name) != nil
-        }
     }
 
     private static func recordError(

@@ -66,7 +66,7 @@ extension SchemaBuilder {
         guard !asked.isIrregular, asked.container == .fields, asked.requestsKeys,
             asked.requests.isEmpty, asked.tested.isEmpty, asked.shownCase == nil,
             let keys = asked.keys, let cases = JSONEnumCases.list(of: keys),
-            case let names = JSONCaseKeys.names(of: keys), names.count == cases.count
+            case let names = JSONEnumCases.names(of: keys), names.count == cases.count
         else { return nil }
         return zip(cases, names).map { ($0.name, $1) }
     }

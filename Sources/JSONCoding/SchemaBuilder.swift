@@ -217,7 +217,7 @@ package final class SchemaBuilder {
     ) -> [JSONSchema.Field]? {
         guard !asked.requestsKeys || asked.chosenCase != nil, asked.tested.isEmpty,
             case let cases = JSONEnumCases.list(of: keys) ?? [],
-            case let wireNames = JSONCaseKeys.names(of: keys), cases.count == wireNames.count
+            case let wireNames = JSONEnumCases.names(of: keys), cases.count == wireNames.count
         else { return nil }
         var expected: [SchemaNotes.Request] = []
         for (name, key) in zip(cases.map(\.name), wireNames) {
