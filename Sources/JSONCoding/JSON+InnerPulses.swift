@@ -35,10 +35,9 @@ private struct InnerPulseSearch {
         visitsLeft -= 1
         let within = outer + [id]
         if let container = type as? any JSONContainer.Type {
-            let inner = type is any OptionalShape.Type ? path : path + "[]"
+            let isOne = container.form == .optional || container.form == .bare
+            let inner = isOne ? path : path + "[]"
             for part in container.parts { search(part, at: inner, within: within) }
-        } else if let pulse = type as? any PulseShape.Type {
-            search(pulse.valueShape, at: path, within: within)
         } else if let properties = JSON.storedProperties(of: type) {
             for (name, type) in properties {
                 let isPulse = type is any PulseShape.Type
@@ -69,7 +68,3 @@ private struct InnerPulseSearch {
         searchParts(of: type, at: path, within: outer)
     }
 }
-
-private protocol OptionalShape {}
-
-extension Optional: OptionalShape {}

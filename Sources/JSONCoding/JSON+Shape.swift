@@ -45,9 +45,6 @@ extension JSON {
         if let container = type as? any JSONContainer.Type {
             return container.parts.allSatisfy { alwaysEncodes($0, around: path) }
         }
-        if let pulse = type as? any PulseShape.Type {
-            return alwaysEncodes(pulse.valueShape, around: path)
-        }
         switch kind {
         case .struct: return fieldsAlwaysEncode(type, within: path)
         // One byte is too small for a floating-point number and for a reference.
@@ -112,29 +109,4 @@ extension JSON {
             Int128.self, UInt.self, UInt8.self, UInt16.self, UInt32.self, UInt64.self,
             UInt128.self, Data.self, URL.self, UUID.self,
         ].map { (type: any Any.Type) in ObjectIdentifier(type) })
-}
-
-/// A generic type of the standard library that encodes its parts and nothing else.
-protocol JSONContainer {
-    static var parts: [any Any.Type] { get }
-}
-
-extension Optional: JSONContainer {
-    static var parts: [any Any.Type] { [Wrapped.self] }
-}
-
-extension Array: JSONContainer {
-    static var parts: [any Any.Type] { [Element.self] }
-}
-
-extension ContiguousArray: JSONContainer {
-    static var parts: [any Any.Type] { [Element.self] }
-}
-
-extension Set: JSONContainer {
-    static var parts: [any Any.Type] { [Element.self] }
-}
-
-extension Dictionary: JSONContainer {
-    static var parts: [any Any.Type] { [Key.self, Value.self] }
 }

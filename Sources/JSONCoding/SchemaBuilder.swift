@@ -62,8 +62,8 @@ package final class SchemaBuilder {
     func schema(ofPart type: any Any.Type) -> JSONSchema {
         if let known = SchemaTypes.known[ObjectIdentifier(type)] { return known }
         guard visit() else { return .anything }
-        if let collection = type as? any SchemaCollection.Type {
-            return collection.schema(by: self)
+        if let container = type as? any JSONContainer.Type {
+            return schema(ofContainer: container.form, container.parts)
         }
         guard let type = type as? any Decodable.Type else { return .anything }
         return nest { named(type) } ?? .anything
@@ -116,13 +116,23 @@ package final class SchemaBuilder {
 
     // MARK: Collections
 
-    func array(of element: any Any.Type) -> JSONSchema {
+    private func schema(ofContainer form: JSONContainerForm, _ parts: [any Any.Type]) -> JSONSchema
+    {
+        switch form {
+        case .bare: schema(ofPart: parts[0])
+        case .optional: schema(ofPart: parts[0]).orNull
+        case .list: array(of: parts[0])
+        case .dictionary: dictionary(parts[0], parts[1])
+        }
+    }
+
+    private func array(of element: any Any.Type) -> JSONSchema {
         nest { JSONSchema.array(of: schema(ofPart: element)) } ?? .anything
     }
 
     /// As the standard library encodes dictionaries: an object if the keys are text, else an array
     /// of keys and values by turns.
-    func dictionary(_ key: any Any.Type, _ value: any Any.Type) -> JSONSchema {
+    private func dictionary(_ key: any Any.Type, _ value: any Any.Type) -> JSONSchema {
         let made = nest { () -> JSONSchema in
             let values = schema(ofPart: value)
             guard key == String.self || key == Int.self || key is any CodingKeyRepresentable.Type
@@ -239,17 +249,10 @@ package final class SchemaBuilder {
 
     /// The request that Swift synthesises for a property of the type.
     private static func request(_ key: String, _ type: any Any.Type) -> SchemaNotes.Request {
-        let wrapped = ((type as? any PulseShape.Type)?.valueShape ?? type) as? any OptionalType.Type
-        guard let wrapped else { return .init(key: key, type: type, isOptional: false) }
-        return .init(key: key, type: wrapped.wrapped, isOptional: true)
+        let value = (type as? any PulseShape.Type)?.valueShape ?? type
+        guard let container = value as? any JSONContainer.Type, container.form == .optional else {
+            return .init(key: key, type: type, isOptional: false)
+        }
+        return .init(key: key, type: container.parts[0], isOptional: true)
     }
-}
-
-/// An optional of any type.
-private protocol OptionalType {
-    static var wrapped: any Any.Type { get }
-}
-
-extension Optional: OptionalType {
-    fileprivate static var wrapped: any Any.Type { Wrapped.self }
 }

@@ -53,7 +53,7 @@ package final class SchemaRecorder {
         if SchemaTypes.known[ObjectIdentifier(type)] != nil {
             return try document.value(type, at: node)
         }
-        let notes = SchemaNotes(isOfCollection: type is any SchemaCollection.Type)
+        let notes = SchemaNotes(isOfCollection: type is any JSONContainer.Type)
         let base = JSONNodeDecoder(document: document, node: UInt32(node), type: type)
         let value = try Value(from: NotingDecoder(recorder: self, notes: notes, base: base))
         notes.succeed()

@@ -1,5 +1,3 @@
-internal import Reactors
-
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else
@@ -51,46 +49,5 @@ enum SchemaTypes {
             "type": "integer", "minimum": .number(String(Value.min)),
             "maximum": .number(String(Value.max)),
         ])
-    }
-}
-
-/// A type that encodes its parts and nothing else of its own.
-protocol SchemaCollection {
-    static func schema(by builder: SchemaBuilder) -> JSONSchema
-}
-
-extension Optional: SchemaCollection {
-    static func schema(by builder: SchemaBuilder) -> JSONSchema {
-        builder.schema(ofPart: Wrapped.self).orNull
-    }
-}
-
-extension Array: SchemaCollection {
-    static func schema(by builder: SchemaBuilder) -> JSONSchema {
-        builder.array(of: Element.self)
-    }
-}
-
-extension ContiguousArray: SchemaCollection {
-    static func schema(by builder: SchemaBuilder) -> JSONSchema {
-        builder.array(of: Element.self)
-    }
-}
-
-extension Set: SchemaCollection {
-    static func schema(by builder: SchemaBuilder) -> JSONSchema {
-        builder.array(of: Element.self)
-    }
-}
-
-extension Dictionary: SchemaCollection {
-    static func schema(by builder: SchemaBuilder) -> JSONSchema {
-        builder.dictionary(Key.self, Value.self)
-    }
-}
-
-extension Pulse: SchemaCollection {
-    static func schema(by builder: SchemaBuilder) -> JSONSchema {
-        builder.schema(ofPart: Value.self)
     }
 }

@@ -1,0 +1,49 @@
+internal import Reactors
+
+/// A generic type that encodes its parts and nothing else of its own.
+protocol JSONContainer {
+    static var form: JSONContainerForm { get }
+    static var parts: [any Any.Type] { get }
+}
+
+/// The form of a container in JSON.
+enum JSONContainerForm {
+    /// As its part.
+    case bare
+    /// As its part, or null.
+    case optional
+    /// An array of its part.
+    case list
+    /// An object, or an array of keys and values by turns.
+    case dictionary
+}
+
+extension Optional: JSONContainer {
+    static var form: JSONContainerForm { .optional }
+    static var parts: [any Any.Type] { [Wrapped.self] }
+}
+
+extension Array: JSONContainer {
+    static var form: JSONContainerForm { .list }
+    static var parts: [any Any.Type] { [Element.self] }
+}
+
+extension ContiguousArray: JSONContainer {
+    static var form: JSONContainerForm { .list }
+    static var parts: [any Any.Type] { [Element.self] }
+}
+
+extension Set: JSONContainer {
+    static var form: JSONContainerForm { .list }
+    static var parts: [any Any.Type] { [Element.self] }
+}
+
+extension Dictionary: JSONContainer {
+    static var form: JSONContainerForm { .dictionary }
+    static var parts: [any Any.Type] { [Key.self, Value.self] }
+}
+
+extension Pulse: JSONContainer {
+    static var form: JSONContainerForm { .bare }
+    static var parts: [any Any.Type] { [Value.self] }
+}
