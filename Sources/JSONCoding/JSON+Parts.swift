@@ -11,16 +11,7 @@ extension JSON {
     ///
     /// Source: [RFC 6901 §4](https://www.rfc-editor.org/rfc/rfc6901#section-4).
     package static func slice(_ pointer: JSONPointer, of bytes: [UInt8]) -> Range<Int>? {
-        var place = JSONSkipper.skipSpace(from: 0, in: bytes)
-        for token in pointer.tokens {
-            guard let children = JSONChildren(ofContainerAt: place, in: bytes) else { return nil }
-            let child =
-                bytes[place] == UInt8(ascii: "{")
-                ? member(token, of: children, in: bytes) : element(token, of: children)
-            guard let child else { return nil }
-            place = child.lowerBound
-        }
-        return JSONSkipper.end(ofValueAt: place, in: bytes).map { place..<$0 }
+        JSONParts([pointer], of: bytes)[pointer]
     }
 
     /// Whether the first byte after white space opens an array.
@@ -108,26 +99,5 @@ extension JSON {
             JSONSkipper.end(ofValueAt: 0, in: bytes) == bytes.count
         else { return nil }
         return children.map { Array(bytes[$0.value]) }
-    }
-
-    private static func member(
-        _ token: String, of children: JSONChildren, in bytes: [UInt8]
-    ) -> Range<Int>? {
-        for child in children {
-            guard let key = child.key else { continue }
-            let text = bytes[key.lowerBound + 1..<key.upperBound - 1]
-            let isEqual =
-                text.contains(UInt8(ascii: "\\"))
-                ? JSONText.unescaped(text).utf8.elementsEqual(token.utf8)
-                : text.elementsEqual(token.utf8)
-            if isEqual { return child.value }
-        }
-        return nil
-    }
-
-    private static func element(_ token: String, of children: JSONChildren) -> Range<Int>? {
-        guard let index = Int(token), index >= 0, String(index) == token else { return nil }
-        for (place, child) in children.enumerated() where place == index { return child.value }
-        return nil
     }
 }

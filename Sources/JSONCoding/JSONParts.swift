@@ -24,7 +24,7 @@ package struct JSONParts {
     /// Whether it is one of the pointers.
     package func includes(_ pointer: JSONPointer) -> Bool { indices[pointer] != nil }
 
-    /// The same as ``JSON/slice(_:of:)``.
+    /// The range of the value to which the pointer refers; nil if there is none.
     ///
     /// - Precondition: it is one of the pointers.
     package subscript(pointer: JSONPointer) -> Range<Int>? {

@@ -18,11 +18,26 @@ struct JSONPartsTests {
         throws
     {
         let bytes = Array(document.utf8)
+        let tree = try JSON.decode(JSONValue.self, from: bytes)
         let pointers = try Self.pointers.map { try JSONPointer($0) }
         let parts = JSONParts(pointers, of: bytes)
         for pointer in pointers {
-            #expect(parts[pointer] == JSON.slice(pointer, of: bytes), "\(pointer)")
-            #expect(JSONParts([pointer], of: bytes)[pointer] == parts[pointer], "\(pointer)")
+            let found = try parts[pointer].map { range in
+                try JSON.decode(JSONValue.self, from: Array(bytes[range]))
+            }
+            #expect(found == Self.value(pointer, in: tree), "\(pointer)")
+            #expect(JSON.slice(pointer, of: bytes) == parts[pointer], "\(pointer)")
+        }
+    }
+
+    /// RFC 6901 §4, of a tree.
+    private static func value(_ pointer: JSONPointer, in tree: JSONValue) -> JSONValue? {
+        pointer.tokens.reduce(tree as JSONValue?) { tree, token in
+            switch tree {
+            case .object?: tree?[token]
+            case .array?: Int(token).flatMap { String($0) == token ? tree?[$0] : nil }
+            default: nil
+            }
         }
     }
 

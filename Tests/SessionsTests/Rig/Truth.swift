@@ -117,10 +117,17 @@ struct Truth {
     }
 
     private static func part(_ pointer: String, of state: String) -> String {
-        let bytes = Array(state.utf8)
-        guard let pointer = try? JSONPointer(pointer), let range = JSON.slice(pointer, of: bytes)
-        else { return "null" }
-        return String(decoding: bytes[range], as: UTF8.self)
+        var value = try? JSON.decode(JSONValue.self, from: Array(state.utf8))
+        for token in (try? JSONPointer(pointer).tokens) ?? [] {
+            switch value {
+            case .object?: value = value?[token]
+            case .array?: value = Int(token).flatMap { String($0) == token ? value?[$0] : nil }
+            default: value = nil
+            }
+        }
+        var bytes: [UInt8] = []
+        guard let value, (try? JSON.encode(value, into: &bytes)) != nil else { return "null" }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func json(_ state: Ledger.State) throws -> String {
