@@ -70,3 +70,22 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
         self = .object(members.map { Member(key: $0.0, value: $0.1) })
     }
 }
+
+// Only this module's coder reads and writes a JSONValue, directly: another one has no text for a
+// number, and may not keep the order of members.
+extension JSONValue: Codable {
+    /// Fails.
+    package init(from decoder: any Decoder) throws {
+        throw DecodingError.typeMismatch(
+            JSONValue.self,
+            .init(codingPath: decoder.codingPath, debugDescription: Self.otherCoder))
+    }
+
+    /// Fails.
+    package func encode(to encoder: any Encoder) throws {
+        throw EncodingError.invalidValue(
+            self, .init(codingPath: encoder.codingPath, debugDescription: Self.otherCoder))
+    }
+
+    private static let otherCoder = "a JSONValue is coded by JSON alone"
+}

@@ -1,4 +1,3 @@
-import Foundation
 import JSONCoding
 import Testing
 
@@ -39,15 +38,5 @@ struct ValueTests {
                 try failure(of: JSONValue.array([1, .number(text)])).reason.contains("not a number")
             )
         }
-    }
-
-    @Test func `other coders read and write the number too`() throws {
-        let value: JSONValue = ["a": [1, -2, true, nil, "x", .number("1.5"), [:], []]]
-        let data = try JSONEncoder().encode(value)
-        #expect(try JSONDecoder().decode(JSONValue.self, from: data) == value)
-        #expect(try JSON.decode(JSONValue.self, from: Array(data)) == value)
-        let large: JSONValue = .number("18446744073709551615")
-        #expect(
-            try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(large)) == large)
     }
 }
