@@ -124,6 +124,43 @@ struct PostgresTests {
         }
     }
 
+    @Test func `the operator says that a database was restored, and its generations change`()
+        async throws
+    {
+        try await withDatabase { database, options in
+            let address = database.address("reactor")
+            func prepare(_ flags: String...) async throws -> ProcessLog.Present {
+                try await ServerProcess.run(.server, ["journal", "prepare"] + flags + [address])
+            }
+            /// Starts a server, and ends it. Its connections end a moment later.
+            func serve(_ act: (Client) async throws -> Void) async throws {
+                let server = try await ServerProcess.start(.server, options)
+                try await act(server.client())
+                let refused = try await prepare("--restored")
+                #expect(refused.exit != .code(0))
+                #expect(refused.errors.contains("another server"), "\(refused.errors)")
+                server.signal(SIGTERM)
+                #expect(try await server.exit() == .code(0))
+            }
+            var session: SessionHandle?
+            try await serve { session = try await $0.session("alerts") }
+            let (id, created) = try #require(session.map { ($0.id, $0.created) })
+            func generation(_ client: Client) async throws -> String {
+                let handle = SessionHandle(client: client, id: id, created: created)
+                let position = try await handle.alert("a").position
+                return String(position.prefix { $0 != "." })
+            }
+            let before = String(created.prefix { $0 != "." })
+            #expect(try await prepare().exit == .code(0))
+            try await serve { #expect(try await generation($0) == before) }
+            while try await prepare("--restored").exit != .code(0) {}
+            var after = ""
+            try await serve { after = try await generation($0) }
+            #expect(after != before)
+            try await serve { #expect(try await generation($0) == after, "once") }
+        }
+    }
+
     /// No standby confirms a commit for a while: neither those of others, nor the first of its own.
     @Test func `a server that starts while commits hang waits, and says so`() async throws {
         try await withDatabase { database, options in
