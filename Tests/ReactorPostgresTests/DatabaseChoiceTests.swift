@@ -1,6 +1,7 @@
 import Cluster
 import EngineSuite
 import PostgresRig
+import ReactorHosting
 import Storage
 import Synchronization
 import Testing
@@ -219,6 +220,24 @@ struct DatabaseChoiceTests {
         #expect(await second.verdict(on: .mutation("s", 1)) == .committed)
         await first.close()
         await second.close()
+    }
+
+    // A connection of an attempt whose commit hangs still holds its lock.
+    @Test func `a start that is tried again is not refused because of the attempt before`()
+        async throws
+    {
+        let server = try PostgresServer.shared.get()
+        let text = server.address(server.newSchema())
+        let address = try PostgresAddress(text)
+        let first = try JournalEngine.postgres.open(text, JournalRetention(), nil)
+        let second = try JournalEngine.postgres.open(text, JournalRetention(), nil)
+        do {
+            _ = try PostgresJournal(address, looksEvery: nil)
+            Issue.record("another process is refused")
+        } catch {
+            #expect(error.detail.contains("another server"), "\(error.detail)")
+        }
+        for journal in [first, second] { await journal.close() }
     }
 
     // MARK: A dump
