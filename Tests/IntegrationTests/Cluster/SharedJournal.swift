@@ -33,12 +33,15 @@ final class SharedJournal: Sendable {
     }
 
     fileprivate let file: FileJournal
+    let archive: HeldArchive
     fileprivate let followPause: Int64
     private let book = Mutex(Book())
 
     init(_ folder: TemporaryFolder, followPause: Int64 = 1_000) throws {
         self.followPause = followPause
         file = try FileJournal(path: folder.path + "/shared.sqlite")
+        guard let archive = file.archive else { preconditionFailure("a file has one") }
+        self.archive = HeldArchive(archive)
     }
 
     // MARK: The script
@@ -198,7 +201,7 @@ final class NodeJournal: Journal, Ownership {
         shared.join(member)
     }
 
-    var archive: (any Archive)? { shared.file.archive }
+    var archive: (any Archive)? { shared.archive }
     var failure: JournalFailure? { nil }
     var ownership: (any Ownership)? { self }
     var members: Members { shared.members(seenBy: member) }
@@ -225,7 +228,7 @@ final class NodeJournal: Journal, Ownership {
     func claim(
         _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>
     ) {
-        shared.file.archive?.load(session) { [shared, node = member.node] loaded in
+        shared.archive.load(session) { [shared, node = member.node] loaded in
             switch loaded {
             case .failure(let failure): return answer(.failure(failure))
             case .success(nil): return answer(.success(.nothing))
@@ -236,7 +239,7 @@ final class NodeJournal: Journal, Ownership {
             case .failure(let elsewhere): answer(.success(.elsewhere(elsewhere.owner, nil)))
             case .success(let epoch):
                 // Behind the claim.
-                shared.file.archive?.load(session) { loaded in
+                shared.archive.load(session) { loaded in
                     answer(
                         loaded.map { saved in
                             guard var saved else { return .nothing }
@@ -268,12 +271,13 @@ final class NodeJournal: Journal, Ownership {
                     head: present, owner: shared.owner(of: one.key.session))
             }
             answer(.success(changes))
+            shared.archive.countAnswer()
         }
     }
 
     private func head(of session: String) async -> SavedHead? {
         let head = await withCheckedContinuation { continuation in
-            shared.file.archive?.head(of: session) {
+            shared.archive.head(of: session) {
                 continuation.resume(returning: try? $0.get())
             }
         }
@@ -299,10 +303,7 @@ final class NodeJournal: Journal, Ownership {
     }
 
     /// A file has no records of sessions that have ended.
-    var endedSessions: any HistoryArchive {
-        guard let archive = shared.file.archive else { preconditionFailure("a file has one") }
-        return archive
-    }
+    var endedSessions: any HistoryArchive { shared.archive }
 
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {}
 }

@@ -1,0 +1,87 @@
+import Storage
+import Synchronization
+
+/// The archive of a shared journal, whose reads of snapshots wait while the test wants.
+final class HeldArchive: Archive {
+    private struct Book {
+        var isHolding = false
+        var waiting: [@Sendable () -> Void] = []
+        var snapshots = 0
+        var answers = 0
+    }
+
+    private let archive: any Archive
+    private let book = Mutex(Book())
+
+    init(_ archive: any Archive) { self.archive = archive }
+
+    /// The snapshots that were asked for.
+    var snapshots: Int { book.withLock { $0.snapshots } }
+
+    /// The loads, and the questions whether sessions are the newest, that were answered.
+    var answers: Int { book.withLock { $0.answers } }
+
+    func countAnswer() { book.withLock { $0.answers += 1 } }
+
+    func hold() { book.withLock { $0.isHolding = true } }
+
+    func release() {
+        let waiting = book.withLock { book in
+            defer { book.waiting = [] }
+            book.isHolding = false
+            return book.waiting
+        }
+        for read in waiting { read() }
+    }
+
+    func snapshot(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
+    ) {
+        let read: @Sendable () -> Void = { [archive] in
+            archive.snapshot(of: session, at: version, answer)
+        }
+        let isHeld = book.withLock { book in
+            book.snapshots += 1
+            if book.isHolding { book.waiting.append(read) }
+            return book.isHolding
+        }
+        if !isHeld { read() }
+    }
+
+    // MARK: The other reads
+
+    func records(
+        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
+        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
+    ) {
+        archive.records(
+            of: session, after: start, through: last, limit: limit, limitBytes: limitBytes, answer)
+    }
+
+    func stateVersion(
+        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
+    ) {
+        archive.stateVersion(of: session, at: version, answer)
+    }
+
+    func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
+        archive.head(of: session, answer)
+    }
+
+    func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
+        archive.load(session) { [self] loaded in
+            answer(loaded)
+            countAnswer()
+        }
+    }
+
+    func storedAnswer(
+        of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
+    ) {
+        archive.storedAnswer(of: session, key: key, answer)
+    }
+
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
+        archive.page(range, answer)
+    }
+}
