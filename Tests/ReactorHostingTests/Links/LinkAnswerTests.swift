@@ -139,8 +139,7 @@ private class LinkRig {
         self.work = work
         let (notes, note) = AsyncStream.makeStream(of: String.self)
         self.notes = notes
-        let node = try LocalNode(
-            Configuration(), boundTo: .tcp(host: "127.0.0.1", port: 9), isLoopback: true, [])
+        let node = try LocalNode.linked()
         let (peer, descriptor) = try Peer.pair()
         self.peer = peer
         loop = try EventLoop<LinkEnd>(label: "links") { loop, table in
@@ -288,9 +287,9 @@ private final class OutgoingRig: LinkRig {
     func endAnswer() throws { try peer.send(rest) }
 }
 
-private final class LinkEnd: LoopHandler, LinkTableDelegate {
+private final class LinkEnd: LinkLoop {
     let work: WorkBudget
-    private let links: LinkTable
+    let links: LinkTable
     private let table: ConnectionTable
     private let loop: EventLoop<LinkEnd>
     private let descriptor: Int32
@@ -303,12 +302,7 @@ private final class LinkEnd: LoopHandler, LinkTableDelegate {
     ) {
         (self.table, self.work, self.loop, self.descriptor) = (table, work, loop, descriptor)
         self.note = note
-        var configuration = Configuration()
-        configuration.logLevel = .critical
-        let members = TwoMembers(members: Members(own: node.member, others: [far]))
-        let way = ClusterWay(node.member.node, members, configuration.logger)
-        let bodies = BodyBudget(configuration, exempt: [])
-        links = LinkTable(node, way, bodies, work, table, nil) { _, then in
+        links = LinkTable(node, to: far, work, table) { _, then in
             guard let socket = try? DetachedSocket(owning: descriptor) else { return }
             loop.adopt(socket) { then($0.links.outgoing, .success($1)) }
         }
@@ -359,7 +353,7 @@ private final class LinkEnd: LoopHandler, LinkTableDelegate {
         #expect(links.outgoing.send(forward, to: far))
     }
 
-    // MARK: LinkTableDelegate
+    // MARK: LinkLoop
 
     func request(of forward: ForwardedRequest) -> LinkRequest? {
         LinkRequest(waitMilliseconds: 0, head: [1], body: [])
@@ -370,28 +364,8 @@ private final class LinkEnd: LoopHandler, LinkTableDelegate {
     }
 
     func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending) { note("\(ending)") }
-    func pauseEnded(_ forward: ForwardedRequest) {}
+
     func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {
         note("\(origin.stream)")
     }
-    func guestLeft(_ origin: GuestOrigin) {}
-    func guestHurried(_ origin: GuestOrigin) {}
-    func ownedEnd(of session: SessionID) -> CommittedEnd? { nil }
-    func hinted(_ session: SessionID, at end: CommittedEnd) {}
-    func received(_ records: CommittedRecords, of session: SessionID, from owner: Node) {}
-    func hintsEnded(of sessions: [SessionID]) {}
-
-    // MARK: LoopHandler
-
-    func received(_ connection: ConnectionID, _ bytes: RawSpan) {
-        links.received(connection, bytes)
-    }
-    func peerFinished(_ connection: ConnectionID) { links.peerFinished(connection) }
-    func writable(_ connection: ConnectionID) { links.writable(connection) }
-    func closed(_ connection: ConnectionID, _ why: CloseReason) { links.closed(connection, why) }
-    /// Links do not end by their silence: a busy machine may hold a test up for longer.
-    func timerReached(_ token: UInt64) {}
-    func roundEnded() { links.flush() }
-    func opened(_ connection: ConnectionID, peer: PeerAddress) {}
-    func deadlineReached(_ connection: ConnectionID) {}
 }

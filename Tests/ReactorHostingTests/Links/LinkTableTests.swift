@@ -41,8 +41,7 @@ private final class LookupRig: Sendable {
 
     init() throws {
         let (notes, note) = AsyncStream.makeStream(of: String.self)
-        let node = try LocalNode(
-            Configuration(), boundTo: .tcp(host: "127.0.0.1", port: 9), isLoopback: true, [])
+        let node = try LocalNode.linked()
         loop = try EventLoop<LookupEnd>(label: "links") {
             LookupEnd($1, node) { note.yield($0) }
         }
@@ -63,14 +62,14 @@ private final class LookupRig: Sendable {
     func end() async { await loop.stop() }
 }
 
-private final class LookupEnd: LoopHandler, LinkTableDelegate {
+private final class LookupEnd: LinkLoop {
     /// The lookups that have begun.
     private final class Lookups {
         typealias End = @Sendable (OutgoingLinks, Result<ConnectionID, SystemFailure>) -> Void
         var ends: [End] = []
     }
 
-    private let links: LinkTable
+    let links: LinkTable
     private let lookups: Lookups
     private let far = Member(node: Node(number: 2), address: "node.example:7", loops: 1)
     private let note: (String) -> Void
@@ -79,14 +78,7 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
         self.note = note
         let lookups = Lookups()
         self.lookups = lookups
-        var configuration = Configuration()
-        configuration.logLevel = .critical
-        let members = TwoMembers(members: Members(own: node.member, others: [far]))
-        let way = ClusterWay(node.member.node, members, configuration.logger)
-        let bodies = BodyBudget(configuration, exempt: [])
-        links = LinkTable(node, way, bodies, WorkBudget(), table, nil) { _, end in
-            lookups.ends.append(end)
-        }
+        links = LinkTable(node, to: far, WorkBudget(), table) { _, end in lookups.ends.append(end) }
         links.delegate = self
     }
 
@@ -117,81 +109,19 @@ private final class LookupEnd: LoopHandler, LinkTableDelegate {
         lookups.ends.last?(links.outgoing, .failure(failure))
     }
 
-    // MARK: LinkTableDelegate
+    // MARK: LinkLoop
 
     func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending) {
         let deposed = links.way.deposable(far.node, of: forward.session)
         note("\(ending), may be deposed: \(deposed != nil)")
     }
 
-    func request(of forward: ForwardedRequest) -> LinkRequest? { nil }
     func forwarded(_ forward: ForwardedRequest, _ answer: LinkAnswer) { note("answered") }
+
     func pauseEnded(_ forward: ForwardedRequest) {
         note("the pause of \(forward.connection.slot) has ended")
     }
 
-    func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {}
-    func guestLeft(_ origin: GuestOrigin) {}
-    func guestHurried(_ origin: GuestOrigin) {}
-    func ownedEnd(of session: SessionID) -> CommittedEnd? { nil }
-    func hinted(_ session: SessionID, at end: CommittedEnd) {}
-    func received(_ records: CommittedRecords, of session: SessionID, from owner: Node) {}
-    func hintsEnded(of sessions: [SessionID]) {}
-
-    // MARK: LoopHandler
-
+    /// Ends lookups and pauses. No link is open.
     func timerReached(_ token: UInt64) { links.timerReached() }
-    func roundEnded() { links.flush() }
-    func opened(_ connection: ConnectionID, peer: PeerAddress) {}
-    func received(_ connection: ConnectionID, _ bytes: RawSpan) {}
-    func peerFinished(_ connection: ConnectionID) {}
-    func writable(_ connection: ConnectionID) {}
-    func closed(_ connection: ConnectionID, _ why: CloseReason) {}
-    func deadlineReached(_ connection: ConnectionID) {}
-}
-
-/// The members of a cluster without sessions.
-struct TwoMembers: Ownership {
-    let members: Members
-
-    func claim(
-        _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>
-    ) {
-        answer(.success(.nothing))
-    }
-
-    func release(_ sessions: [OwnedSession], _ answer: @escaping ArchiveAnswer<Void>) {
-        answer(.success(()))
-    }
-
-    func confirm(
-        _ expected: [Storage.Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>
-    ) {
-        answer(.success([:]))
-    }
-
-    func changes(
-        of followed: [Storage.Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>
-    ) {
-        answer(.success([:]))
-    }
-
-    var endedSessions: any HistoryArchive { NoHistories() }
-
-    func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {}
-}
-
-struct NoHistories: HistoryArchive {
-    func records(
-        of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
-        limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
-    ) {
-        answer(.success([]))
-    }
-
-    func snapshot(
-        of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
-    ) {
-        answer(.success(nil))
-    }
 }

@@ -84,14 +84,13 @@ struct OpenLinkTests {
     }
 }
 
-/// A link between the links of a loop and a machine, without a network. Everything happens in one
-/// job, so no timer fires meanwhile.
-private final class OpenLink: LoopHandler, LinkTableDelegate {
+/// A link between the links of a loop and a machine, without a network.
+private final class OpenLink: LinkLoop {
     private final class Dialled {
         var end: (@Sendable (OutgoingLinks, Result<ConnectionID, SystemFailure>) -> Void)?
     }
 
-    private let links: LinkTable
+    let links: LinkTable
     private let dialled = Dialled()
     private let work = WorkBudget(limit: 1_000_000)
     private let peer = Member(node: Node(number: 2), address: "127.0.0.1:7", loops: 1)
@@ -110,8 +109,7 @@ private final class OpenLink: LoopHandler, LinkTableDelegate {
     static func run<Outcome: Sendable>(
         _ act: @escaping @Sendable (OpenLink) -> Outcome
     ) async throws -> Outcome {
-        let node = try LocalNode(
-            Configuration(), boundTo: .tcp(host: "127.0.0.1", port: 9), isLoopback: true, [])
+        let node = try LocalNode.linked()
         let loop = try EventLoop<OpenLink>(label: "links") { OpenLink($1, node) }
         let outcome = await withCheckedContinuation { continuation in
             loop.enqueue { continuation.resume(returning: act($0)) }
@@ -121,14 +119,7 @@ private final class OpenLink: LoopHandler, LinkTableDelegate {
     }
 
     private init(_ table: ConnectionTable, _ node: LocalNode) {
-        var configuration = Configuration()
-        configuration.logLevel = .critical
-        let members = TwoMembers(members: Members(own: node.member, others: [peer]))
-        let way = ClusterWay(node.member.node, members, configuration.logger)
-        let bodies = BodyBudget(configuration, exempt: [])
-        links = LinkTable(node, way, bodies, work, table, nil) { [dialled] _, end in
-            dialled.end = end
-        }
+        links = LinkTable(node, to: peer, work, table) { [dialled] _, end in dialled.end = end }
         links.delegate = self
     }
 
@@ -198,31 +189,13 @@ private final class OpenLink: LoopHandler, LinkTableDelegate {
         }
     }
 
-    // MARK: LinkTableDelegate
+    // MARK: LinkLoop
 
     func request(of forward: ForwardedRequest) -> LinkRequest? {
         LinkRequest(waitMilliseconds: 0, head: [], body: [])
     }
 
     func forwarded(_ forward: ForwardedRequest, _ answer: LinkAnswer) { usedAtAnswer = work.used }
-    func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending) {}
-    func pauseEnded(_ forward: ForwardedRequest) {}
-    func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {}
-    func guestLeft(_ origin: GuestOrigin) {}
-    func guestHurried(_ origin: GuestOrigin) {}
-    func ownedEnd(of session: SessionID) -> CommittedEnd? { nil }
     func hinted(_ session: SessionID, at end: CommittedEnd) { hinted.append(session.text) }
-    func received(_ records: CommittedRecords, of session: SessionID, from owner: Node) {}
     func hintsEnded(of sessions: [SessionID]) { ended += sessions.map(\.text) }
-
-    // MARK: LoopHandler
-
-    func timerReached(_ token: UInt64) { links.timerReached() }
-    func roundEnded() { links.flush() }
-    func opened(_ connection: ConnectionID, peer: PeerAddress) {}
-    func received(_ connection: ConnectionID, _ bytes: RawSpan) {}
-    func peerFinished(_ connection: ConnectionID) {}
-    func writable(_ connection: ConnectionID) {}
-    func closed(_ connection: ConnectionID, _ why: CloseReason) {}
-    func deadlineReached(_ connection: ConnectionID) {}
 }
