@@ -10,43 +10,25 @@ struct GrowingStateTests {
     /// About the bytes of a state that is filled: it has them twice.
     private static let size = 2 * fill
 
-    /// A rig with a session whose versions only the journal has, without a snapshot but the first.
-    /// Each version fills the state with as many bytes.
-    private func rig(fills: [Int]) throws -> (Rig, Session, WorkBudget) {
-        let work = WorkBudget()
-        let rig = Rig(
-            answers: true, registrations: [try .ledger()], retention: Retention(records: 1),
-            work: work)
-        let session = try rig.create("s", .ledger())
-        for bytes in fills {
-            try rig.act(Post.fill(bytes), on: session)
-            rig.settleAll()
-        }
-        rig.drainInbox()
-        rig.output.releaseAnswers()
-        #expect(work.used == 0)
-        return (rig, session, work)
-    }
-
     /// The state before the first record that the reader needs is small, or counts already.
     @Test(arguments: [1_000, fill])
     func `a reader of the journal has its state, and the event that it has not accepted`(
         before: Int
     ) throws {
         let grown = 3 * Self.fill
-        let (rig, session, work) = try rig(fills: [before, grown, grown + 1, grown + 2, grown + 3])
+        let (rig, session) = try Rig.filled([before, grown, grown + 1, grown + 2, grown + 3])
         let reader = rig.subscribe(
             session, .allStates, .after("\(session.generation.text).1"), capacity: 1)
         rig.drainInbox()
-        #expect((4 * grown..<4 * grown + 10_000).contains(work.used))
+        #expect((4 * grown..<4 * grown + 10_000).contains(rig.work.used))
         rig.output.setCapacity(nil, of: reader)
         rig.drainInbox()
         #expect(rig.lines(reader).filter { $0.hasPrefix("state") }.count == 4)
-        #expect(work.used == 0)
+        #expect(rig.work.used == 0)
     }
 
     @Test func `a rebuild counts what each mutation adds, up to the limit of a state`() throws {
-        let (rig, session, work) = try rig(fills: Array(repeating: Self.fill, count: 6))
+        let (rig, session) = try Rig.filled(Array(repeating: Self.fill, count: 6))
         let limit = 3 * Self.size / 2
         rig.table.limits.stateBytes = limit
         rig.journal.setLate(true)
@@ -56,7 +38,7 @@ struct GrowingStateTests {
         while rig.journal.askedCount > 0 {
             rig.journal.answer(at: 0)
             rig.drainInbox()
-            if work.used != counted.last { counted.append(work.used) }
+            if rig.work.used != counted.last { counted.append(rig.work.used) }
         }
         #expect(rig.line(token).hasPrefix("state"))
         // The answer.
@@ -69,6 +51,6 @@ struct GrowingStateTests {
         #expect(counted.max() == RebuildQueue.factor * limit)
         #expect(counted == counted.sorted())
         rig.output.releaseAnswers()
-        #expect(work.used == 0)
+        #expect(rig.work.used == 0)
     }
 }

@@ -12,23 +12,11 @@ struct RebuildQueueTests {
     /// About the bytes of a state that is filled: it has them twice.
     private static let size = 2 * fill
 
-    /// A rig with a session whose earlier versions only the journal has. Each version fills the
-    /// state with as many bytes.
+    /// The earlier versions have snapshots of their own.
     private func rig(
-        _ work: WorkBudget, fills: [Int] = Array(repeating: fill, count: 5)
+        _ work: WorkBudget = WorkBudget(), fills: [Int] = Array(repeating: fill, count: 5)
     ) throws -> (Rig, Session) {
-        let rig = Rig(
-            answers: true, registrations: [try .ledger()], retention: Retention(records: 1),
-            snapshotEvery: 1, work: work)
-        let session = try rig.create("s", .ledger())
-        for bytes in fills {
-            try rig.act(Post.fill(bytes), on: session)
-            rig.settleAll()
-        }
-        rig.drainInbox()
-        rig.output.releaseAnswers()
-        #expect(work.used == 0)
-        return (rig, session)
+        try Rig.filled(fills, snapshotEvery: 1, work: work)
     }
 
     private func read(
@@ -85,7 +73,7 @@ struct RebuildQueueTests {
     }
 
     @Test func `one client leaves room to others where rebuilds wait`() throws {
-        let (rig, session) = try rig(WorkBudget(), fills: Array(repeating: 40_000, count: 5))
+        let (rig, session) = try rig(fills: Array(repeating: 40_000, count: 5))
         let mine = WorkClient(subject: "ada")
         rig.journal.setLate(true)
         let tokens = (0..<300).map { _ in read(rig, session, version: 2, by: mine) }
@@ -97,7 +85,7 @@ struct RebuildQueueTests {
     }
 
     @Test func `one client leaves room to others where rebuilds of small states wait`() throws {
-        let (rig, session) = try rig(WorkBudget(), fills: [1, 2, 3, 4, 5])
+        let (rig, session) = try rig(fills: [1, 2, 3, 4, 5])
         let mine = WorkClient(subject: "ada")
         rig.journal.setLate(true)
         let tokens = (0..<300).map { _ in read(rig, session, version: 2, by: mine) }
@@ -110,7 +98,7 @@ struct RebuildQueueTests {
     }
 
     @Test func `one client leaves room to others where reads of pages wait`() throws {
-        let (rig, session) = try rig(WorkBudget(), fills: [1, 2, 3, 4, 5])
+        let (rig, session) = try rig(fills: [1, 2, 3, 4, 5])
         rig.journal.setLate(true)
         let tokens = (0..<80).map { number in
             let token = rig.nextToken()
@@ -128,7 +116,7 @@ struct RebuildQueueTests {
     }
 
     @Test func `a fork is not rebuilt when its client has left`() throws {
-        let (rig, session) = try rig(WorkBudget(), fills: [1, 2, 3, 4, 5])
+        let (rig, session) = try rig(fills: [1, 2, 3, 4, 5])
         var (isOpen, ended) = (true, 0)
         rig.journal.setLate(true)
         for _ in 0..<300 { session.export(2, while: { isOpen }) { _ in ended += 1 } }
@@ -145,7 +133,7 @@ struct RebuildQueueTests {
     }
 
     @Test func `requests that have ended take no place where rebuilds wait`() throws {
-        let (rig, session) = try rig(WorkBudget(), fills: Array(repeating: 40_000, count: 5))
+        let (rig, session) = try rig(fills: Array(repeating: 40_000, count: 5))
         rig.journal.setLate(true)
         for _ in 0..<300 { session.forget(read(rig, session, version: 2)) }
         let token = read(rig, session, version: 2)
