@@ -344,7 +344,7 @@ export type LinkStatus =
 export interface Problem {
   readonly status: number;
   /** Such as `not_an_action`. */
-  readonly code: string;
+  readonly code: ProblemCode;
   readonly detail: string;
 }
 
@@ -400,16 +400,69 @@ export interface SessionLine {
   reactor: string;
 }
 
-/** Why something failed on this side: `outbox_full`, `outbox_unavailable`, `ended`, `discarded`, `closed`, `empty`,
- * `not_encodable`, `unreachable`; subclasses have further codes. */
+/** Any other text: an editor proposes the known ones nevertheless. */
+type Other = string & Record<never, never>;
+
+/** Why something failed on this side. */
+export type ClientCode =
+  | "closed"
+  | "discarded"
+  | "empty"
+  | "ended"
+  | "followed_otherwise"
+  | "in_doubt"
+  | "not_encodable"
+  | "outbox_full"
+  | "outbox_unavailable"
+  | "too_slow"
+  | "unreachable"
+  | Other;
+
+/** The codes of `openapi.yaml`. A newer server may have further ones. */
+// deno-fmt-ignore
+export type ProblemCode =
+  | "malformed_json" | "not_an_action" | "not_a_session" | "batch_too_large" | "empty_batch"
+  | "too_busy" | "journal_full" | "journal_unavailable" | "outcome_unknown" | "moved"
+  | "owner_unreachable" | "no_node_for_session" | "topic_unavailable" | "topic_partly_published"
+  | "reactor_elsewhere" | "unknown_session" | "session_ended" | "unknown_reactor" | "session_limit"
+  | "draining" | "loop_stuck" | "other_reactor" | "other_owner" | "too_many_sessions"
+  | "position_changed" | "unknown_version" | "unknown_pulse" | "unknown_topic" | "not_a_value"
+  | "administration_off" | "not_stubbed" | "not_on_one_node" | "not_a_stub" | "action_failed"
+  | "no_parent" | "too_many_running" | "too_many_selections" | "too_many_subscribers"
+  | "state_too_large" | "too_much_output" | "bad_idempotency_key" | "key_reused" | "request_running"
+  | "too_many_keys" | "session_quarantined" | "journal_unreadable" | "not_encodable"
+  | "unknown_path" | "method_not_allowed" | "not_acceptable" | "media_type_missing"
+  | "unsupported_media_type" | "unsupported_content_encoding" | "request_timeout" | "body_too_slow"
+  | "bad_session_id" | "bad_topic" | "unknown_parameter" | "bad_version" | "bad_wait"
+  | "bad_timeout" | "bad_limit" | "bad_prefix" | "bad_from" | "bad_only" | "bad_ping" | "bad_select"
+  | "bad_ids" | "missing_session" | "repeated_session" | "malformed_entity_tag"
+  | "malformed_percent_escape" | "malformed_utf8" | "too_many_query_items" | "unknown_host"
+  | "too_many_requests" | "too_many_bodies" | "too_much_memory" | "token_missing" | "token_invalid"
+  | "tokens_unavailable" | "forbidden" | "authentication_off" | "not_a_ticket" | "ticket_invalid"
+  | "ticket_repeated" | "ticket_beside_token" | "ticket_not_accepted" | "cookie_invalid"
+  | "origin_not_allowed" | "token_not_for_cookie" | "token_not_for_ticket"
+  | "malformed_request_line" | "method_too_long" | "connect_not_implemented" | "target_too_long"
+  | "forbidden_target_character" | "malformed_target" | "unsupported_http_version"
+  | "too_many_empty_lines" | "head_too_large" | "too_many_fields" | "missing_host" | "repeated_host"
+  | "malformed_host" | "unsupported_expectation" | "malformed_content_length"
+  | "repeated_content_length" | "transfer_encoding_with_content_length"
+  | "transfer_encoding_in_http_1_0" | "malformed_transfer_encoding" | "chunked_not_final"
+  | "unknown_transfer_coding" | "body_too_large" | "malformed_chunk_size"
+  | "malformed_chunk_extension" | "chunk_extensions_too_large" | "chunk_longer_than_its_size"
+  | "malformed_trailer" | "trailer_too_large" | "bare_line_feed" | "bare_carriage_return"
+  | "folded_field" | "missing_colon" | "empty_field_name" | "space_before_colon"
+  | "forbidden_field_name_character" | "forbidden_field_value_character" | Other;
+
+/** Something failed on this side, or the server refuses (`ProblemError`). */
 export class ReactorError extends Error {
-  constructor(code: string, message: string);
-  readonly code: string;
+  constructor(code: ClientCode | ProblemCode, message: string);
+  readonly code: ClientCode | ProblemCode;
 }
 
 /** The server refuses. */
 export class ProblemError extends ReactorError {
   constructor(problem: Problem, position?: string | undefined);
+  readonly code: ProblemCode;
   readonly status: number;
   readonly detail: string;
   /** The session's position, if a send expected another one (412). */

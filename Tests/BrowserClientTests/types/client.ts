@@ -1,7 +1,13 @@
 // Programs against the declarations: each @ts-expect-error is a fault that a compiler has to find.
 
 // @ts-types="../../../Sources/BrowserClient/reactor-client.d.ts"
-import { ProblemError, ReactorClient, type Session } from "../../../Sources/BrowserClient/reactor-client.js";
+import {
+  type Problem,
+  ProblemError,
+  ReactorClient,
+  type ReactorError,
+  type Session,
+} from "../../../Sources/BrowserClient/reactor-client.js";
 // @ts-types="../../../Sources/BrowserClient/react.d.ts"
 import { useReactor } from "../../../Sources/BrowserClient/react.js";
 // @ts-types="../../../Sources/BrowserClient/outbox-indexeddb.d.ts"
@@ -48,6 +54,21 @@ export async function program() {
   new ReactorClient(8080);
   return [count, version];
 }
+
+/** The known codes of a type that permits any other text as well. */
+type Known<Code extends string> = Code extends string ? (string extends Code ? never : Code) : never;
+
+export const codes: [Known<ReactorError["code"]>, Known<ProblemError["code"]>, Known<Problem["code"]>] = [
+  "outbox_full",
+  "position_changed",
+  "not_an_action",
+];
+
+// @ts-expect-error a slip of the pen
+export const unknown: Known<ProblemError["code"]> = "postion_changed";
+
+/** Codes of newer servers. */
+export const isNewer = (error: ProblemError) => error.code === "a_newer_one";
 
 export function component(room: Session<Reactors["chat"]>) {
   const { state, send, pending } = useReactor(room);
