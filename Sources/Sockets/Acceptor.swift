@@ -68,6 +68,10 @@ actor Acceptor<Handler: LoopHandler> {
         maximumConnections.store(count, ordering: .relaxed)
     }
 
+    func giveUp(after time: Duration) {
+        if life != .closed { socket.giveUp(after: time) }
+    }
+
     nonisolated func beginClosing() {
         home.queue.async { self.assumeIsolated { $0.close() } }
     }

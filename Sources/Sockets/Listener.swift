@@ -58,6 +58,11 @@ package final class Listener<Handler: LoopHandler>: Sendable {
         acceptor.limitConnections(to: count)
     }
 
+    /// As ``BoundSocket/giveUp(after:)``, for connections that are accepted once this has returned.
+    package func giveUp(after time: Duration) async {
+        await acceptor.giveUp(after: time)
+    }
+
     /// Stops listening: accepts connections that the kernel has completed, then refuses. A Unix
     /// socket's file is removed. A second call does nothing.
     package func close() {

@@ -116,7 +116,7 @@ public struct ReactorServer: Sendable {
         }
         started(listeners.addresses(console))
         let reloading = reload.map { reload in
-            Task { await reload.run { await server.adopt($0, $1, listeners.main) } }
+            Task { await reload.run { await server.adopt($0, $1, listeners) } }
         }
         let searching = server.work.map { work in Task { await Self.search(work) } }
         await untilCancelled()
@@ -132,7 +132,7 @@ public struct ReactorServer: Sendable {
     /// - Throws: ``ConfigurationFailure`` for an address that other machines can reach without
     ///   permission, ``StartFailure`` for one that cannot be bound.
     private func bind(_ address: ListenAddress) throws -> BoundSocket {
-        let socket = try RunningServer.bind(address, stallTimeout: configuration.stallTimeout)
+        let socket = try RunningServer.bind(address, configuration)
         guard socket.isLoopback || configuration.allowsPublic || authenticator != nil else {
             throw ConfigurationFailure(sentences: [configuration.publicRefusal(address)])
         }
@@ -147,7 +147,7 @@ public struct ReactorServer: Sendable {
         _ registrations: [Registration], _ bound: inout BoundSocket?
     ) throws -> LocalNode? {
         guard let address = configuration.link?.listenAddress else { return nil }
-        let socket = try RunningServer.bind(address, stallTimeout: configuration.stallTimeout)
+        let socket = try RunningServer.bind(address, configuration)
         let node = try LocalNode(
             configuration, boundTo: socket.address, isLoopback: socket.isLoopback, registrations)
         bound = consume socket
@@ -444,9 +444,10 @@ struct RunningServer {
     /// Adopts the settings that are reloaded, and the authenticator. Returns when each loop uses them.
     func adopt(
         _ configuration: Configuration, _ authenticator: (any Authenticator)?,
-        _ listener: Listener<ServerLoop>
+        _ listeners: Listeners
     ) async {
-        listener.limitConnections(to: connectionLimit(configuration))
+        listeners.main.limitConnections(to: connectionLimit(configuration))
+        await listeners.giveUp(after: configuration.kernelTimeout)
         await adopt(configuration, authenticator)
     }
 

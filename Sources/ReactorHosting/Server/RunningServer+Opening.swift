@@ -81,18 +81,25 @@ extension RunningServer {
         return registrations
     }
 
-    /// - Parameter stallTimeout: The server's own time-out. It misses a peer that has vanished,
-    ///   because the kernel still accepts some bytes for it. The kernel's time-out is longer, so
-    ///   that a peer which does not read counts as stalled.
+    /// Binds with the kernel's time-out of the configuration.
     static func bind(
-        _ address: ListenAddress, stallTimeout: Duration
+        _ address: ListenAddress, _ configuration: Configuration
     ) throws(StartFailure) -> BoundSocket {
         do {
             let socket = try BoundSocket(address)
-            socket.giveUp(after: stallTimeout + .seconds(5))
+            socket.giveUp(after: configuration.kernelTimeout)
             return socket
         } catch {
             throw StartFailure(description: "can't listen on \(address): \(error)")
         }
     }
+}
+
+extension Configuration {
+    /// The time after which the kernel closes a connection whose peer acknowledges nothing.
+    ///
+    /// Why: the server's own time-out misses a peer that has vanished, because the kernel still
+    /// accepts some bytes for it. Why longer: a peer that does not read has to count as stalled, and
+    /// the kernel would close its connection, too.
+    var kernelTimeout: Duration { stallTimeout + .seconds(5) }
 }

@@ -57,6 +57,18 @@ final class RawConnection: Sendable {
         close(descriptor)
     }
 
+    /// The port of this end.
+    var localPort: UInt16 {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(descriptor, $0, &length)
+            }
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
     /// Sends all of it. False if the peer prevented it.
     @discardableResult
     func send(_ bytes: [UInt8]) async -> Bool {
