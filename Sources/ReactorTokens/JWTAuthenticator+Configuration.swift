@@ -30,25 +30,30 @@ extension JWTAuthenticator {
             return nil
         }
         guard SignatureVerifier.isBuilt else { throw TokenKeyFailure.notBuilt }
-        let keys = try await keys(configuration)
+        let (keys, files) = try await keys(configuration)
         guard !keys.isEmpty else {
             throw TokenKeyFailure(
                 "--auth jwt needs a key: --jwt-secret-file or --jwt-key-file")
         }
-        return try JWTAuthenticator(
+        var authenticator = try JWTAuthenticator(
             keys: keys,
             rules: TokenRules(
                 issuer: configuration.tokenIssuer, audiences: configuration.tokenAudiences,
                 leewaySeconds: configuration.tokenLeewaySeconds,
                 grantsClaim: configuration.tokenGrantsClaim))
+        authenticator.files = files
+        return authenticator
     }
 
     private static func keys(
         _ configuration: Configuration
-    ) async throws(TokenKeyFailure) -> [TokenKey] {
+    ) async throws(TokenKeyFailure) -> (keys: [TokenKey], files: [String: Int]) {
         var keys: [TokenKey] = []
+        var files: [String: Int] = [:]
         if let path = configuration.tokenSecretPath {
-            let lines = SecretLines(try read(path, "--jwt-secret-file"))
+            let bytes = try read(path, "--jwt-secret-file")
+            files["jwt-secret-file"] = bytes.hashValue
+            let lines = SecretLines(bytes)
             keys += try await named(path) { () async throws(TokenKeyFailure) in
                 try await secrets(lines)
             }
@@ -56,11 +61,12 @@ extension JWTAuthenticator {
         }
         if let path = configuration.tokenKeyPath {
             let bytes = try read(path, "--jwt-key-file")
+            files["jwt-key-file"] = bytes.hashValue
             keys += try await named(path) { () async throws(TokenKeyFailure) in
                 try await publicKeys(bytes)
             }
         }
-        return keys
+        return (keys, files)
     }
 
     /// The keys of a JWKS file, or the key of a PEM file. Both have only public keys. A file that

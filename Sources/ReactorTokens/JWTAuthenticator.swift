@@ -17,8 +17,10 @@ public import ReactorHosting
 /// A token must have a valid signature of a configured key and its algorithm, `exp`, `sub`, the
 /// claim with the grants, and must meet ``TokenRules``. It is refused if it brings a key or a place
 /// to find one (`jwk`, `jku`, `x5u`, `x5c`), has `crit`, or is not strict JSON in strict base64url.
-public struct JWTAuthenticator: Authenticator {
+public struct JWTAuthenticator: Authenticator, FileAuthenticator {
     private let keys: [TokenKey]
+    /// Empty if the keys are not from files.
+    package internal(set) var files: [String: Int] = [:]
     private let rules: TokenRules
     /// Seconds since 1970.
     private let now: @Sendable () -> Int64

@@ -25,6 +25,13 @@ extension Authenticator {
     public var keyNames: [String] { [] }
 }
 
+/// An authenticator whose keys are from files that settings name.
+package protocol FileAuthenticator: Authenticator {
+    /// For each setting that names a file, a hash of the file's bytes, which is valid in this process:
+    /// a reload finds out with it whether the file has changed.
+    var files: [String: Int] { get }
+}
+
 /// The reason why a token was not accepted. It is logged and never sent to the client.
 public enum AuthenticationFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// The token is not valid: the request is refused with 401.

@@ -191,7 +191,7 @@ struct ServerCommand: ParsableCommand {
             hasFiles
             ? SettingsReload(
                 typed: arguments.typed, environment: environment, start: settings,
-                hasAuthenticator: server.authenticator != nil, makeAuthenticator: makeAuthenticator)
+                authenticator: server.authenticator, makeAuthenticator: makeAuthenticator)
             : nil
         return await Self.serve(server, configuration, reload)
     }

@@ -9,10 +9,15 @@ final class SettingsReload: Sendable {
     /// The values of the start, by name.
     private let pinned: [String: SettingValue]
     private let makeAuthenticator: MakeAuthenticator
-    private let hasAuthenticator: Bool
-    private let state: Mutex<(configuration: Configuration, values: [SettingValue])>
+    private let state: Mutex<State>
     private let requests = AsyncStream.makeStream(
         of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    private struct State {
+        var configuration: Configuration
+        var values: [SettingValue]
+        var authenticator: (any Authenticator)?
+    }
 
     /// Makes the authenticator, or returns nil for none.
     typealias MakeAuthenticator = @Sendable (Configuration) async throws -> (any Authenticator)?
@@ -21,19 +26,22 @@ final class SettingsReload: Sendable {
     ///   - typed: The options of the start; they keep their precedence over the file.
     ///   - environment: The environment of the start, likewise.
     ///   - start: The settings of the start.
-    ///   - hasAuthenticator: Whether there was one at the start.
+    ///   - authenticator: That of the start.
     ///   - makeAuthenticator: As at the start. It reads the keys again, also if no setting has changed.
     init(
         typed: [String: String], environment: [String: String],
-        start: (configuration: Configuration, values: [SettingValue]), hasAuthenticator: Bool,
+        start: (configuration: Configuration, values: [SettingValue]),
+        authenticator: (any Authenticator)?,
         makeAuthenticator: @escaping MakeAuthenticator
     ) {
         self.typed = typed
         self.environment = environment
         pinned = Dictionary(uniqueKeysWithValues: start.values.map { ($0.setting.name, $0) })
         self.makeAuthenticator = makeAuthenticator
-        self.hasAuthenticator = hasAuthenticator
-        state = Mutex(start)
+        state = Mutex(
+            State(
+                configuration: start.configuration, values: start.values,
+                authenticator: authenticator))
     }
 
     /// The configuration that the server has now.
@@ -56,10 +64,13 @@ final class SettingsReload: Sendable {
         do throws(ConfigurationFailure) {
             let new = try Configuration.read(
                 typed: typed, environment: environment, pinned: pinned)
-            let authenticator = try await authenticator(new.configuration)
+            let authenticator = try await authenticator(
+                new.configuration, isExpected: old.authenticator != nil)
             await adopt(new.configuration, authenticator)
-            state.withLock { $0 = new }
-            log(new.values, after: old.values, authenticator, new.configuration.logger)
+            let adopted = State(
+                configuration: new.configuration, values: new.values, authenticator: authenticator)
+            state.withLock { $0 = adopted }
+            log(adopted, after: old)
         } catch {
             let logger = old.configuration.logger
             for sentence in error.sentences {
@@ -78,7 +89,7 @@ final class SettingsReload: Sendable {
 
     /// - Throws: The reason why there is none, as the only sentence.
     private func authenticator(
-        _ configuration: Configuration
+        _ configuration: Configuration, isExpected: Bool
     ) async throws(ConfigurationFailure) -> (any Authenticator)? {
         let authenticator: (any Authenticator)?
         do {
@@ -86,27 +97,30 @@ final class SettingsReload: Sendable {
         } catch {
             throw ConfigurationFailure(sentences: ["\(error)"])
         }
-        guard (authenticator != nil) == hasAuthenticator else {
+        guard (authenticator != nil) == isExpected else {
             throw ConfigurationFailure(
                 sentences: ["whether clients are authenticated changes with a restart only"])
         }
         return authenticator
     }
 
-    private func log(
-        _ values: [SettingValue], after old: [SettingValue], _ authenticator: (any Authenticator)?,
-        _ logger: Logger
-    ) {
+    private func log(_ new: State, after old: State) {
+        let logger = new.configuration.logger
         func list(_ values: [SettingValue]) -> Logger.MetadataValue {
             let texts = values.map { "\($0.setting.name) = \($0.shownText ?? "none")" }
             return "\(texts.isEmpty ? "none" : texts.joined(separator: ", "))"
         }
-        let adopted = zip(old, values).filter { $1.setting.isReloaded && !$0.hasValue(of: $1) }
+        let files = [old, new].map { ($0.authenticator as? any FileAuthenticator)?.files ?? [:] }
+        let adopted = zip(old.values, new.values).filter { old, new in
+            let name = new.setting.name
+            return new.setting.isReloaded
+                && (!old.hasValue(of: new) || files[0][name] != files[1][name])
+        }
         var metadata: Logger.Metadata = ["changed": list(adopted.map(\.1))]
-        if let authenticator { metadata["keys"] = Self.keys(authenticator) }
+        if let authenticator = new.authenticator { metadata["keys"] = Self.keys(authenticator) }
         logger.notice("the settings were reloaded", metadata: metadata)
         // Not compared with the last reload: they need the restart still.
-        let waiting = values.filter {
+        let waiting = new.values.filter {
             !$0.setting.isReloaded && !(pinned[$0.setting.name]?.hasValue(of: $0) ?? true)
         }
         guard !waiting.isEmpty else { return }

@@ -65,7 +65,13 @@ struct KeyReloadTests {
                 server.log.present.errors.contains("lines of a file with secrets end with CR LF"))
             try write("\(Self.secondSecret)\n\(Self.firstSecret)\n", to: secret)
             try await reload(server, until: "keys=\"2: HS256, HS256\"")
+            let line = server.log.present.errors.split(separator: "\n").last {
+                $0.contains(Self.done)
+            }
+            #expect(line?.contains("changed=\"jwt-secret-file = \(secret)\"") == true)
             #expect(try await statuses() == [200, 200])
+            // The same keys again.
+            try await reload(server, until: "changed=none")
             try write("\(Self.secondSecret)\nshort\n", to: secret)
             try await reload(server, until: "the secret 2 has 5 bytes")
             #expect(try await statuses() == [200, 200])
