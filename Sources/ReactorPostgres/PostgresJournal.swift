@@ -38,6 +38,7 @@ package final class PostgresJournal: Journal {
     ///     1970. Default: the database's, since the clock of one of several nodes may be wrong.
     ///   - respite: How long a session that was taken by force is left to the node that has it.
     ///   - rules: All but in tests.
+    ///   - sweepLimit: The time for retention each time that it looks.
     ///   - looksEvery: how often it checks for records to trim, and whether the database answers
     ///     again; nil: never.
     /// - Throws: ``JournalFailure``: a sentence without secrets.
@@ -51,11 +52,12 @@ package final class PostgresJournal: Journal {
         settling: Duration = Connector.settling,
         wallClock: @escaping @Sendable () -> Int64 = WallClock.milliseconds,
         now: @escaping @Sendable (_ database: Int64) -> Int64 = { $0 },
+        sweepLimit: Duration = Sweeper.workLimit,
         looksEvery pause: Duration? = .seconds(1)
     ) throws(JournalFailure) {
         let connector = Connector(
             address, rules: rules, node: member?.node, server: server, settling: settling)
-        let sweeper = Sweeper(connector, retention, now, wallClock)
+        let sweeper = Sweeper(connector, retention, now, wallClock, workLimit: sweepLimit)
         hosts = DispatchQueue(label: "journal.postgres.watch", qos: .utility)
         let proofs = Proofs(connector)
         let reader = PostgresArchive(connector, proofs)

@@ -11,6 +11,7 @@ final class Sweeper: @unchecked Sendable {
     private let retention: JournalRetention
     private let now: @Sendable (_ database: Int64) -> Int64
     private let wallClock: @Sendable () -> Int64
+    private let workLimit: Duration
     /// The last failure, until the next success: of the connection, or because the clocks differ.
     private let broken = Mutex<JournalFailure?>(nil)
     private let queue = DispatchQueue(label: "journal.postgres.sweeper", qos: .utility)
@@ -34,12 +35,13 @@ final class Sweeper: @unchecked Sendable {
     init(
         _ connector: Connector, _ retention: JournalRetention,
         _ now: @escaping @Sendable (_ database: Int64) -> Int64,
-        _ wallClock: @escaping @Sendable () -> Int64
+        _ wallClock: @escaping @Sendable () -> Int64, workLimit: Duration
     ) {
         self.connector = connector
         self.retention = retention
         self.now = now
         self.wallClock = wallClock
+        self.workLimit = workLimit
         removalDelay = Double(min(60_000, retention.age)) / 1_000
         growth = Mutex(Growth(retention))
     }
@@ -108,7 +110,7 @@ final class Sweeper: @unchecked Sendable {
             looks += 1
             try look(connection)
             // Many small transactions; what is left then is for the next second.
-            let end = ContinuousClock.now + Self.workLimit
+            let end = ContinuousClock.now + workLimit
             scans = 0
             while ContinuousClock.now < end, try step(connection) {}
         } catch {
@@ -120,7 +122,7 @@ final class Sweeper: @unchecked Sendable {
     /// A million sessions are examined in two hours, with a small part of one process of the database.
     private static let scanLimit = 10
     /// The time for its work in each second.
-    private static let workLimit = Duration.milliseconds(250)
+    static let workLimit = Duration.milliseconds(250)
     /// A node whose clock differs by more is not ready, and reports the difference: the times of
     /// its records and the lifetimes of tokens would be wrong by as much.
     private static let clockLimit: Int64 = 120_000

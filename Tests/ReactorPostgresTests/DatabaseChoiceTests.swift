@@ -371,6 +371,21 @@ struct DatabaseChoiceTests {
         await journal.close()
     }
 
+    @Test func `a node with links makes its nine connections at the start`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let node = try ClusterNode(1, server, schema)
+        let open = try server.query(
+            "SELECT split_part(application_name, '/', 2) FROM pg_stat_activity "
+                + "WHERE application_name LIKE '\(schema)/%' ORDER BY 1")
+        #expect(
+            (0..<open.count).map { open.text($0, 0) } == [
+                "beat", "claims", "confirmations", "following", "reader", "reader", "retention",
+                "writer", "writer",
+            ])
+        await node.close()
+    }
+
     /// A pooler that works by transaction leaves a setting of one client to another.
     @Test func `a pooler is refused unless the address says that it works by session`() async throws
     {

@@ -14,13 +14,15 @@ struct PostgresRetentionTests {
         let time = Clock()
         let journal: PostgresJournal
 
-        init(_ retention: JournalRetention) throws {
+        /// - Parameter limit: The time for the work of a second.
+        init(_ retention: JournalRetention, sweepLimit limit: Duration = .seconds(600)) throws {
             server = try PostgresServer.shared.get()
             schema = server.newSchema()
             let clock = time
             journal = try PostgresJournal(
                 PostgresAddress(server, schema), retention: retention,
-                now: { database in database + clock.now.withLock { $0 } }, looksEvery: nil)
+                now: { database in database + clock.now.withLock { $0 } }, sweepLimit: limit,
+                looksEvery: nil)
         }
 
         func count(_ table: String) throws -> Int64 {
@@ -173,6 +175,42 @@ struct PostgresRetentionTests {
         #expect(try await rig.journal.head("s3") == nil)
         #expect(try await rig.journal.head("s4")?.isDeleted == true)
         #expect(try rig.count("sessions") == 5)
+        await rig.journal.close()
+    }
+
+    /// A step removes the rows of one session. A hundred steps a second would be fewer than the sessions that
+    /// a busy server deletes.
+    @Test(arguments: [Duration.zero, .seconds(600)])
+    func `the work of a second is limited by its time, not by its steps`(limit: Duration)
+        async throws
+    {
+        let rig = try Rig(Self.retention(), sweepLimit: limit)
+        let ids = (0..<200).map { "s\($0)" }
+        #expect(
+            await rig.journal.verdict(on: Batch(records: ids.map { .created($0) })) == .committed)
+        let ends = ids.map { HistoryEntry.deleted($0, 1, time: 2_000_000) }
+        #expect(await rig.journal.verdict(on: Batch(records: ends)) == .committed)
+        try rig.server.execute("UPDATE \(rig.schema).removals SET queued = queued - interval '1 h'")
+        #expect(try rig.count("removals") == 200)
+        await rig.journal.keepHouse()
+        #expect(try rig.count("removals") == (limit == .zero ? 200 : 0))
+        await rig.journal.close()
+    }
+
+    @Test func `of sessions that have not grown 160 are examined each second`() async throws {
+        let rig = try Rig(Self.retention())
+        let ids = (0..<400).map { "s\($0)" }
+        #expect(
+            await rig.journal.verdict(on: Batch(records: ids.map { .created($0) })) == .committed)
+        var batch = Batch(records: ids.map { .mutation($0, 1) })
+        batch.snapshots = ids.map { .of($0, 1, time: 2_000_000) }
+        #expect(await rig.journal.verdict(on: batch) == .committed)
+        rig.time.now.withLock { $0 += 1_000_000_001 }
+        let trimmed = "SELECT count(*) FROM \(rig.schema).sessions WHERE kept_number = 1"
+        for count in [160, 320, 400] as [Int64] {
+            await rig.journal.keepHouse()
+            #expect(try rig.server.query(trimmed).integer(0, 0) == count)
+        }
         await rig.journal.close()
     }
 }
