@@ -101,6 +101,20 @@ struct ProblemTests {
         }
     }
 
+    @Test func `a client with a token learns that PUT may be refused for an id in use`() {
+        let access = Access(
+            "token",
+            Principal(subject: "ada", grants: Grants(verbs: [], sessions: []), expiresAtSeconds: 1),
+            at: 0)
+        let words = "the session s does not exist; "
+        let open = Problem.unknownSession("s", to: nil).detail
+        #expect(open == words + "create it with PUT")
+        let authenticated = Problem.unknownSession("s", to: access).detail
+        #expect(
+            authenticated
+                == words + "PUT creates it, unless another client uses its id or has used it")
+    }
+
     @Test func `the detail names the fault`() {
         #expect(Problem(JSONRefusal.malformed(offset: 3, reason: "x")).detail.contains("3"))
         #expect(Problem(JSONRefusal.mismatch(path: "/a/0", reason: "x")).detail.contains("/a/0"))

@@ -140,6 +140,10 @@ struct KeptHistoryTests {
         let token = rig.read(session, version: 1)
         letAllIn(rig)
         #expect(rig.line(token) == "versionUnknown \(cut.version)...8 v8 n9")
+        // Memory keeps the newest three records; the range is that of the file.
+        let above = rig.read(session, version: 99)
+        letAllIn(rig)
+        #expect(rig.line(above) == "versionUnknown \(cut.version)...8 v8 n9")
         for version in cut.version...8 {
             let token = rig.read(session, version: version)
             letAllIn(rig)

@@ -59,6 +59,29 @@ struct OwnershipTests {
         #expect(try word(rigs.find("s", at: 0)) == "elsewhere 2")
     }
 
+    // It waited for the commit first, which is answered when the database is back.
+    @Test func `a node that is not heard refuses a claim at once, although a commit has no answer`()
+        throws
+    {
+        let rigs = try two()
+        let session = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        rigs.nodes[0].setImmediate(false)
+        let posted = try rigs[0].post(Post.set(1), to: session)
+        rigs.run()
+        rigs.expire(0)
+        rigs.beat(0, joins: false)
+        #expect(rigs[0].line(posted) != "-")
+        var found: SessionLookup?
+        rigs[0].table.wake(session.id) { found = $0 }
+        rigs.run()
+        #expect(rigs.nodes[0].waiting(.commit) == 1)
+        #expect(rigs.nodes[0].waiting(.claim) == 0)
+        #expect(
+            found.map(word)
+                == "unreadable no beat of this node has reached the database in time")
+    }
+
     // It was claimed, loaded, and given up again.
     @Test func `a node without room claims nothing, and still knows the owner`() throws {
         let rigs = try two()
