@@ -17,11 +17,13 @@ struct FailedCommit {
 
     private var history: History { session.history }
 
-    /// Whether nothing is lost with the step: it has no record and no note, so later steps do not depend
-    /// on it and may be committed. The first snapshot of a form is none: later records have that form.
+    /// Whether nothing is lost with the step: it has no record, no note and no answer to a key, so later
+    /// steps do not depend on it and may be committed. The first snapshot of a form is none: later
+    /// records have that form.
     func isHarmless(for step: Step) -> Bool {
         session.uncommitted.first === step && !step.creates && !step.beginsForm
             && step.end.position == history.committed.position && step.effects.isEmpty
+            && step.answered.isEmpty
     }
 
     /// Continues without a harmless step.

@@ -172,6 +172,20 @@ struct IdempotencyTests {
         #expect(next.line(asked).hasPrefix("refused"))
     }
 
+    @Test(arguments: [false, true])
+    func `a question whose commit fails leaves the key free`(isKept: Bool) throws {
+        let rig = Rig(slow: true, answers: isKept)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        let asked = try rig.post("[]", to: session, key: "k")
+        rig.endRound()
+        rig.settle(.unavailable)
+        #expect(rig.line(asked).hasPrefix("failed"))
+        let first = try rig.post(Post.set(1), to: session, key: "k")
+        rig.settleAll()
+        #expect(rig.line(first) == "received v1 n1")
+    }
+
     @Test func `an empty batch asks the journal for a reply of an earlier process`() throws {
         let rig = Rig(answers: true)
         let session = try rig.create("s", .ledger())
