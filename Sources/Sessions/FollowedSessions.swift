@@ -1,3 +1,5 @@
+// Why one file: loads, hints and questions change the same feeds in one order.
+
 internal import Cluster
 internal import DequeModule
 package import Feeds

@@ -79,25 +79,6 @@ struct CyclerTests {
             ])
     }
 
-    @Test func `a batch whose states have too many bytes is refused without a trace`() throws {
-        let (rig, session) = try begun()
-        try rig.act(Cashier.shout(String(repeating: "x", count: 600)), on: session)
-        rig.table.limits.turnBytes = 2_000
-        let before = rig.state(session)
-        let adding = Cashier.add(1)
-        #expect {
-            try rig.post(Post.all(adding, adding, adding, adding), to: session)
-        } throws: {
-            if case .tooMuchOutput(limit: 2_000)? = $0 as? ActionRefusal { true } else { false }
-        }
-        rig.endRound()
-        #expect(session.version == 1)
-        #expect(rig.state(session) == before)
-        // Each turn has the whole limit.
-        for _ in 0..<4 { try rig.act(adding, on: session) }
-        #expect(session.version == 5)
-    }
-
     @Test func `a batch reports the indices of failed actions and applies the others`() throws {
         let (rig, session) = try begun()
         let token = try rig.act(

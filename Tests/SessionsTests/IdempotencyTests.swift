@@ -181,6 +181,8 @@ struct IdempotencyTests {
         rig.endRound()
         rig.settle(.unavailable)
         #expect(rig.line(asked).hasPrefix("failed"))
+        // It has left memory, to be loaded as the journal has it.
+        guard !isKept else { return }
         let first = try rig.post(Post.set(1), to: session, key: "k")
         rig.settleAll()
         #expect(rig.line(first) == "received v1 n1")

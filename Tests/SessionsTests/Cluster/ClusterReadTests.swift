@@ -1,3 +1,5 @@
+// Why one file: each case is a sequence of reads of one small cluster.
+
 import Cluster
 import Feeds
 import Storage
