@@ -1,8 +1,8 @@
 /// The requirements of a keyed container that need a concrete method each (``JSONScalar``).
 protocol JSONKeyedReading: KeyedDecodingContainerProtocol {
     func scalar<Value: JSONScalar>(_ type: Value.Type, _ key: Key) throws -> Value
-    /// Nil for a field that is missing or null. The defaults of the standard library look a key up three
-    /// times: presence, null and value.
+    /// Nil for a field that is missing or null. The defaults of the standard library look a key up
+    /// three times: presence, null and value.
     func scalarIfPresent<Value: JSONScalar>(_ type: Value.Type, _ key: Key) throws -> Value?
 }
 

@@ -82,7 +82,8 @@ package final class SessionTable {
 
     package var count: Int { sessions.count }
 
-    /// The number of sessions in memory; sessions that are asleep and have subscribers do not count.
+    /// The number of sessions in memory; sessions that are asleep and have subscribers
+    /// do not count.
     package var awakeCount: Int { sessions.awakeCount }
 
     /// The number of subscribers of all sessions.
@@ -102,8 +103,8 @@ package final class SessionTable {
         return absent.find(id) ?? (journal.archive == nil ? .nothing : .notInMemory)
     }
 
-    /// The result of ``find(_:)``; nil if that is `notInMemory`. Checked after a wait: a caller that was called
-    /// back before may have created the session.
+    /// The result of ``find(_:)``; nil if that is `notInMemory`. Checked after a wait: a caller
+    /// that was called back before may have created the session.
     func present(_ id: SessionID) -> SessionLookup? {
         let found = find(id)
         if case .notInMemory = found { return nil }
@@ -119,8 +120,8 @@ package final class SessionTable {
     /// The feed of a session of which only the subscribers are in memory.
     func asleep(_ id: SessionID) -> Feed? { sessions.asleep(id) }
 
-    /// Disconnects the subscribers of a session that is asleep. Those of a followed one get from the journal
-    /// what has become of it, and may still be getting its last events.
+    /// Disconnects the subscribers of a session that is asleep. Those of a followed one get from
+    /// the journal what has become of it, and may still be getting its last events.
     func abandonReaders(of id: SessionID) {
         if let feed = asleep(id), !feed.isFollowed { feed.abandonReaders() }
     }
@@ -128,18 +129,19 @@ package final class SessionTable {
     /// Loads a session from the journal. Calls `act` later, on this loop, with the result that
     /// ``find(_:)`` has then, or with the reason why the session could not be loaded.
     ///
-    /// - Parameter deposed: A node that is known to be gone or silent: if it owns the session, it is
-    ///   deposed.
+    /// - Parameter deposed: A node that is known to be gone or silent: if it owns the session, it
+    ///   is deposed.
     package func wake(
         _ id: SessionID, deposing deposed: Node? = nil, then act: @escaping (SessionLookup) -> Void
     ) {
         SessionLoader(table: self).load(id, deposing: deposed, then: act)
     }
 
-    /// Wakes sessions that act without a request, a few at a time. A session that is in memory already, is
-    /// known to be quarantined, or belongs to another node is left alone.
+    /// Wakes sessions that act without a request, a few at a time. A session that is in memory
+    /// already, is known to be quarantined, or belongs to another node is left alone.
     ///
-    /// - Parameter done: Called on this loop once for all of them; never if the process ends before.
+    /// - Parameter done: Called on this loop once for all of them; never if the process
+    ///   ends before.
     package func wakeWorking(_ ids: [SessionID], then done: @escaping () -> Void) {
         loads.wakeWorking(ids, in: self, then: done)
     }
@@ -170,8 +172,8 @@ package final class SessionTable {
 
     /// Reads the first sessions of the range that the journal has.
     ///
-    /// - Returns: false if the journal has no archive: `act` is not called, and the sessions in memory are
-    ///   all there are.
+    /// - Returns: false if the journal has no archive: `act` is not called, and the sessions in
+    ///   memory are all there are.
     package func page(
         _ range: SessionRange, then act: @escaping (Result<[SavedLine], JournalFailure>) -> Void
     ) -> Bool {
@@ -221,8 +223,8 @@ package final class SessionTable {
 
     // MARK: Leaving memory
 
-    /// Removes a followed session that has ended, because its id is used again. Its subscribers get the last
-    /// events without it, unless the journal cannot be read.
+    /// Removes a followed session that has ended, because its id is used again. Its subscribers get
+    /// the last events without it, unless the journal cannot be read.
     func forgetOver(_ id: SessionID) {
         guard let over = asleep(id), over.isOver else { return }
         forget(over)
@@ -248,9 +250,9 @@ package final class SessionTable {
         if session.hasEnded { rememberEnded(session.id) }
     }
 
-    /// Begins a tick: puts sessions to sleep that have not been used for four ticks, and loads sessions
-    /// that have left memory with work to do. Called at a fixed interval; a quarter of the idle time
-    /// is a good one.
+    /// Begins a tick: puts sessions to sleep that have not been used for four ticks, and loads
+    /// sessions that have left memory with work to do. Called at a fixed interval; a quarter of the
+    /// idle time is a good one.
     ///
     /// - Returns: whether there is more to do, with ``continueTick()``.
     @discardableResult
@@ -267,8 +269,8 @@ package final class SessionTable {
     /// - Returns: whether there is more to do.
     package func continueTick() -> Bool { eviction.evictIdle(500, in: self) }
 
-    /// Whether enough sessions have left memory, since this last returned true, that the heap should
-    /// be trimmed.
+    /// Whether enough sessions have left memory, since this last returned true, that the heap
+    /// should be trimmed.
     package func claimHeapTrim() -> Bool {
         guard eviction.claimHeapTrim() else { return false }
         sessions.shrink()
@@ -352,11 +354,12 @@ package final class SessionTable {
         commits.whenCommitted(act)
     }
 
-    /// Calls `act` when the journal has ended everything that is submitted now, or when the process ends.
+    /// Calls `act` when the journal has ended everything that is submitted now, or when the
+    /// process ends.
     package func afterSubmitted(_ act: @escaping () -> Void) { commits.afterSubmitted(act) }
 
-    /// Calls `act` when the sessions that are being loaded now are awake, or were not to be had; not if the
-    /// process ends before that.
+    /// Calls `act` when the sessions that are being loaded now are awake, or were not to be had;
+    /// not if the process ends before that.
     package func afterLoads(_ act: @escaping () -> Void) {
         let loading = loads.operations.loading
         var left = loading.count
@@ -377,8 +380,8 @@ package final class SessionTable {
         claims.countHandedOver(eviction.handOver(100, in: self))
     }
 
-    /// Gives up some of the sessions that are at rest, and whose home is another member. Called four times
-    /// a second if ``hasOwners``.
+    /// Gives up some of the sessions that are at rest, and whose home is another member. Called
+    /// four times a second if ``hasOwners``.
     package func sendHome() {
         guard let claims = cluster?.claims else { return }
         _ = eviction.sendHome(100, in: self, claims)

@@ -144,7 +144,8 @@ struct PostgresForkTests {
 
     /// The node that acknowledged commits there does not reach this database, so this node begins
     /// the era.
-    // At night: beside all other tests its connections take the server for a former primary at times.
+    // At night: beside all other tests its connections take the server for a former
+    // primary at times.
     @Test(
         .enabled(if: ProcessInfo.processInfo.environment["REACTOR_SIMULATION_SEEDS"] == "all"))
     func `a node that hears of contents that its database lacks begins another era`()

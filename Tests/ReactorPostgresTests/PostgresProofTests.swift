@@ -121,7 +121,8 @@ struct PostgresProofTests {
         await other.close()
     }
 
-    // While no standby answers, many of them would wait for seconds, and nothing counts their bytes.
+    // While no standby answers, many of them would wait for seconds, and nothing counts
+    // their bytes.
     @Test(arguments: [10, 100_000])
     func `a large state does not wait in memory for its proof`(bytes: Int) async throws {
         let server = try Self.pair.get().primary

@@ -178,8 +178,8 @@ struct PostgresRetentionTests {
         await rig.journal.close()
     }
 
-    /// A step removes the rows of one session. A hundred steps a second would be fewer than the sessions that
-    /// a busy server deletes.
+    /// A step removes the rows of one session. A hundred steps a second would be fewer than the
+    /// sessions that a busy server deletes.
     @Test(arguments: [Duration.zero, .seconds(600)])
     func `the work of a second is limited by its time, not by its steps`(limit: Duration)
         async throws

@@ -34,8 +34,8 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
         case limited
         /// Those within half of each limit: they can be dropped, and others cannot.
         case leavingHalf
-        /// Those within the limits, and any if no others count but the `own` ones and those that can
-        /// be dropped: otherwise they would be refused for ever.
+        /// Those within the limits, and any if no others count but the `own` ones and those that
+        /// can be dropped: otherwise they would be refused for ever.
         case alone(own: Int)
         /// Any bytes: they count already, for another client.
         case any

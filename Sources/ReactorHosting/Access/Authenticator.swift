@@ -1,12 +1,12 @@
 /// Verifies the bearer tokens of requests.
 ///
 /// A server with an authenticator refuses every request without a valid token, except for probes
-/// and `/openapi.yaml`. The product `ReactorTokens` has one for JSON Web Tokens; any other scheme is
-/// a type of the host's own.
+/// and `/openapi.yaml`. The product `ReactorTokens` has one for JSON Web Tokens; any other scheme
+/// is a type of the host's own.
 ///
 /// The server calls it outside its event loops, and keeps the result for a minute at most, so a key
-/// or a permission that is withdrawn is effective after a minute. The request waits as long as a call
-/// lasts: an authenticator that asks another service needs a time limit of its own.
+/// or a permission that is withdrawn is effective after a minute. The request waits as long as a
+/// call lasts: an authenticator that asks another service needs a time limit of its own.
 public protocol Authenticator: Sendable {
     /// Verifies a token.
     ///
@@ -27,8 +27,8 @@ extension Authenticator {
 
 /// An authenticator whose keys are from files that settings name.
 package protocol FileAuthenticator: Authenticator {
-    /// For each setting that names a file, a hash of the file's bytes, which is valid in this process:
-    /// a reload finds out with it whether the file has changed.
+    /// For each setting that names a file, a hash of the file's bytes, which is valid in this
+    /// process: a reload finds out with it whether the file has changed.
     var files: [String: Int] { get }
 }
 

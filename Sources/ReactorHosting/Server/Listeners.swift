@@ -8,8 +8,8 @@ struct Listeners: Sendable {
     /// Nil if the server is no node of a cluster.
     var links: Listener<LinkDoor>?
 
-    /// Makes the kernel close each connection that is accepted from now on and whose peer acknowledges
-    /// nothing for this time.
+    /// Makes the kernel close each connection that is accepted from now on and whose peer
+    /// acknowledges nothing for this time.
     func giveUp(after time: Duration) async {
         await main.giveUp(after: time)
         await operations?.giveUp(after: time)

@@ -99,7 +99,7 @@ extension Configuration {
     /// The time after which the kernel closes a connection whose peer acknowledges nothing.
     ///
     /// Why: the server's own time-out misses a peer that has vanished, because the kernel still
-    /// accepts some bytes for it. Why longer: a peer that does not read has to count as stalled, and
-    /// the kernel would close its connection, too.
+    /// accepts some bytes for it. Why longer: a peer that does not read has to count as stalled,
+    /// and the kernel would close its connection, too.
     var kernelTimeout: Duration { stallTimeout + .seconds(5) }
 }

@@ -1,7 +1,7 @@
 internal import GRDB
 
-/// Copies a whole journal as it is at one moment, without its free space, while a server may be using
-/// it.
+/// Copies a whole journal as it is at one moment, without its free space, while a server may
+/// be using it.
 package struct JournalBackup: Sendable {
     private let path: String
 
@@ -43,8 +43,8 @@ package struct JournalRecovery: Sendable {
 
     /// - Returns: The number of sessions.
     ///
-    /// - Throws: ``JournalFileFault``: a server uses it (`locked`), its log is whole, or it can't be
-    ///   written.
+    /// - Throws: ``JournalFileFault``: a server uses it (`locked`), its log is whole, or it can't
+    ///   be written.
     package func run() throws(JournalFileFault) -> Int {
         guard FileIdentity(path) != nil else { throw .unusable("there is no such file") }
         let lock = try JournalLock(for: path)
