@@ -118,7 +118,7 @@ final class Eviction {
                 persistence.unusedSince = now
                 return false
             }
-            return now - persistence.unusedSince >= table.limits.homeRest
+            return now - persistence.unusedSince >= claims.homeRest
         } act: {
             claims.sendHome($0, members)
         }

@@ -36,6 +36,7 @@ final class SessionClaims {
     init(_ ownership: any Ownership) { self.ownership = ownership }
 
     var members: Members { ownership.members }
+    var homeRest: Int64 { ownership.homeRest }
 
     /// Whether this node may own sessions.
     var isHeard: Bool { members.isHeard }

@@ -26,10 +26,6 @@ package struct SessionLimits: Sendable {
     /// can trim up to a snapshot. If the state is larger than this, its size counts instead.
     package var snapshotBytes: Int
 
-    /// Milliseconds for which a session has to be unused before it goes to its home: one that is in use stays
-    /// where it is.
-    package var homeRest: Int64 = 30_000
-
     /// The time of a turn from which it is reported; default: never.
     package var slowTurnNanoseconds = Int64.max
 

@@ -68,6 +68,10 @@ package protocol Ownership: Sendable {
     /// milliseconds. Default: a second.
     var followPause: Int64 { get }
 
+    /// The time for which a session has to be unused before it goes to its home, in milliseconds: one that
+    /// is in use stays where it is. Default: 30 s.
+    var homeRest: Int64 { get }
+
     /// Says to the other members that this node is about to end: it is nobody's home from then on, and
     /// claims nothing while another member can. Default: nothing.
     func leave()
@@ -79,6 +83,7 @@ extension Ownership {
     package func hear(_ other: DatabaseStanding) {}
     package var acquaintances: [Member] { [] }
     package var followPause: Int64 { 1_000 }
+    package var homeRest: Int64 { 30_000 }
 
     package func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>) {
         claim(session, deposing: nil, answer)

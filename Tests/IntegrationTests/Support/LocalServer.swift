@@ -59,6 +59,7 @@ struct LocalServer: Sendable {
         // A test may be held up by all others.
         configuration.stallTimeout = .seconds(600)
         configuration.idleTimeout = .seconds(600)
+        configuration.sessionIdle = .seconds(3_600)
         configuration.drainDelay = .milliseconds(1)
         adjust(&configuration)
         let (addresses, started) = AsyncStream<String>.makeStream()

@@ -192,7 +192,7 @@ final class ClusterSimulation {
         guard !process.isPaused else { return }
         process.rig.table.sendHome()
         if number(0..<2) == 0 { post(at: process) }
-        advance(by: process.rig.table.limits.homeRest)
+        advance(by: ScriptedNode.homeRest)
         for _ in 0..<2 {
             process.rig.table.sendHome()
             if number(0..<2) == 0 { settle(process) } else { run(process) }

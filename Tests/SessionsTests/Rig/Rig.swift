@@ -57,7 +57,6 @@ final class Rig {
         limits.snapshotEvery = snapshotEvery
         limits.runningActions = runningActions
         limits.subscribers = subscribers
-        limits.homeRest = 5_000
         if let deliveries { limits.deliveries = deliveries }
         defersDeliveries = deliveries != nil
         limits.uncommittedBytes = uncommittedBytes

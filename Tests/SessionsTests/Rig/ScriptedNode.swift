@@ -212,6 +212,9 @@ extension ScriptedNode: Ownership {
 
     var endedSessions: any HistoryArchive { EndedHistories(node: self) }
 
+    static let homeRest: Int64 = 5_000
+    var homeRest: Int64 { Self.homeRest }
+
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {
         book.withLock { $0.changed = changed }
     }
