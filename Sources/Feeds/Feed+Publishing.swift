@@ -146,8 +146,8 @@ extension Feed {
         loop.upstream?.forget(self)
     }
 
-    /// Takes over the subscribers of the generation before, if they may read this one: each gets a
-    /// `reset`. Otherwise they have to connect again.
+    /// Takes over the subscribers of the previous generation, and sends each of them a `reset`. If
+    /// they may not read this generation, disconnects them.
     package func takeReaders(of earlier: Feed) {
         guard earlier.reactor == reactor, earlier.owner == owner, let opener = StreamOpener(self)
         else { return earlier.abandonReaders() }
@@ -181,7 +181,7 @@ extension Feed {
         guard rest.all.count < streams.all.count else { return }
         streams = rest
         stream.followed = nil
-        // While there is a state in memory, a session decides, or subscribers are being added.
+        // A feed whose state is in memory stays: a session uses it, or subscribers are being added.
         if !isAwake, streams.isEmpty { loop.upstream?.forget(self) }
     }
 }

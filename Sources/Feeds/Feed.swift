@@ -15,7 +15,7 @@ package final class Feed {
     package let generation: Generation
     package let key: SessionKey
     let loop: FeedLoop
-    /// The client that has created the session; nil if it was not authenticated.
+    /// The client that created the session; nil if the client was not authenticated.
     package var owner: ExactText?
     /// The events of the session's reactor.
     package let catalog: EventCatalog
@@ -26,7 +26,7 @@ package final class Feed {
     /// Nil while there is no state in memory: the session is asleep, has ended, or is followed.
     ///
     /// Why unowned: a weak reference would make each use of the session slower. Invariant: the
-    /// source sets it, and removes it when it leaves memory.
+    /// source sets this property, and clears it when the source leaves memory.
     package unowned var source: (any FeedSource)?
     package var activities = ActivityNames()
     /// Why not the property itself: see ``History``.

@@ -129,11 +129,11 @@ package protocol FeedUpstream: AnyObject {
     /// Responds to a request for a stream.
     func answer(_ answer: SubscriptionAnswer, to token: UInt64, of feed: Feed)
 
-    /// The client has a position that this session has not reached, but that another node may have
-    /// reached. Asks the journal, and then opens the stream.
+    /// Asks the journal whether another node has reached the client's position, which this session
+    /// has not reached. Then opens the stream.
     func confirm(_ request: SubscriptionRequest, of feed: Feed)
 
-    /// Continues to frame what an earlier pass has left.
+    /// Frames the entries that an earlier pass left unframed.
     func continuePublishing(_ feed: Feed)
 
     func report(_ failure: FeedFailure, of feed: Feed)

@@ -5,7 +5,8 @@ package import JSONCoding
 /// Why a protocol: readers' code must not be able to decide. Framing a record of pulses and
 /// activities calls none of these methods.
 package protocol FeedSource: AnyObject {
-    /// Whether a session decides: not for a copy, nor once the end is decided.
+    /// Whether this is a session that still decides. False for a copy, and once the session's end
+    /// is decided.
     var isDeciding: Bool { get }
 
     /// About the bytes of the state as JSON; 0 if it was not measured.

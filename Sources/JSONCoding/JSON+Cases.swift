@@ -34,7 +34,7 @@ extension JSON {
         }
     }
 
-    /// The keys among which the enum looks for its case; nil if it looks for none.
+    /// The coding keys among which the enum looks up its case; nil if it looks up none.
     private static func caseKeys<T: Decodable>(of type: T.Type) -> (any CodingKey.Type)? {
         let asked = SchemaRecorder().ask(type)
         return asked.requestsKeys ? asked.keys : nil

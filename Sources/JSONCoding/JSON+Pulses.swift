@@ -80,7 +80,7 @@ private struct PulseKeysFields<Key: CodingKey>: KeyedEncodingContainerProtocol {
         try base.encode(value, forKey: key)
     }
 
-    /// Of every other type: it fills the requirements of concrete types too.
+    /// For every other type. It also satisfies the requirements for concrete types, such as `Bool`.
     mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
         found.see(value, key)
         try base.encode(value, forKey: key)

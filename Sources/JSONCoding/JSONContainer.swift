@@ -1,20 +1,20 @@
 internal import Reactors
 
-/// A generic type that encodes its parts and nothing else of its own.
+/// A generic type that encodes its parts and nothing else.
 protocol JSONContainer {
     static var form: JSONContainerForm { get }
     static var parts: [any Any.Type] { get }
 }
 
-/// The form of a container in JSON.
+/// How a container looks in JSON.
 enum JSONContainerForm {
     /// As its part.
     case bare
-    /// As its part, or null.
+    /// The JSON of its part, or null.
     case optional
-    /// An array of its part.
+    /// An array whose elements are the JSON of its part.
     case list
-    /// An object, or an array of keys and values by turns.
+    /// An object, or an array of alternating keys and values.
     case dictionary
 }
 

@@ -39,8 +39,8 @@ enum JSONEnumCases {
         }
     }
 
-    /// The names of the cases of an enum of coding keys, which is not `CaseIterable` if Swift has
-    /// synthesised it.
+    /// The names of the cases of an enum of coding keys. (An enum that Swift synthesised is not
+    /// `CaseIterable`.)
     static func names<Key: CodingKey>(of type: Key.Type) -> [String] {
         values(of: type).map(\.stringValue)
     }

@@ -1,12 +1,13 @@
-/// The requirements of a keyed container that need a concrete method each (``JSONScalar``).
+/// Satisfies the requirements of a keyed container that each need a concrete method (see
+/// ``JSONScalar``).
 protocol JSONKeyedReading: KeyedDecodingContainerProtocol {
     func scalar<Value: JSONScalar>(_ type: Value.Type, _ key: Key) throws -> Value
-    /// Nil for a field that is missing or null. The defaults of the standard library look a key up
-    /// three times: presence, null and value.
+    /// Nil for a field that is missing or null. The standard library's defaults look a key up three
+    /// times: for its presence, for null and for its value.
     func scalarIfPresent<Value: JSONScalar>(_ type: Value.Type, _ key: Key) throws -> Value?
 }
 
-// Inlined: as calls they would look up types (250 instructions).
+// Inlined, because each call would look up types at run time (250 instructions).
 
 extension JSONKeyedReading {
     func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try scalar(type, key) }

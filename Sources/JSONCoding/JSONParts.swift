@@ -21,12 +21,12 @@ package struct JSONParts {
         _ = visit(Array(self.pointers.indices), depth: 0, at: start, bytes)
     }
 
-    /// Whether it is one of the pointers.
+    /// Whether this is one of the pointers given to `init`.
     package func includes(_ pointer: JSONPointer) -> Bool { indices[pointer] != nil }
 
-    /// The range of the value to which the pointer refers; nil if there is none.
+    /// The range of the value that the pointer names; nil if there is none.
     ///
-    /// - Precondition: it is one of the pointers.
+    /// - Precondition: `pointer` is one of the pointers given to `init`.
     package subscript(pointer: JSONPointer) -> Range<Int>? {
         indices[pointer].flatMap { ranges[$0] }
     }

@@ -1,10 +1,10 @@
-/// A type with a form of its own in JSON: those for which containers have requirements
-/// of their own.
+/// A type that is a scalar in JSON. The container protocols of `Codable` have a separate
+/// requirement for each of these types.
 ///
-/// Design: one generic method fills such a requirement for all of these types. It is inlined there,
-/// where the type is known, so that reading a number costs no look-up of its type. For `Int128` and
-/// `UInt128`, and for fields that may be missing, Swift prefers the defaults of the standard
-/// library to a generic method (seen on 6.3.1); those have a concrete method each.
+/// Design: one generic method satisfies the requirement for all of these types. It is inlined where
+/// the type is known, so reading a number needs no look-up of its type. For `Int128`, `UInt128` and
+/// fields that may be missing, Swift prefers the standard library's default implementations to a
+/// generic method (seen on 6.3.1). So each of these requirements has a concrete method.
 protocol JSONScalar: Codable {
     static func read(_ document: JSONDocument, at node: Int) throws -> Self
     func write(to output: inout JSONOutput) throws

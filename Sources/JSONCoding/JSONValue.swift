@@ -71,8 +71,8 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
     }
 }
 
-// Only this module's coder reads and writes a JSONValue, directly: another one has no text for a
-// number, and may not keep the order of members.
+// Only this module's coder supports JSONValue, and it does so directly. Another coder does not give
+// the text of a number, and might not keep the order of members.
 extension JSONValue: Codable {
     /// Fails.
     package init(from decoder: any Decoder) throws {

@@ -14,7 +14,7 @@ struct NotingElements: UnkeyedDecodingContainer {
     mutating func decode(_ type: Int128.Type) throws -> Int128 { try read(type) }
     mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try read(type) }
 
-    /// Of every other type: it fills the requirements of concrete types too.
+    /// For every other type. It also satisfies the requirements for concrete types, such as `Bool`.
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try read(type) }
 
     private mutating func read<Value: Decodable>(_ type: Value.Type) throws -> Value {

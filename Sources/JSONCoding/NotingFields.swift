@@ -27,7 +27,7 @@ struct NotingFields<Key: CodingKey>: JSONKeyedReading {
         }
     }
 
-    /// Of every type: it fills the requirements of concrete types too.
+    /// For every type. It also satisfies the requirements for concrete types, such as `Bool`.
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         notes.add(.init(key: key.stringValue, type: type, isOptional: false))
         return try notes.noting {

@@ -75,7 +75,8 @@ final class SchemaNotes {
     /// The type opened a container whose content is not recorded.
     func openOther() { isIrregular = true }
 
-    /// Notes an error: a request was refused, or no value could be read.
+    /// Calls `read`, and notes whether it fails: a request was refused, or a value could not be
+    /// read.
     func noting<Value>(_ read: () throws -> Value) throws -> Value {
         do {
             return try read()

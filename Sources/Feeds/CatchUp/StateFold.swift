@@ -17,9 +17,9 @@ package protocol StateFold: AnyObject {
     /// - Returns: the first failure of a decoration; nil otherwise.
     func encodeShown(to out: inout [UInt8]) throws(JSONEncodingFailure) -> String?
 
-    /// Appends `{"<pulse>":<value>,…}`: the chosen pulses of the state as it is shown.
+    /// Appends the chosen pulses of the shown state as `{"<pulse>":<value>,…}`.
     ///
-    /// - Returns: as for ``encodeShown(to:)``.
+    /// - Returns: the same as ``encodeShown(to:)``.
     func encodePulses(_ chosen: UInt64, to out: inout [UInt8]) -> String?
 
     /// Appends the state as `reduce` made it.
@@ -42,13 +42,13 @@ extension StateFold {
 
     /// Applies every mutation that a session has saved since its snapshot.
     ///
-    /// Why the state has to have JSON if its form is new: a saved mutation is read in the form of
-    /// the snapshot before it, so the session saves a snapshot in the new form first.
+    /// Why the state must be encodable if its form is new: a load reads each mutation in the form
+    /// of the snapshot before it. So the session has to save a snapshot in the new form first.
     ///
     /// - Parameter form: the program's `stateVersion`.
     /// - Throws: ``RecoveryFault``, also if the mutations do not end at the session's version, or
-    ///   if the snapshot is of a record that the session has not reached: the records up to it,
-    ///   once they are written, would never be read again.
+    ///   if the snapshot belongs to a record that the session has not reached. (Records that are
+    ///   later written up to that snapshot would never be read.)
     package func applyAll(of saved: SavedSession, in form: Int) throws(RecoveryFault) {
         if let snapshot = saved.snapshot, snapshot.number > saved.end.number {
             throw RecoveryFault(

@@ -2,7 +2,7 @@ internal import JSONCoding
 internal import Storage
 
 /// The names of a session's activities. An activity's event has the name of its case. Names are
-/// equal if their bytes are, as in a client.
+/// compared by their bytes, as clients compare them.
 ///
 /// The names that the reactor has announced come first, then other names in order of first use.
 package struct ActivityNames {

@@ -37,8 +37,7 @@ package final class SharedStream {
     private var sent: (offset: Int, through: HistoryPosition)
     /// The charge of the kept bytes of states, for ``payer``; nil if they are few.
     private var charge: WorkCharge?
-    /// In a branch: the charges of kept bytes that have come in one run, and the offsets of their
-    /// ends.
+    /// In a branch: the charge of each run of kept bytes, and the offset at which the run ends.
     private var runCharges: Deque<(end: Int, charge: WorkCharge)> = []
     /// The subscriber whose client's share the kept bytes count in.
     private weak var payer: Subscriber?

@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// A number of bytes that all loops share, with a share for each client: with all of it, a single
-/// client could have the requests of every other refused.
+/// A budget of bytes that all loops share. Each client has a share of it: a client that could use
+/// the whole budget would have everybody else's requests refused.
 ///
-/// Why one counter and not a part for each loop: a loop with an exhausted part would refuse bytes
+/// Why one counter and not one for each loop: a loop that has used up its part would refuse bytes
 /// for which the process has room.
 package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
     private let limit: Atomic<Int>
     private let clientLimit: Atomic<Int>
     private let sum = Atomic<Int>(0)
-    /// Those of the sum that can be dropped.
+    /// The part of `sum` that can be dropped.
     private let optional = Atomic<Int>(0)
     /// Invariant: only clients with more than 0 bytes.
     private let clients = Mutex<[Client: Int]>([:])
@@ -28,19 +28,19 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
         self.clientLimit.store(clientLimit, ordering: .relaxed)
     }
 
-    /// The bytes that may be counted.
+    /// Which bytes may be counted.
     package enum Rule {
         /// Those within the limits.
         case limited
-        /// Those within half of each limit: they can be dropped, and others cannot.
+        /// Bytes within half of each limit. They can be dropped; other bytes cannot.
         case leavingHalf
-        /// Those within the limits, and any if no others count but the `own` ones and those that
-        /// can be dropped: otherwise they would be refused for ever.
+        /// Bytes within the limits. Also any bytes, if nothing else counts but the `own` ones and
+        /// those that can be dropped: otherwise such a request would always be refused.
         case alone(own: Int)
-        /// Any bytes: they count already, for another client.
+        /// Any bytes: they already count for another client.
         case any
 
-        /// - Parameter optional: those of the others that can be dropped.
+        /// - Parameter optional: the part of `others` that can be dropped.
         fileprivate func permits(
             _ bytes: Int, besides others: Int, optional: Int = 0, _ limit: Int
         ) -> Bool {

@@ -11,9 +11,9 @@ internal import Synchronization
 ///
 /// Bytes that several clients hold count once for the process, and once in the share of each of
 /// these clients (``WorkBytes``). Few bytes (up to ``smallestBytes``) do not count: the numbers of
-/// connections and subscribers bound them. Bytes that exceed a limit are admitted while no others
-/// count but optional ones, which streams may keep for ever: a state may be larger than expected,
-/// and a request for it would always be refused.
+/// connections and subscribers bound them. Bytes that exceed a limit are admitted if only optional
+/// bytes count besides them. Otherwise a state that is larger than a limit could never be read.
+/// (Optional bytes must not prevent that, because streams may keep them for ever.)
 package final class WorkBudget: Sendable {
     private let bytes: ByteBudget<WorkClient>
     /// The bytes that were given back and not taken by ``takeReleased(from:)``.
@@ -155,7 +155,7 @@ package final class WorkCharge: Sendable {
     /// The number of bytes.
     package var size: Int { count.load(ordering: .relaxed) }
 
-    /// The same; 0 if the bytes are optional.
+    /// The number of bytes; 0 if they are optional.
     fileprivate var needed: Int { bytes.mayBeDropped ? 0 : size }
 
     /// Changes the number of bytes; false, without a change, if there is no room for more.

@@ -1,12 +1,12 @@
 /// Verifies the bearer tokens of requests.
 ///
 /// A server with an authenticator refuses every request without a valid token, except for probes
-/// and `/openapi.yaml`. The product `ReactorTokens` has one for JSON Web Tokens; any other scheme
-/// is a type of the host's own.
+/// and `/openapi.yaml`. The product `ReactorTokens` has one for JSON Web Tokens; for another
+/// scheme, the host declares a type of its own.
 ///
-/// The server calls it outside its event loops, and keeps the result for a minute at most, so a key
-/// or a permission that is withdrawn is effective after a minute. The request waits as long as a
-/// call lasts: an authenticator that asks another service needs a time limit of its own.
+/// The server calls it outside its event loops, and keeps the result for at most a minute. So a key
+/// or a permission that is withdrawn stops working within a minute. The request waits for the call:
+/// an authenticator that asks another service needs a time limit of its own.
 public protocol Authenticator: Sendable {
     /// Verifies a token.
     ///
@@ -25,10 +25,10 @@ extension Authenticator {
     public var keyNames: [String] { [] }
 }
 
-/// An authenticator whose keys are from files that settings name.
+/// An authenticator that reads its keys from files that settings name.
 package protocol FileAuthenticator: Authenticator {
-    /// For each setting that names a file, a hash of the file's bytes, which is valid in this
-    /// process: a reload finds out with it whether the file has changed.
+    /// A hash of the file's bytes, for each setting that names a file. A reload compares hashes to
+    /// find out whether a file has changed. They are valid in this process only.
     var files: [String: Int] { get }
 }
 

@@ -233,9 +233,9 @@ public struct Configuration: Sendable, Equatable {
         Group.Constants.requestBurst, default: 100, 1...1_000_000,
         "requests of one address at once, above its rate")
 
-    /// The addresses of proxies in front of the server, each such as `10.0.0.7` or `10.0.0.0/8`, or
-    /// `unix` for those that connect to a Unix socket. The client of their requests is the one that
-    /// `X-Forwarded-For` names. Default none, at most 64.
+    /// The addresses of proxies in front of the server: `10.0.0.7`, `10.0.0.0/8`, or `unix` for
+    /// proxies that connect to a Unix socket. The client of a proxy's request is the one that
+    /// `X-Forwarded-For` names. Default: none. At most 64.
     public var trustedProxies: [String] = Setting.list(
         Group.Addresses.trustedProxies, "ranges",
         expected: "IP addresses, ranges such as 10.0.0.0/8, or unix",
@@ -513,9 +513,9 @@ public enum AdministrationChoice: String, Sendable, CaseIterable {
 
 /// Who gets the console.
 public enum ConsoleChoice: String, Sendable, CaseIterable {
-    /// This machine, if the server needs no tokens and listens on a loopback address or a Unix
-    /// socket: a request whose `Host` is `localhost`, `127.0.0.1` or `[::1]`, and that has none of
-    /// the fields `Forwarded`, `X-Forwarded-…` and `Via`.
+    /// Clients on this machine, if the server needs no tokens and listens on a loopback address or
+    /// a Unix socket. The request's `Host` must be `localhost`, `127.0.0.1` or `[::1]`, and the
+    /// request must have no `Forwarded`, `X-Forwarded-…` or `Via`.
     case loopback
     /// Everybody who can reach the server.
     case on

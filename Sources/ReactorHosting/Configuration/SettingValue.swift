@@ -11,8 +11,7 @@ package struct SettingValue: Sendable {
         self.source = source
     }
 
-    /// The value, with `***` in place of a password in a URL. No setting is a secret itself: those
-    /// are in files.
+    /// The value, with `***` in place of a password in a URL. All other secrets are in files.
     package var shownText: String? { text.map(Self.masked) }
 
     /// Whether ``shownText`` is the value itself.

@@ -31,9 +31,9 @@ struct JournalCommand: ParsableCommand {
         "--accept-unmarked": "export the journal again: each export has an end now",
     ]
 
-    /// The sentence for a command or an option that was removed; nil for any other.
+    /// The error message if a command or an option of these was removed; nil otherwise.
     ///
-    /// - Parameter words: The arguments of the program.
+    /// - Parameter words: The program's arguments.
     static func refusal(of words: ArraySlice<String>) -> String? {
         guard words.first == "journal" else { return nil }
         let names = words.dropFirst().prefix(1) + words.filter { $0.hasPrefix("--") }

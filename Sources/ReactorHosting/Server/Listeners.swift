@@ -8,8 +8,8 @@ struct Listeners: Sendable {
     /// Nil if the server is no node of a cluster.
     var links: Listener<LinkDoor>?
 
-    /// Makes the kernel close each connection that is accepted from now on and whose peer
-    /// acknowledges nothing for this time.
+    /// Sets the kernel's time-out for connections that are accepted from now on: the kernel closes
+    /// a connection whose peer acknowledges nothing for this long.
     func giveUp(after time: Duration) async {
         await main.giveUp(after: time)
         await operations?.giveUp(after: time)

@@ -301,7 +301,7 @@ struct RunningServer {
         await Self.visit(loops, act)
     }
 
-    /// The same on one loop.
+    /// Runs `act` on one loop, and waits until it has called back.
     static func visit(
         _ loop: EventLoop<ServerLoop>,
         _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void

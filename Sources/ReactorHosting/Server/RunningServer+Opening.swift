@@ -81,7 +81,7 @@ extension RunningServer {
         return registrations
     }
 
-    /// Binds with the kernel's time-out of the configuration.
+    /// Binds the address, with the kernel's time-out from the configuration.
     static func bind(
         _ address: ListenAddress, _ configuration: Configuration
     ) throws(StartFailure) -> BoundSocket {
@@ -98,8 +98,8 @@ extension RunningServer {
 extension Configuration {
     /// The time after which the kernel closes a connection whose peer acknowledges nothing.
     ///
-    /// Why: the server's own time-out misses a peer that has vanished, because the kernel still
-    /// accepts some bytes for it. Why longer: a peer that does not read has to count as stalled,
-    /// and the kernel would close its connection, too.
+    /// Why: the kernel still accepts some bytes for a peer that has vanished, so the server's own
+    /// time-out misses that peer. Why 5 s longer: the kernel also closes the connection of a peer
+    /// that does not read. The server has to close that connection first, to count it as stalled.
     var kernelTimeout: Duration { stallTimeout + .seconds(5) }
 }

@@ -26,8 +26,9 @@ final class SettingsReload: Sendable {
     ///   - typed: The options of the start; they keep their precedence over the file.
     ///   - environment: The environment of the start, likewise.
     ///   - start: The settings of the start.
-    ///   - authenticator: That of the start.
-    ///   - makeAuthenticator: As at the start. It reads the keys again, also if no setting has changed.
+    ///   - authenticator: The authenticator of the start.
+    ///   - makeAuthenticator: Makes the authenticator, as at the start. It reads the keys again,
+    ///     even if no setting has changed.
     init(
         typed: [String: String], environment: [String: String],
         start: (configuration: Configuration, values: [SettingValue]),

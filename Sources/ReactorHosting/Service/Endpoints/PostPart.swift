@@ -5,13 +5,13 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// `POST /parts/{id}`: an action of a part, for its parent. Nodes send it to each other; no
-/// listener has the route.
+/// `POST /parts/{id}`: a part's action for its parent. Only nodes send it: no listener has the
+/// route.
 ///
-/// Design: at most once. The request has no key, so it is not repeated after a link has ended
-/// (``Forwarding``).
+/// Design: an action is applied at most once. The request has no key, so it is not repeated after
+/// its link has ended (``Forwarding``).
 enum PostPart: SessionEndpoint {
-    /// Of the action's JSON.
+    /// The limit of the action's JSON.
     static let bodyLimitBytes = 8 << 20
 
     static let isForwarded = true
@@ -19,8 +19,8 @@ enum PostPart: SessionEndpoint {
     /// Sends an action to the node that decides on the parent.
     ///
     /// - Parameters:
-    ///   - owner: The node that may do so; nil: it is not known.
-    ///   - connection: A vacant one without a socket.
+    ///   - owner: The node that probably decides on the parent; nil if none is known.
+    ///   - connection: A vacant connection without a socket.
     static func begin(
         _ part: PartAction, to owner: Node?, on connection: HTTPConnection, as id: ConnectionID
     ) {
@@ -65,7 +65,8 @@ enum PostPart: SessionEndpoint {
     ) throws(Problem) -> Response? {
         let id = connection.id
         if case .forwarded(let forward)? = connection.linkPart, let part = forward.part {
-            // This node decides after all. The action needs no JSON, and errors keep their types.
+            // This node decides after all, so the action needs no JSON, and errors keep their
+            // types.
             part.deliver(to: target.found) { outcome in
                 // The server may have ended the action meanwhile.
                 guard connection.id == id else { return }
@@ -91,7 +92,7 @@ enum PostPart: SessionEndpoint {
 extension LinkRequest {
     /// - Parameter body: The action as JSON.
     init(_ part: PartAction, body: [UInt8]) {
-        // Names of reactors need no escapes. Of the client, the other node uses the name alone.
+        // Names of reactors need no escaping. The other node uses only the client's name.
         let target = "/parts/\(part.parent.text)?reactors=\(part.reactors.joined(separator: ","))"
         self.init(
             waitMilliseconds: .max,
@@ -105,10 +106,10 @@ extension LinkRequest {
 }
 
 extension Response {
-    /// Longer texts of errors are cut.
+    /// Longer error texts are truncated.
     private static let errorLimitBytes = 4_096
 
-    /// The response to the node of the part.
+    /// The response to the part's node.
     fileprivate init(_ outcome: PartOutcome) {
         switch outcome {
         case .applied: self.init(status: 200)
@@ -129,7 +130,7 @@ extension Response {
 extension PartOutcome {
     fileprivate static let unavailableCode = "parent_unavailable"
 
-    /// - Parameter response: Of another node, or of this one if no other has answered.
+    /// - Parameter response: The other node's response, or this node's own if no other answered.
     init(_ response: Response) {
         let text = String(decoding: response.body.bytes, as: UTF8.self)
         switch (response.status, response.code) {
@@ -137,12 +138,12 @@ extension PartOutcome {
         case (409, "no_parent"): self = .missing
         case (422, "action_failed"): self = .failed(CyclerParentError(text))
         case (503, Self.unavailableCode): self = .unavailable(text)
-        // An earlier release has no such resource.
+        // A node of an earlier release does not have this route.
         case (503, "owner_unreachable"):
             self = .unavailable("its node cannot be reached, or is of an earlier release")
         case (400..<500, let code), (503, let code):
             self = .unavailable("its node has answered \(response.status) \(code ?? "")")
-        // A newer program may have other answers.
+        // A newer program may answer differently.
         default: self = .unknown
         }
     }

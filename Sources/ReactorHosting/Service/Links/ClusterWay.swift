@@ -19,10 +19,10 @@ final class ClusterWay {
     var topics = TopicCounts()
     var sentBytes: UInt64 = 0
     var parts = PartCounts()
-    /// Requests of which a node still serves an earlier try, and those whose owner is looked for
-    /// again.
+    /// Requests that wait for the next tick: a node still serves an earlier attempt, or the owner
+    /// has to be looked up again.
     private var paused: [ObjectIdentifier: ForwardedRequest] = [:]
-    /// A node that is not well fails each request that goes to it.
+    /// Limits the log: a node that fails does so for each request that goes to it.
     private var reports = LogLimit<Int64>()
 
     init(_ node: Node, _ ownership: any Ownership, _ logger: Logger) {

@@ -4,17 +4,17 @@ internal import Sessions
 internal import Sockets
 
 enum ForwardStage {
-    /// At this node: between two tries, or served here.
+    /// At this node: between two attempts, or served here.
     case here
     /// It waits for a link.
     case waiting(OutgoingLinks.FarEnd)
     case sent(OutgoingLinks.FarEnd, UInt32)
-    /// It continues with the next tick (``ClusterWay/pause(_:)``).
+    /// It waits for the next tick (``ClusterWay/pause(_:)``).
     case paused
 }
 
-/// A request of a client of this node, or an action of a part, on its way to the node that decides
-/// on its session. The request itself is parked at its connection meanwhile.
+/// A client's request or a part's action, on its way to the node that decides on its session.
+/// Meanwhile the request itself is parked at its connection.
 final class ForwardedRequest {
     let connection: ConnectionID
     let session: SessionID
@@ -25,9 +25,9 @@ final class ForwardedRequest {
     var place = ForwardStage.here
     /// The node that was asked last; nil also if the owner is no member that is known here.
     var asked: Node?
-    /// How the last try has ended.
+    /// How the last attempt ended.
     var ending = Forwarding.Ending.moved(nil)
-    /// The looks at the owner of the session.
+    /// How often the owner of the session was looked up.
     var looks = 0
 
     init(
@@ -50,7 +50,8 @@ enum LinkPart {
     case guest(GuestOrigin)
     /// It goes to another node, or went and is served here after all.
     case forwarded(ForwardedRequest)
-    /// It is served here, and goes to another node if the commit shows that that one owns the session.
+    /// It is served here. It goes to another node if the commit shows that this node does not own
+    /// the session.
     case local(LocalRequest)
 
     var isLocal: Bool { if case .local = self { true } else { false } }

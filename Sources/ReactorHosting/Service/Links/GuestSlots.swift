@@ -1,6 +1,6 @@
 internal import Sockets
 
-/// The ids of guests: requests that came over a link; and of actions of parts that go to another
+/// The ids of guests (requests that came over a link), and of parts' actions that go to another
 /// node. Each has a connection without a socket.
 ///
 /// Design: the slots are in a range of their own, above those of connections and below those of relays
@@ -9,21 +9,22 @@ internal import Sockets
 /// Invariant: an id is used by one guest.
 final class GuestSlots {
     static let firstSlot: UInt32 = 1 << 30
-    /// Guests of one loop, and actions of parts; further ones are refused.
+    /// The maximum number of guests of a loop, and of its parts' actions. Further ones are refused.
     static let limit = 20_000
 
     private var generations: [UInt32] = []
     private var vacant: [Int] = []
     private var ids: [GuestOrigin: ConnectionID] = [:]
 
-    /// The seat of that id, among those of all guests; nil for an id of an ordinary connection.
+    /// The seat of this id among all guests; nil for the id of an ordinary connection.
     static func seat(of id: ConnectionID) -> Int? {
         id.slot >= firstSlot && id.slot < firstSlot << 1 ? Int(id.slot - firstSlot) : nil
     }
 
-    /// Nil if there are too many of the kind: neither keeps the other out.
+    /// Allocates an id; nil if there are too many of this kind. Guests and parts' actions have
+    /// separate limits, so neither can use up the other's.
     ///
-    /// - Parameter origin: Nil for an action of a part.
+    /// - Parameter origin: Nil for a part's action.
     func allocate(for origin: GuestOrigin? = nil) -> ConnectionID? {
         let parts = generations.count - vacant.count - ids.count
         guard (origin == nil ? parts : ids.count) < Self.limit else { return nil }

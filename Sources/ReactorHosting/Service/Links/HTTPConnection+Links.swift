@@ -4,9 +4,9 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-// Requests that come from other nodes or go there. A guest has a connection without a socket, which
-// serves one request; its response becomes an answer on the link. An action of a part that goes to
-// another node has such a connection, too; its response becomes the action's end.
+// Requests from other nodes, and requests to them. A guest has a connection without a socket, which
+// serves one request. The response becomes an answer on the link. A part's action that goes to
+// another node has such a connection, too. There the response ends the action.
 extension HTTPConnection {
     /// The part of the present request in the traffic between nodes.
     var linkPart: LinkPart? {
@@ -94,7 +94,8 @@ extension RequestDispatcher {
         request.route = route
         request.segment = segment
         request.access = link.access.flatMap { Access($0, at: loop.table.wallClockMilliseconds) }
-        // The nodes differ in --auth, or this one is newer. A part acts for a client or for none.
+        // The nodes differ in --auth, or this one is newer. (A part may act for a client or for
+        // none.)
         guard (loop.gate == nil) == (request.access == nil) || endpoint is PostPart.Type else {
             throw .notForwarded
         }

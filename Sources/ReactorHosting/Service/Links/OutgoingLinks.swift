@@ -81,7 +81,7 @@ final class OutgoingLinks {
         let far = FarEnd(
             node: member.node, loop: forward.session.owner(of: member.loops))
         let link = links[far] ?? open(far, address)
-        // Its first ping has the database that it believes.
+        // Requests wait for the other node's first ping, which names the database that it believes.
         guard link.database != nil else {
             guard link.waiting.count < OutgoingLink.streamLimit,
                 link.pulse.sign(at: table.now.nanoseconds) != .overdue

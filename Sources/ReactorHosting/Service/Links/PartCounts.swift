@@ -1,12 +1,12 @@
 internal import Sessions
 
-/// Actions of parts that went to other nodes.
+/// Counts the actions of parts that went to other nodes.
 struct PartCounts: Sendable {
     enum Outcome: String, CaseIterable {
         case applied
-        /// The parent has refused it, or there is none.
+        /// The parent refused the action, or there is no parent.
         case refused
-        /// Nothing was applied: no node has accepted it.
+        /// Nothing was applied: no node accepted the action.
         case unavailable
         case outcomeUnknown = "outcome_unknown"
     }

@@ -6,11 +6,11 @@ internal import Wire
 
 /// Sends requests to the nodes that decide on their sessions, and serves them here if nobody else does.
 ///
-/// Design: a request waits at its connection, parked like one whose session is being loaded. How often it
-/// is tried, and which failure its client gets, is decided by ``Forwarding``. An action of a part
+/// Design: a request waits at its connection, parked like one whose session is being loaded.
+/// ``Forwarding`` decides how often it is tried, and which failure its client gets. A part's action
 /// is the request of a connection without a socket (``PostPart``).
 enum RequestForwarder {
-    /// Further looks at the owner of a session wait for the next tick of the links.
+    /// Beyond this number, looking up the owner of a session waits for the next tick of the links.
     private static let lookLimit = 2
 
     /// Parks a request for a session that this node does not have, and sends it on.
@@ -99,7 +99,8 @@ enum RequestForwarder {
         guard let links = connection.loop.links, let member = links.way.members[node],
             links.outgoing.send(forward, to: member)
         else {
-            // No client repeats an action of a part.
+            // A client can repeat its request. Nobody repeats a part's action, so this tries it
+            // again.
             guard forward.part != nil else {
                 return fail(forward, forward.forwarding.failure, on: connection)
             }
@@ -107,13 +108,13 @@ enum RequestForwarder {
         }
     }
 
-    /// Continues a request whose try has ended without an answer.
+    /// Continues a request whose attempt ended without an answer.
     static func tryEnded(
         _ forward: ForwardedRequest, _ ending: Forwarding.Ending, on connection: HTTPConnection
     ) {
         guard let way = connection.loop.links?.way else { return }
         let now = connection.loop.now.nanoseconds
-        // A node that has refused an action of a part may be asked again: no client repeats it.
+        // For a part's action, a node that refused it may be asked again: no client repeats it.
         let asked = forward.part == nil ? forward.asked : nil
         let next = forward.forwarding.next(after: ending, by: asked, at: now, way.members)
         forward.ending = ending
@@ -133,7 +134,8 @@ enum RequestForwarder {
         }
     }
 
-    /// Asks the node again that still served an earlier try, or looks again for the owner.
+    /// Sends the request again to the node that still served an earlier attempt. If there is none,
+    /// looks up the owner again.
     static func pauseEnded(_ forward: ForwardedRequest, on connection: HTTPConnection) {
         guard case .running(let node) = forward.ending else {
             return lookUp(forward, on: connection)

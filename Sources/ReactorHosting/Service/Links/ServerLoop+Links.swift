@@ -168,7 +168,7 @@ extension ServerLoop: PartLinks {
         PostPart.begin(part, to: owner, on: makeGuest(id), as: id)
     }
 
-    /// Closes the links, because the server ends. Actions of parts that wait for them end first.
+    /// Closes the links, because the server ends. First ends the parts' actions that wait for them.
     func closeLinks() {
         for guest in guests { guest.endPart() }
         resources.links?.close()
@@ -178,7 +178,7 @@ extension ServerLoop: PartLinks {
 extension HTTPConnection {
     fileprivate func endPart() {
         guard case .forwarded(let forward)? = linkPart, let part = forward.part else { return }
-        // An action that the parent receives at this node is not parked.
+        // An action that is not parked is with its parent, on this node.
         var mayBeApplied = buffers?.parked == nil
         if case .sent = forward.place { mayBeApplied = true }
         PostPart.end(part, mayBeApplied ? .unknown : .unavailable("the server ends"), on: self)

@@ -3,9 +3,9 @@ internal import Wire
 
 /// Finds the address of the client that a request comes from, behind proxies.
 ///
-/// Design: `X-Forwarded-For` is the client's bytes up to the part that proxies have appended, and
-/// may be as long as a head. So it is read from its end, and only as far as the search goes. Nobody
-/// else names a client: a proxy forwards any other field as the client sent it.
+/// Design: `X-Forwarded-For` begins with whatever the client sent; proxies append to it. It may be
+/// as long as a head. So it is read from its end, and only as far as the search needs. No other
+/// field is believed: a proxy forwards it as the client sent it.
 struct ClientAddress: Sendable {
     /// The maximum number of proxies between a client and the server; beyond it the search ends.
     private static let proxyLimit = 32

@@ -112,7 +112,7 @@ struct SessionTarget {
         access.map { !$0.grants.permits(session: id.text) } ?? false
     }
 
-    /// - Throws: The problem of a session that cannot be read.
+    /// - Throws: The problem to respond with, if the session cannot be read.
     func readable() throws(Problem) -> any ReadableSession {
         if !isHidden, let readable = found.readable { return readable }
         return try session()

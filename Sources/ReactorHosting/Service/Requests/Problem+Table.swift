@@ -181,9 +181,9 @@ extension Problem {
         }
     }
 
-    /// The fault in a body that is no action.
+    /// The problem with a body that is not an action.
     ///
-    /// - Parameter code: For JSON of another form than the request has.
+    /// - Parameter code: The code for valid JSON of a wrong form.
     init(_ refusal: JSONRefusal, mismatch code: String) {
         self.init(refusal)
         if case .mismatch = refusal { self.code = code }

@@ -129,8 +129,8 @@ package final class Route: Sendable {
         index = 0
     }
 
-    /// The routes of links: those that are forwarded, and that of parts. No listener has the last
-    /// one, so that only nodes can send its requests.
+    /// The routes of links: those that are forwarded, and the route of parts' actions. No listener
+    /// has that last route, so only nodes can use it.
     static let links =
         table.filter(\.isForwarded) + [
             Route("POST", "/parts/{id}", "postPart", .verb(.admin), PostPart.self, ["reactors"])
