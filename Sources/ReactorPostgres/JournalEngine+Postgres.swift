@@ -15,7 +15,7 @@ extension JournalEngine {
     /// package's trait `PostgreSQL` needs no libpq, and refuses every address.
     public static let postgres = postgres(lease: PostgresJournal.lease)
 
-    /// - Parameter lease: After this time without a beat a node is no member any more.
+    /// - Parameter lease: How long a node stays a member without a beat.
     package static func postgres(lease: Duration) -> JournalEngine {
         JournalEngine(
             tools: PostgresTools(), mask: PostgresAddress.masked, fault: PostgresAddress.fault
@@ -26,7 +26,7 @@ extension JournalEngine {
         }
     }
 
-    /// That of this process.
+    /// The number of this process.
     private static let number = UsageLock.newNumber()
 }
 

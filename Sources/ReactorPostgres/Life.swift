@@ -69,8 +69,8 @@ struct Life {
         FROM (SELECT $1::text AS id) t LEFT JOIN sessions s ON s.id = t.id \(newest)
         """
 
-    /// Nil if the session has another generation, or lives where one that has ended is wanted, or
-    /// the reverse.
+    /// Nil if the session has another generation, or if it has ended and `isEnded` is false, or the
+    /// reverse.
     static func find(
         _ key: SessionKey, isEnded: Bool, _ connection: Connection
     ) throws(PostgresFault) -> Life? {

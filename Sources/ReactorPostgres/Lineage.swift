@@ -10,8 +10,9 @@ struct CommitPoint: Equatable {
     /// Columns of a statement that writes. The first one is NULL if it has written nothing.
     static let columns = columns()
 
-    /// - Parameter arms: Those of a `WITH` whose rows the statement does not use. PostgreSQL would
-    ///   execute them after the columns; here it counts their rows first.
+    /// - Parameter arms: The queries of a `WITH` that write, and whose rows the statement does not
+    ///   use. PostgreSQL would execute them after the columns. Counting their rows makes PostgreSQL
+    ///   execute them first.
     static func columns(after arms: [String] = []) -> String {
         let rows = arms.map { "SELECT FROM \($0)" }.joined(separator: " UNION ALL ")
         let transaction = "pg_current_xact_id_if_assigned()::text::bigint"

@@ -84,10 +84,10 @@ final class PostgresArchive: Archive, PostgresHistory {
         load(session, to: nil, answer)
     }
 
-    /// Loads a session. Large states do not wait in memory for a proof, which may take seconds: the
-    /// end of the session is proved, and then the session is loaded again.
+    /// Loads a session. A proof may take seconds, and a large state must not wait in memory for it.
+    /// So the session's end is proved first, and then the session is loaded again.
     ///
-    /// - Parameter proved: The end that is proved; nil: none is.
+    /// - Parameter proved: The end that was proved; nil if none was.
     private func load(
         _ session: String, to proved: SavedEnd?, _ answer: @escaping Answer<SavedSession?>
     ) {
@@ -113,7 +113,7 @@ final class PostgresArchive: Archive, PostgresHistory {
         }
     }
 
-    /// A state that waits for its proof in memory has no more bytes.
+    /// The most bytes of a state that waits in memory for its proof.
     private static let waitingBytes = 65_536
 
     /// Where a session ends in a database.
@@ -131,7 +131,7 @@ final class PostgresArchive: Archive, PostgresHistory {
 
     private enum Loaded {
         case whole(SavedSession?, isNews: Bool)
-        /// The session is to be loaded again once this is proved.
+        /// The session has to be loaded again once this end is proved.
         case end(SavedEnd)
 
         var isNews: Bool {
@@ -232,7 +232,7 @@ final class PostgresArchive: Archive, PostgresHistory {
 /// Reads records and snapshots of generations.
 protocol PostgresHistory: HistoryArchive {
     var archive: PostgresArchive { get }
-    /// Whether the generations have ended; if not, they live.
+    /// Whether this reads generations that have ended; if false, it reads those that have not.
     var isOfEnded: Bool { get }
 }
 

@@ -38,7 +38,7 @@ package final class PostgresJournal: Journal {
     ///     1970. Default: the database's, since the clock of one of several nodes may be wrong.
     ///   - respite: How long a session that was taken by force is left to the node that has it.
     ///   - rules: All but in tests.
-    ///   - sweepLimit: The time for retention each time that it looks.
+    ///   - sweepLimit: How long retention may work each time that it looks for records to trim.
     ///   - looksEvery: how often it checks for records to trim, and whether the database answers
     ///     again; nil: never.
     /// - Throws: ``JournalFailure``: a sentence without secrets.

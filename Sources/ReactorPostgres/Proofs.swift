@@ -80,13 +80,13 @@ struct Proving<Answer: Sendable>: Sendable {
     private let isNews: @Sendable (Answer) -> Bool
     private let otherwise: (@Sendable (Answer) -> Answer)?
 
-    /// How long an answer waits that is given ``otherwise``. Longer than any commit that is slow:
-    /// each question needs a commit of its own.
+    /// How long an answer waits for its proof before ``otherwise`` is given in its place. This is
+    /// longer than a slow commit takes, because each question needs a commit of its own.
     private static var waitLimit: DispatchTimeInterval { .seconds(2) }
 
     /// - Parameters:
     ///   - isNews: Whether an answer shows more than was shown before.
-    ///   - otherwise: What is answered while no standby answers; nil: it fails.
+    ///   - otherwise: The answer to give while no standby responds; nil if the read then fails.
     init(
         _ proofs: Proofs, otherwise: (@Sendable (Answer) -> Answer)? = nil,
         _ isNews: @escaping @Sendable (Answer) -> Bool
@@ -96,7 +96,7 @@ struct Proving<Answer: Sendable>: Sendable {
         self.isNews = isNews
     }
 
-    /// Gives an answer once it is proved.
+    /// Gives the answer once it is proved.
     ///
     /// - Parameter again: Reads again, because another database is believed by now.
     func answer(

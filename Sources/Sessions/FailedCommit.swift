@@ -17,9 +17,9 @@ struct FailedCommit {
 
     private var history: History { session.history }
 
-    /// Whether nothing is lost with the step: it has no record, no note and no answer to a key, so
-    /// later steps do not depend on it and may be committed. The first snapshot of a form is none:
-    /// later records have that form.
+    /// Whether the step can be dropped without loss: it has no record, no note and no answer to a
+    /// key, so later steps do not depend on it and may be committed. A step with the first snapshot
+    /// of a new form is not harmless, because later records have that form.
     func isHarmless(for step: Step) -> Bool {
         session.uncommitted.first === step && !step.creates && !step.beginsForm
             && step.end.position == history.committed.position && step.effects.isEmpty
@@ -109,8 +109,8 @@ struct FailedCommit {
             reason: .outcomeUnknown, detail: failure.detail, publicDetail: failure.publicDetail)
     }
 
-    /// Rolls the machine back to the committed version and cancels all effects: the machine's list
-    /// of running effects could differ from the tasks that were launched.
+    /// Rolls the machine back to the committed version. Cancels all effects, because the machine's
+    /// list of running effects may differ from the tasks that were launched.
     private func cancelEffects() {
         session.machine?.rollBack(to: history.committed.version, in: session)
         let steps = session.tasks.removeSteps()
@@ -119,10 +119,10 @@ struct FailedCommit {
         session.attempt.hasSettled = false
     }
 
-    /// Removes the session from memory, if the journal can restore it. A flush that failed may have
-    /// written the records all the same, so memory may differ from the journal; the next request
-    /// loads the session from the journal. A session that listens to sources is loaded at once or,
-    /// if that fails, at the next tick.
+    /// Removes the session from memory, if the journal can restore it. A failed flush may have
+    /// written the records all the same, so memory may differ from the journal. The next request
+    /// loads the session from the journal. A session that listens to sources is loaded without a
+    /// request: at once, or at the next tick.
     private func invalidate() {
         guard let persistence = session.persistence else { return }
         let table = session.table
@@ -144,9 +144,9 @@ struct FailedCommit {
             session.feed.readJournal()
         }
         guard failure.reason != .moved, listens else { return }
-        // The present values of its sources may be those that could not be committed: a
-        // session that has committed nothing since it woke would wake and fail in a loop as
-        // fast as the disk fails.
+        // If the session has committed nothing since it woke, the present values of its sources may
+        // be what failed to commit. If it woke at once, it would fail again, as fast as the disk
+        // fails.
         if persistence.hasCommitted {
             table.loads.reload([session.id], in: table)
         } else {

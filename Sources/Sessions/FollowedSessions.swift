@@ -34,7 +34,7 @@ final class FollowedSessions {
     private(set) var loads: UInt64 = 0
     private var claimsUnderWay = 0
     private var isAsking = false
-    /// Sessions of which a hint has come since the last question about them. Some of them may no
+    /// Sessions for which a hint came since the last question about them. Some of them may no
     /// longer be followed.
     private var hinted: Set<SessionID> = []
     /// The number of questions that were sent.
@@ -96,7 +96,7 @@ final class FollowedSessions {
         var later: [Load] = []
         defer { if !later.isEmpty { waiting.prepend(contentsOf: later) } }
         while pace.hasRoom, let load = waiting.popFirst() {
-            // A followed session may need its state for the subscribers that it has.
+            // A session that is followed already may need its state for its other subscribers.
             if load.dropUnwanted(), table.sessions.followed(load.id) == nil {
                 unsent[load.id] = nil
                 continue
@@ -368,7 +368,7 @@ final class FollowedSessions {
             let isDecided = change?.isDecided ?? true
             feed.archive?.following?.confirmed = moment
             feed.archive?.following?.hints.isDue = !isDecided || hinted.contains(feed.id)
-            // Else it does not say what has become of a record that a reader has missed.
+            // An undecided change does not say what became of a record that a reader lacks.
             if isDecided { feed.archive?.following?.answered = questions }
             if let change, isDecided { receive(change, of: feed, in: table) }
             let following = feed.archive?.following
@@ -488,7 +488,8 @@ extension SessionTable {
     /// memory. Among several nodes nothing is claimed: the session is followed if this node does not own
     /// it, and `act` has to subscribe before it returns. It is loaded at the cost of `client`.
     ///
-    /// - Parameter isWanted: whether the connection is open; if not, `act` may not be called.
+    /// - Parameter isWanted: whether the connection is open. If it is closed, the call of `act` may
+    ///   be omitted.
     package func findForStream(
         _ id: SessionID, for client: WorkClient?, while isWanted: @escaping () -> Bool,
         then act: @escaping (SessionLookup) -> Void
@@ -505,7 +506,8 @@ extension SessionTable {
 }
 
 extension ResidentSessions {
-    /// The feeds that another node continues, or none, and that have not ended.
+    /// The followed feeds that have not ended. Another node decides on their sessions, or no node
+    /// does.
     fileprivate var followed: [Feed] { asleep.filter { $0.isFollowed && !$0.isOver } }
 
     fileprivate func followed(_ id: SessionID) -> Feed? {

@@ -13,15 +13,15 @@ final class FollowingLoad {
     var isRepeated = false
     /// Whether it has waited for records of the owner.
     var isLate = false
-    /// A stream that waits for it.
+    /// A stream that waits for the load.
     struct Stream {
         let client: WorkClient?
-        /// Whether its connection is open.
+        /// Whether the stream's connection is open.
         let isWanted: () -> Bool
         let act: (SessionLookup) -> Void
     }
     var streams: [Stream] = []
-    /// The client for which it is sent.
+    /// The client for which the load is sent.
     var client: WorkClient? { streams.first?.client }
     /// Counts the session that was read, until its streams are open; nil if it is small.
     var charge: WorkCharge?
@@ -37,14 +37,15 @@ final class FollowingLoad {
 
     /// Drops the streams whose connections have closed.
     ///
-    /// - Returns: whether there were streams, and none is left.
+    /// - Returns: whether this dropped the last stream.
     func dropUnwanted() -> Bool {
         guard !streams.isEmpty else { return false }
         streams.removeAll { !$0.isWanted() }
         return streams.isEmpty
     }
 
-    /// Refuses the streams of the client for which it was sent. Those of others remain.
+    /// Refuses the streams of the client for which the load was sent. The streams of other clients
+    /// remain.
     ///
     /// - Returns: whether there were any.
     func refuse() -> Bool {
@@ -56,12 +57,13 @@ final class FollowingLoad {
     }
 }
 
-/// Loads that the journal has answered before the owner's records have come that it has read.
+/// Loads that contain records which the owner has not sent to this node yet.
 ///
-/// Why they wait: the other subscribers would read these records in the journal, and those on other loops would come
-/// back for that.
+/// Why they wait: the other subscribers would have to read these records from the journal.
+/// Subscribers on other loops would have to move back for that.
 ///
-/// Bounds: one for each session, ``limit`` sessions; each until the records have come, and a quarter of a second at most.
+/// Bounds: one load for each session, and ``limit`` sessions. Each waits until the records have
+/// come, at most a quarter of a second.
 struct EarlyLoads {
     typealias Early = (load: FollowingLoad, saved: SavedSession, losses: UInt64)
 

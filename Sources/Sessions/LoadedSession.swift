@@ -38,12 +38,12 @@ extension SessionTable {
     }
 }
 
-/// The loads that are under way at the same time.
+/// Limits the loads that are under way at the same time.
 ///
-/// Design: how much a session counts is known when the journal has answered. If loads find no room
-/// because of one another, fewer are sent at a time, and those without room are sent again.
+/// Design: the size of a session is not known before the journal has answered. If several loads
+/// together find no room, fewer are sent at a time, and those that found no room are sent again.
 struct LoadPace {
-    /// A state may be large: not all that are asked for are in memory at the same time.
+    /// States may be large, so only this many are loaded at the same time.
     private static let limit = 64
     private var limit = Self.limit
     private var underWay = 0
@@ -63,10 +63,10 @@ struct LoadPace {
         return Ticket(number: sent, isFirst: underWay == 1)
     }
 
-    /// The journal has answered.
+    /// Ends a load, because the journal has answered.
     ///
-    /// - Returns: whether the load is to be sent again: there was no room for it, and others were
-    ///   under way.
+    /// - Returns: whether to send the load again, because it found no room while others were under
+    ///   way.
     mutating func end(
         _ ticket: Ticket, _ result: Result<LoadedSession, JournalFailure>
     ) -> Bool {

@@ -34,19 +34,20 @@ struct LostHistory {
 
     /// - Returns: whether the session has to be claimed for its subscribers.
     private func forget(_ feed: Feed) -> Bool {
-        // One that has ended keeps its end.
+        // A session that has ended keeps its end.
         guard !feed.isOver else { return false }
         guard !feed.streams.isEmpty else {
             table.forget(feed)
             return false
         }
         feed.strandReaders()
-        // A followed session is read again, and not claimed.
+        // A followed session is read again, but not claimed.
         guard !feed.isFollowed else {
             table.cluster?.followed.loadState(of: feed)
             return false
         }
-        // Another node may own the session by now. If this one still does, the claim ends that.
+        // Another node may own the session by now, so it is followed. If this node still owns it,
+        // the claim ends that.
         table.cluster?.followed.carryOn(feed, in: table)
         return true
     }

@@ -9,16 +9,16 @@ import Synchronization
 ///
 /// All methods are called on the loop of the parent's id.
 package protocol PartLinks: AnyObject {
-    /// Finds the node that has the action's parent, which may be this one, and lets it receive the action. The action
-    /// is ended once.
+    /// Finds the node that decides on the action's parent, which may be this node, and delivers the
+    /// action there. Ends the action once.
     func send(_ action: PartAction)
 }
 
-/// An action of a part, as its parent gets it.
+/// A part's action, in the form in which the parent receives it.
 package enum PartContent {
-    /// From a part at this node.
+    /// From a part at this node: the value itself.
     case value(any Encodable)
-    /// As another node's program encodes it: JSON, which nobody has checked.
+    /// From a part at another node: JSON, which has not been checked.
     case json([UInt8])
 }
 
@@ -32,10 +32,10 @@ protocol ParentMachine: AnyObject {
 package enum PartOutcome {
     /// The parent has committed the first part of the action.
     case applied
-    /// The parent's error, or that there is none: no session has its id, it has ended, or is one of
-    /// another reactor. Nothing was changed.
+    /// The parent's error, or ``CyclerParentMissing``: no session has the parent's id, the session
+    /// has ended, or it has another reactor. Nothing was changed.
     case failed(any Error)
-    /// Nothing was changed. Clients may see the reason: it has no address of a machine.
+    /// Nothing was changed. Clients may see the reason, so it contains no address of a machine.
     case unavailable(String)
     /// Another node decides on the parent; nil: it is not known which. Nothing was changed.
     case moved(Member?)
@@ -65,7 +65,7 @@ package enum PartOutcome {
     }
 }
 
-/// An action of a part on its way to its parent. It is ended once.
+/// A part's action on its way to its parent. It ends once.
 ///
 /// Not Sendable: it is used on the loop of the parent's id.
 package final class PartAction {
@@ -98,14 +98,15 @@ package final class PartAction {
         deliver { [self] in end($0) }
     }
 
-    /// Finds the parent, claims it if no other node owns it, and lets it receive the action.
+    /// Finds the parent, claims it if no other node owns it, and delivers the action to it.
     ///
-    /// - Parameter act: Called once: now, or later on this loop. The action has not ended by that.
+    /// - Parameter act: Called once, now or later, on this loop. It has to end the action, or send
+    ///   it elsewhere.
     package func deliver(then act: @escaping (PartOutcome) -> Void) {
         table.fetch(parent) { [self] in deliver(to: $0, then: act) }
     }
 
-    /// Lets a session of this loop receive the action. `act` is called as above.
+    /// Delivers the action to a session of this loop. Calls `act` as above.
     package func deliver(to found: SessionLookup, then act: @escaping (PartOutcome) -> Void) {
         table.receivePart(found, by: subject, reactors, .value(action), then: act)
     }
@@ -120,8 +121,8 @@ package final class PartAction {
     package func end(_ outcome: PartOutcome) { waiter.end(outcome.result) }
 }
 
-/// The waiter for the end of an action. If it is released before (a loop has stopped, a link is closed with the server),
-/// its outcome is unknown.
+/// Waits for the end of an action. If it is released earlier (a loop has stopped, or the server has
+/// closed a link), the outcome is unknown.
 final class PartWaiter: Sendable {
     typealias Ended = @Sendable (Result<Void, any Error>) -> Void
 
@@ -141,11 +142,11 @@ final class PartWaiter: Sendable {
 
 // The side of the parent.
 extension SessionTable {
-    /// Lets a parent receive an action. Calls `act` once, now or later on this loop.
+    /// Delivers an action to its parent. Calls `act` once, now or later, on this loop.
     ///
     /// - Parameters:
-    ///   - found: The parent, a session of this loop.
-    ///   - reactors: The names of the reactors that it may have; empty: any.
+    ///   - found: The parent, which is a session of this loop.
+    ///   - reactors: The names of the reactors that the parent may have; empty for any.
     package func receivePart(
         _ found: SessionLookup, by subject: String?, _ reactors: [String], _ content: PartContent,
         then act: @escaping (PartOutcome) -> Void

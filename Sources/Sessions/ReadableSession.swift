@@ -2,37 +2,38 @@ package import Feeds
 package import JSONCoding
 internal import Storage
 
-/// A session whose state is in memory, for requests that only read it: one that decides, or a copy.
+/// A session whose state is in memory, for requests that only read: a session that decides, or a
+/// copy.
 package protocol ReadableSession: FeedSource {
     var feed: Feed { get }
     var registration: Registration { get }
     var table: SessionTable { get }
-    /// Numbers the stays in memory of all sessions of the table, and its copies.
+    /// The number of this stay in memory. All sessions and copies of a table are numbered together.
     var incarnation: UInt64 { get }
-    /// Whether there is a state in memory.
+    /// Whether the state is in memory.
     var isAwake: Bool { get }
-    /// Whether the session carries out requests that only read.
+    /// Whether requests that only read are carried out.
     var isReadable: Bool { get }
     var hasEnded: Bool { get }
-    /// The reply to a request that arrives, or continues after a wait, when the session cannot be
-    /// read.
+    /// The reply to a request if the session cannot be read when the request arrives, or when it
+    /// continues after a wait.
     var absence: Reply.Kind { get }
-    /// Counts the state of a copy, as long as the copy is in memory; nil if the state is small.
+    /// Counts a copy's state while the copy is in memory; nil if the state is small.
     var copyCharge: WorkCharge? { get }
 
     /// Records that a request uses the session.
     func recordUse()
 
-    /// The connection of a request that waits is closed.
+    /// Forgets a request that waits, because its connection is closed.
     func forget(_ token: UInt64)
 
-    /// Answers when the decisions are committed that the answer may depend on.
+    /// Sends the reply once all decisions that it may depend on are committed.
     func answer(_ reply: consuming Reply)
 
     /// Opens a stream. The answer has the subscriber and the opening bytes.
     func subscribe(_ request: SubscriptionRequest)
 
-    /// Appends the state at a version; nil: the present one. If it throws, nothing is appended.
+    /// Appends the state at `version`; nil for the present state. Appends nothing if it throws.
     func encodeState(
         _ form: StateForm, at version: UInt64?, to out: inout [UInt8]
     ) throws(JSONEncodingFailure)
@@ -55,7 +56,7 @@ extension ReadableSession {
     /// Reads the state at a committed version, as `reduce` made it.
     ///
     /// - Parameters:
-    ///   - version: nil: the present one.
+    ///   - version: nil for the present version.
     ///   - isWanted: whether the client still waits for it; if not, `act` is not called.
     package func export(
         _ version: UInt64?, for client: WorkClient? = nil,
@@ -65,7 +66,8 @@ extension ReadableSession {
         StateReader(session: self).export(version, for: client, while: isWanted, then: act)
     }
 
-    /// Reads a page of the log. The page shows the entries that are committed when it is answered.
+    /// Reads a page of the log. The page shows the entries that are committed when the reply is
+    /// made.
     package func readLog(_ request: LogPageRequest) {
         guard isReadable else { return answer(.content(content(absence), token: request.token)) }
         recordUse()
@@ -84,7 +86,8 @@ extension ReadableSession {
         Reply.Content(kind, of: feed, at: feed.history.newest)
     }
 
-    /// A reply with the committed version and position: it depends on no step that may fail.
+    /// A reply with the committed version and position, so it depends on no step that may still
+    /// fail.
     func committedContent(_ kind: Reply.Kind) -> Reply.Content {
         Reply.Content(kind, of: feed, at: feed.history.committed)
     }

@@ -188,7 +188,7 @@ package struct Registration: Sendable {
         _ = try fold(of: saved)
     }
 
-    /// The state of a session, without a machine.
+    /// Rebuilds the state of a session, without a machine.
     ///
     /// - Throws: what a load of the session would throw.
     func fold(of saved: SavedSession) throws(RecoveryFault) -> any StateFold {

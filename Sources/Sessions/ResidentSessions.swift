@@ -1,11 +1,11 @@
 internal import Feeds
 internal import Storage
 
-/// The sessions of a table that are in memory, and the feeds of those that are not and have
-/// subscribers.
+/// The sessions of a table that are in memory, and the feeds of sessions that are not in memory but
+/// have subscribers.
 struct ResidentSessions {
     private var byID: [SessionID: Session] = [:]
-    /// Invariant: none has a session in ``byID``.
+    /// Invariant: no feed in it has a session in ``byID``.
     private var asleepByID: [SessionID: Feed] = [:]
     private var lastIncarnation: UInt64 = 0
 
@@ -16,7 +16,7 @@ struct ResidentSessions {
     /// In no order.
     var all: some Collection<Session> { byID.values }
 
-    /// The feeds without a session, in no order.
+    /// The feeds without a session, in no particular order.
     var asleep: [Feed] { Array(asleepByID.values) }
 
     subscript(id: SessionID) -> Session? { byID[id] }
@@ -31,7 +31,7 @@ struct ResidentSessions {
     /// Adds a feed without a session.
     mutating func insert(_ feed: Feed) { asleepByID[feed.id] = feed }
 
-    /// The session has left memory. Its feed stays if it has subscribers.
+    /// Removes a session that has left memory. Its feed stays if it has subscribers.
     mutating func rest(_ session: Session) {
         guard remove(session), !session.streams.isEmpty else { return }
         asleepByID[session.id] = session.feed
@@ -44,7 +44,7 @@ struct ResidentSessions {
         return true
     }
 
-    /// - Returns: whether the feed was here without a session.
+    /// - Returns: whether the table had this feed without a session.
     mutating func remove(_ feed: Feed) -> Bool {
         guard asleepByID[feed.id] === feed else { return false }
         asleepByID[feed.id] = nil

@@ -41,7 +41,7 @@ extension Session {
 }
 
 extension SessionTable {
-    /// - Parameter owner: of the crash slot: the stay of the session in memory.
+    /// - Parameter owner: the owner of the crash slot: the session's incarnation.
     func beginWork(
         _ work: CrashSlot.Work, _ action: UInt64 = 0, of feed: Feed, _ owner: UInt64
     ) {
@@ -50,7 +50,7 @@ extension SessionTable {
         turns.begin(work, action: action)
     }
 
-    /// - Parameter actionCase: of a turn that took long.
+    /// - Parameter actionCase: returns the case of the action of a slow turn.
     func endWork(of feed: Feed, _ actionCase: (Turn) -> String? = { _ in nil }) {
         guard let turn = turns.end() else { return }
         output.timeHasPassed()

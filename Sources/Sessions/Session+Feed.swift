@@ -24,7 +24,7 @@ extension Session: ReadableSession {
         guard isRunning else { return answer(content(absence), request.token) }
         recordUse()
         if request.selection.log { keepNotes() }
-        // The part of a large state has to be looked for.
+        // A part of a large state has to be searched for. Such streams wait, and share one search.
         guard request.selection.pointer != nil, stateEstimate > WorkBudget.smallestBytes,
             table.openings.hasRoom
         else {

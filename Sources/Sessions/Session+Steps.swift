@@ -43,7 +43,7 @@ extension Session {
         history.append(source, data)
         switch source {
         case .state: meters.ahead.count(data.count, in: table.services.work)
-        // A failure, perhaps that the turn has made too much: it is recorded in any case.
+        // Not counted: a failure is always recorded, even if it says that the turn made too much.
         case .content: break
         case .pulse, .activity: countMade(data.count)
         }

@@ -34,7 +34,7 @@ package final class Session {
         case ending(any Machine)
         case ended
         /// The session has left memory. Its feed may stay for the readers; the next load makes
-        /// another session of it.
+        /// another session for this feed.
         case left
     }
 
@@ -61,7 +61,7 @@ package final class Session {
     var keys: IdempotencyKeys?
 
     /// - Parameters:
-    ///   - feed: a new one, or one that has waited for its session.
+    ///   - feed: a new feed, or one that was kept for its subscribers.
     ///   - saved: the state that the session begins with; nil: the initial state.
     ///   - isNew: false if the journal has the session already.
     init(
@@ -91,7 +91,7 @@ package final class Session {
             life = .left
             throw error
         }
-        // Otherwise it is encoded in the form of this program.
+        // A snapshot of an earlier form is encoded again, in the form of this program.
         if isNew, let snapshot = saved?.snapshot, snapshot.stateVersion == registration.stateVersion
         {
             persistence?.first = snapshot.state
@@ -154,7 +154,7 @@ package final class Session {
         if meters.turnBytes > limit { refuse(.tooMuchOutput(limit: limit)) }
     }
 
-    /// Begins a turn. A refusal that nobody has taken was of an earlier one.
+    /// Begins a turn. Drops a refusal that an earlier turn has left.
     func beginTurn() {
         meters.turnBytes = 0
         _ = takeRefusal()

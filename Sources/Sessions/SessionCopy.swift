@@ -2,10 +2,10 @@ package import Feeds
 package import JSONCoding
 internal import Storage
 
-/// A copy of a session for readers: the state that the journal had when it was read. Another node
-/// decides on the session, or none.
+/// A copy of a session for readers: the state that the journal had when the session was read.
+/// Another node decides on the session, or no node does.
 ///
-/// Design: a feed, and a state without a machine. Nothing can be decided on it.
+/// Design: a copy has a feed and a state, but no machine. So it cannot decide.
 package final class SessionCopy: ReadableSession {
     package let feed: Feed
     package let registration: Registration
@@ -15,10 +15,10 @@ package final class SessionCopy: ReadableSession {
     private let fold: any StateFold
     package private(set) var isAwake = true
     package var copyCharge: WorkCharge?
-    /// Streams that open together. The parts of all are looked for at once.
+    /// Streams that open together. One search finds the parts of the state for all of them.
     private var requests: [SubscriptionRequest] = []
 
-    /// - Parameter feed: that of the session; it shows this state until the copy is closed or
+    /// - Parameter feed: the session's feed. It has this state until the copy is closed or
     ///   released.
     /// - Throws: what a load of the session would throw.
     init(
@@ -40,7 +40,7 @@ package final class SessionCopy: ReadableSession {
 
     deinit { close() }
 
-    /// The state leaves memory.
+    /// Removes the state from memory.
     func close() {
         guard isAwake else { return }
         isAwake = false
@@ -65,13 +65,13 @@ package final class SessionCopy: ReadableSession {
         }
     }
 
-    /// The stream begins with ``openStreams()``.
+    /// Collects the request; ``openStreams()`` opens the stream.
     package func subscribe(_ request: SubscriptionRequest) {
         guard isAwake else { return table.output.reply(content(absence), to: request.token) }
         requests.append(request)
     }
 
-    /// Opens the streams that were asked for, because the state leaves memory then.
+    /// Opens the streams that were requested. Called before the state leaves memory.
     func openStreams() {
         guard let opener = StreamOpener(feed) else { return }
         defer { requests = [] }
@@ -100,7 +100,7 @@ package final class SessionCopy: ReadableSession {
         if let failure { report(.failed(place: "transformState", error: failure)) }
     }
 
-    /// Memory has no mutation.
+    /// A copy has no mutations in memory.
     package func appendMutation(to version: UInt64, _ out: inout [UInt8]) {}
 
     package func endReplay() {}

@@ -191,10 +191,10 @@ struct SessionLoader {
         }
     }
 
-    /// Makes a session followed, or brings one that is followed to what the journal has. Its state
-    /// is in memory until the copy is closed.
+    /// Begins to follow a session, or brings a followed session up to date with the journal. The
+    /// state is in memory until the copy is closed.
     ///
-    /// - Parameter asked: When it was read.
+    /// - Parameter asked: When the session was read.
     func follow(
         _ id: SessionID, _ saved: SavedSession, asked: Int64
     ) throws(RecoveryFault) -> SessionCopy {
@@ -206,7 +206,7 @@ struct SessionLoader {
         }
     }
 
-    /// Rebuilds the state for the feed that waits for it, or for a new one that takes over the
+    /// Rebuilds the state for the feed that waits for it, or for a new feed that takes over the
     /// subscribers of another generation.
     private func rebuild<Rebuilt: ReadableSession>(
         _ id: SessionID, _ saved: SavedSession,
@@ -234,8 +234,8 @@ struct SessionLoader {
             if let earlier { feed.takeReaders(of: earlier) }
             return rebuilt
         } catch {
-            // The subscribers reconnect and get the reason then, without another read of the
-            // session for each of them.
+            // The subscribers reconnect, and then get the reason. The session is not read again for
+            // each of them.
             earlier?.abandonReaders()
             throw error
         }

@@ -5,7 +5,8 @@ package import Storage
 /// The result of looking for a session.
 package enum SessionLookup {
     case session(Session)
-    /// Another node decides on the session, or none. The copy is for a request that only reads.
+    /// Another node decides on the session, or no node does. The copy is for a request that only
+    /// reads.
     case copy(SessionCopy)
     /// The session was deleted.
     case ended

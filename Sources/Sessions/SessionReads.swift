@@ -153,7 +153,7 @@ final class SessionReads {
                 } else if let session = table.readable(group.id), session === question.shown {
                     answer(group, session, at: position, change, in: table)
                 } else {
-                    // It has left memory meanwhile.
+                    // The session has left memory meanwhile.
                     load(group, in: table)
                 }
             }
@@ -221,8 +221,8 @@ final class SessionReads {
     }
 
     /// - Parameters:
-    ///   - client: the one for which the session was loaded.
-    ///   - isRepeated: whether the load is to be sent again.
+    ///   - client: the client for which the session was loaded.
+    ///   - isRepeated: whether to send the load again.
     private func loaded(
         _ group: Group, _ result: Result<LoadedSession, JournalFailure>, for client: WorkClient?,
         isRepeated: Bool, in table: SessionTable
@@ -238,7 +238,7 @@ final class SessionReads {
                 refuse(group, client, in: table)
             }
         }
-        // Those whose reads were answered late need no load.
+        // Groups whose reads were answered late need no load.
         while pace.hasRoom, let next = waiting.popFirst() { load(next, in: table) }
     }
 

@@ -103,8 +103,8 @@ package final class SessionTable {
         return absent.find(id) ?? (journal.archive == nil ? .nothing : .notInMemory)
     }
 
-    /// The result of ``find(_:)``; nil if that is `notInMemory`. Checked after a wait: a caller
-    /// that was called back before may have created the session.
+    /// The result of ``find(_:)``; nil in place of `notInMemory`. Check it after a wait, because an
+    /// earlier callback may have created the session.
     func present(_ id: SessionID) -> SessionLookup? {
         let found = find(id)
         if case .notInMemory = found { return nil }
@@ -117,11 +117,12 @@ package final class SessionTable {
         return session
     }
 
-    /// The feed of a session of which only the subscribers are in memory.
+    /// The feed of a session that has only its subscribers in memory.
     func asleep(_ id: SessionID) -> Feed? { sessions.asleep(id) }
 
-    /// Disconnects the subscribers of a session that is asleep. Those of a followed one get from
-    /// the journal what has become of it, and may still be getting its last events.
+    /// Disconnects the subscribers of a session that is asleep. The subscribers of a followed
+    /// session stay: they learn from the journal what became of it, and may still be getting its
+    /// last events.
     func abandonReaders(of id: SessionID) {
         if let feed = asleep(id), !feed.isFollowed { feed.abandonReaders() }
     }
@@ -129,19 +130,19 @@ package final class SessionTable {
     /// Loads a session from the journal. Calls `act` later, on this loop, with the result that
     /// ``find(_:)`` has then, or with the reason why the session could not be loaded.
     ///
-    /// - Parameter deposed: A node that is known to be gone or silent: if it owns the session, it
-    ///   is deposed.
+    /// - Parameter deposed: A node that is known to be gone or silent. If it owns the session, it
+    ///   loses it.
     package func wake(
         _ id: SessionID, deposing deposed: Node? = nil, then act: @escaping (SessionLookup) -> Void
     ) {
         SessionLoader(table: self).load(id, deposing: deposed, then: act)
     }
 
-    /// Wakes sessions that act without a request, a few at a time. A session that is in memory
-    /// already, is known to be quarantined, or belongs to another node is left alone.
+    /// Wakes sessions that act without a request, a few at a time. Skips a session that is already
+    /// in memory, is known to be quarantined, or belongs to another node.
     ///
-    /// - Parameter done: Called on this loop once for all of them; never if the process
-    ///   ends before.
+    /// - Parameter done: Called once, on this loop, when all of them are done; never if the process
+    ///   ends first.
     package func wakeWorking(_ ids: [SessionID], then done: @escaping () -> Void) {
         loads.wakeWorking(ids, in: self, then: done)
     }
@@ -172,8 +173,8 @@ package final class SessionTable {
 
     /// Reads the first sessions of the range that the journal has.
     ///
-    /// - Returns: false if the journal has no archive: `act` is not called, and the sessions in
-    ///   memory are all there are.
+    /// - Returns: false if the journal has no archive. Then `act` is not called, and all sessions
+    ///   are in memory.
     package func page(
         _ range: SessionRange, then act: @escaping (Result<[SavedLine], JournalFailure>) -> Void
     ) -> Bool {
@@ -223,8 +224,8 @@ package final class SessionTable {
 
     // MARK: Leaving memory
 
-    /// Removes a followed session that has ended, because its id is used again. Its subscribers get
-    /// the last events without it, unless the journal cannot be read.
+    /// Removes the feed of a followed session that has ended, because the id is used again. The
+    /// feed's subscribers still get the last events, unless the journal cannot be read.
     func forgetOver(_ id: SessionID) {
         guard let over = asleep(id), over.isOver else { return }
         forget(over)
@@ -250,9 +251,9 @@ package final class SessionTable {
         if session.hasEnded { rememberEnded(session.id) }
     }
 
-    /// Begins a tick: puts sessions to sleep that have not been used for four ticks, and loads
-    /// sessions that have left memory with work to do. Called at a fixed interval; a quarter of the
-    /// idle time is a good one.
+    /// Begins a tick: puts to sleep the sessions that were not used for four ticks, and loads
+    /// sessions that left memory with work to do. Call it at a fixed interval of a quarter of the
+    /// idle time.
     ///
     /// - Returns: whether there is more to do, with ``continueTick()``.
     @discardableResult
@@ -264,13 +265,13 @@ package final class SessionTable {
         return continueTick()
     }
 
-    /// Continues the tick with up to 500 idle sessions: each may cost a snapshot.
+    /// Continues the tick with up to 500 idle sessions. Each of them may need a snapshot.
     ///
     /// - Returns: whether there is more to do.
     package func continueTick() -> Bool { eviction.evictIdle(500, in: self) }
 
-    /// Whether enough sessions have left memory, since this last returned true, that the heap
-    /// should be trimmed.
+    /// Whether the heap should be trimmed: enough sessions have left memory since this last
+    /// returned true.
     package func claimHeapTrim() -> Bool {
         guard eviction.claimHeapTrim() else { return false }
         sessions.shrink()
@@ -354,12 +355,12 @@ package final class SessionTable {
         commits.whenCommitted(act)
     }
 
-    /// Calls `act` when the journal has ended everything that is submitted now, or when the
-    /// process ends.
+    /// Calls `act` when the journal has finished everything that was submitted before this call, or
+    /// when the process ends.
     package func afterSubmitted(_ act: @escaping () -> Void) { commits.afterSubmitted(act) }
 
-    /// Calls `act` when the sessions that are being loaded now are awake, or were not to be had;
-    /// not if the process ends before that.
+    /// Calls `act` when each session that is being loaded now is awake or has failed to load. Does
+    /// not call it if the process ends first.
     package func afterLoads(_ act: @escaping () -> Void) {
         let loading = loads.operations.loading
         var left = loading.count
@@ -373,15 +374,15 @@ package final class SessionTable {
         }
     }
 
-    /// Gives up some of the sessions that are at rest, because the node leaves. Called at a fixed
-    /// interval until the process ends.
+    /// Gives up some of the idle sessions, because the node leaves. Called at a fixed interval
+    /// until the process ends.
     package func handOver() {
         guard let claims = cluster?.claims else { return }
         claims.countHandedOver(eviction.handOver(100, in: self))
     }
 
-    /// Gives up some of the sessions that are at rest, and whose home is another member. Called
-    /// four times a second if ``hasOwners``.
+    /// Gives up some of the idle sessions whose home is another member. Called four times a second
+    /// if ``hasOwners``.
     package func sendHome() {
         guard let claims = cluster?.claims else { return }
         _ = eviction.sendHome(100, in: self, claims)
@@ -401,7 +402,7 @@ package final class SessionTable {
     /// The process ends: every task of every session is cancelled.
     package func stop() {
         for session in sessions.all { session.stop() }
-        // Their readers have nothing to wait for any more.
+        // Their readers have nothing left to wait for.
         for feed in sessions.asleep { feed.endFollowing() }
         commits.abandonSteps()
         // The sessions refer to the table. A late job finds none of them.

@@ -5,18 +5,18 @@ struct SizeMeters {
     var mutation = MutationMeter()
     var state = StateMeter()
     var ahead = StatesAhead()
-    /// The bytes that the present turn has made.
+    /// The bytes of output that the present turn has made.
     var turnBytes = 0
 }
 
-/// The states that were encoded with their records since the last events were published. Beyond a
-/// limit they are encoded when they are framed.
+/// The states that were encoded together with their records since events were last published.
+/// Beyond a limit, states are encoded when they are framed.
 struct StatesAhead {
     private(set) var bytes = 0
-    /// Of these bytes, if they are many.
+    /// The charge for these bytes; nil while they are few.
     private var charge: WorkCharge?
 
-    /// Counts a state. Without room, states are encoded when they are framed.
+    /// Counts a state. If the budget has no room, further states are encoded when they are framed.
     mutating func count(_ count: Int, in work: WorkBudget) {
         bytes += count
         guard bytes > WorkBudget.smallestBytes else { return }
@@ -29,7 +29,7 @@ struct StatesAhead {
         bytes = .max / 2
     }
 
-    /// The states are framed, or belong to no record.
+    /// Forgets the states: they are framed, or their records were rolled back.
     mutating func forget() {
         guard bytes > 0 else { return }
         bytes = 0

@@ -7,7 +7,7 @@ package final class TableCluster {
     let followed: FollowedSessions
     /// Nil if there are no links to other nodes.
     package var hints: (any SessionHints)?
-    /// The same.
+    /// Nil if there are no links, too.
     package weak var parts: (any PartLinks)?
 
     init(_ ownership: any Ownership) {
@@ -16,7 +16,7 @@ package final class TableCluster {
         followed = FollowedSessions(ownership)
     }
 
-    /// Sends what this round has gathered.
+    /// Sends the claims and questions that this round has gathered.
     func flush(in table: SessionTable) {
         claims.flush(in: table)
         reads.flush(in: table)

@@ -3,25 +3,25 @@ internal import Feeds
 
 /// The loads and deletions of a table's sessions.
 ///
-/// Design: of the loads that no request waits for, a few are under way at a time, so that requests
-/// for other sessions wait for no more than these.
+/// Design: only a few loads that no request waits for are under way at a time. So a request for
+/// another session waits for these few at most.
 final class TableLoads {
     var operations = PendingOperations()
-    /// Sessions that no request waits for. The call gets nil if the session needs no load when its
-    /// turn has come.
+    /// Sessions to load that no request waits for. `ended` gets nil if the session needs no load
+    /// when its turn comes.
     private var waiting: Deque<(id: SessionID, ended: (SessionLookup?) -> Void)> = []
-    /// Their loads that were begun. At most ``limit``.
+    /// The number of these loads that are under way. At most ``limit``.
     private(set) var underWay = 0
-    /// Sessions to load with the next tick: they have left memory with work to do, or have
-    /// subscribers that wait for them.
+    /// Sessions to load at the next tick: they left memory with work to do, or their subscribers
+    /// wait.
     var dueAtNextTick: Set<SessionID> = []
-    /// The sessions that were woken so far because they act without a request.
+    /// The number of sessions that were woken because they act without a request.
     private(set) var wokenCount: UInt64 = 0
 
     private static let limit = 16
 
-    /// Wakes sessions that act without a request. What cannot be loaded now is found again by a
-    /// later search.
+    /// Wakes sessions that act without a request. A later search finds again those that cannot be
+    /// loaded now.
     func wakeWorking(
         _ ids: [SessionID], in table: SessionTable, then done: @escaping () -> Void
     ) {
@@ -40,9 +40,8 @@ final class TableLoads {
         reload(due, in: table)
     }
 
-    /// Loads sessions that have left memory with work to do, or that have subscribers which wait
-    /// for them. While the journal cannot be read or memory is full, the load is repeated with each
-    /// tick.
+    /// Loads sessions that left memory with work to do, or whose subscribers wait. While the
+    /// journal cannot be read or memory is full, each tick repeats the load.
     func reload(_ ids: some Sequence<SessionID>, in table: SessionTable) {
         load(ids, in: table) { [unowned self, unowned table] id, found in
             switch found {
@@ -50,8 +49,8 @@ final class TableLoads {
             case .quarantined?, .noNode?: break
             default: return
             }
-            // After lost history its subscribers reconnect with their last ids, and get the reason
-            // or a `reset` then.
+            // After lost history, the session's subscribers reconnect with their last ids, and then
+            // get the reason or a `reset`.
             if let feed = table.asleep(id), feed.isVoid, !feed.isFollowed { feed.abandonReaders() }
         }
     }
@@ -80,8 +79,8 @@ final class TableLoads {
     }
 
     private func needsLoad(_ id: SessionID, in table: SessionTable) -> Bool {
-        // Among several nodes another one may be able to rebuild it, and `find` says nothing of it;
-        // this node has tried.
+        // In a cluster, `find` does not report a quarantined session, because another node may be
+        // able to rebuild it. This node has tried and failed.
         if case .quarantined? = table.absent.find(id) { return false }
         if case .notInMemory = table.find(id) { return true }
         return false

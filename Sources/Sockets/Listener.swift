@@ -58,7 +58,8 @@ package final class Listener<Handler: LoopHandler>: Sendable {
         acceptor.limitConnections(to: count)
     }
 
-    /// As ``BoundSocket/giveUp(after:)``, for connections that are accepted once this has returned.
+    /// Like ``BoundSocket/giveUp(after:)``, for connections that are accepted after this has
+    /// returned.
     package func giveUp(after time: Duration) async {
         await acceptor.giveUp(after: time)
     }

@@ -49,10 +49,10 @@ package protocol Ownership: Sendable {
     func confirm(
         _ expected: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>)
 
-    /// Returns those of the sessions whose newest position, generation or epoch is no longer the expected
-    /// one, or that have ended, as of a moment after the call. For sessions that this node follows: the
-    /// epoch is that of any owner. While the journal cannot say what has changed, changes are
-    /// ``Change/undecided``.
+    /// Returns those of the sessions whose newest position, generation or epoch is no longer the
+    /// expected one, or that have ended, as of a moment after the call. It is for sessions that
+    /// this node follows, so the epoch may be any owner's. While the journal cannot say what has
+    /// changed, it returns ``Change/undecided``.
     func changes(
         of followed: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>)
 
@@ -153,7 +153,7 @@ package struct Change: Sendable, Equatable {
     package var epoch: Int64
     /// The record that is the end of a generation that is followed, while the journal has it.
     package var end: UInt64?
-    /// False: what has changed may not last, and is not known here.
+    /// False if the change may not last. Then this value does not contain what has changed.
     package private(set) var isDecided = true
 
     package init(head: SavedHead?, owner: Node?, epoch: Int64 = 0, end: UInt64? = nil) {
@@ -163,7 +163,7 @@ package struct Change: Sendable, Equatable {
         self.end = end
     }
 
-    /// The change of a session that is followed, while nothing of it may be shown.
+    /// The change of a followed session while nothing of the change may be shown.
     package static var undecided: Change {
         var change = Change(head: nil, owner: nil)
         change.isDecided = false

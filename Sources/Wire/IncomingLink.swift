@@ -57,16 +57,17 @@ package struct IncomingLink: Sendable {
     /// The kinds that are answered.
     private static let answered: [LinkFrame.Kind] = [.request, .publish]
 
-    /// The memory of a request or a value of a topic that has arrived in part, in bytes.
+    /// The bytes of memory that a partly received request, or a partly received value of a topic,
+    /// takes.
     package var partialBytes: Int {
         // One frame arrives at a time.
         isOpen ? Self.answered.reduce(0) { $0 + reader.partialBytes(of: $1) } : 0
     }
 
-    /// Releases the request or the value that has arrived in part, and skips its rest: it has no
-    /// effect.
+    /// Releases the partly received request or value, and skips the rest of it. It has no effect.
     ///
-    /// - Returns: Its stream, which is to be answered; nil if nothing is, because the link is finishing.
+    /// - Returns: Its stream, which needs an answer; nil if it needs none, because the link is
+    ///   finishing.
     package mutating func skipPartial() -> UInt32? {
         var skipped: UInt32?
         for kind in Self.answered where skipped == nil { skipped = reader.skipPayload(of: kind) }

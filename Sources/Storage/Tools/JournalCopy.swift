@@ -1,7 +1,7 @@
 internal import GRDB
 
-/// Copies a whole journal as it is at one moment, without its free space, while a server may
-/// be using it.
+/// Copies a whole journal as it is at one moment, without its free space. A server may be using the
+/// journal.
 package struct JournalBackup: Sendable {
     private let path: String
 

@@ -63,8 +63,8 @@ final class JournalFile {
         }
     }
 
-    /// Writes the contents, as they are at one moment, to a new or empty file, while other
-    /// processes commit. Nothing is flushed.
+    /// Writes the contents as of one moment to a new or empty file. Other processes may commit
+    /// meanwhile. Does not flush the file.
     func vacuum(into copy: String) throws {
         try queue.inDatabase { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy]) }
     }

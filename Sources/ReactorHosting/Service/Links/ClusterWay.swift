@@ -22,7 +22,7 @@ final class ClusterWay {
     /// Requests that wait for the next tick: a node still serves an earlier attempt, or the owner
     /// has to be looked up again.
     private var paused: [ObjectIdentifier: ForwardedRequest] = [:]
-    /// Limits the log: a node that fails does so for each request that goes to it.
+    /// Limits the log lines: a failing node fails every request that goes to it.
     private var reports = LogLimit<Int64>()
 
     init(_ node: Node, _ ownership: any Ownership, _ logger: Logger) {

@@ -181,9 +181,9 @@ extension Problem {
         }
     }
 
-    /// The problem with a body that is not an action.
+    /// The problem with a body whose JSON is refused.
     ///
-    /// - Parameter code: The code for valid JSON of a wrong form.
+    /// - Parameter code: The code if the body is JSON, but of a wrong form.
     init(_ refusal: JSONRefusal, mismatch code: String) {
         self.init(refusal)
         if case .mismatch = refusal { self.code = code }
