@@ -400,10 +400,10 @@ export interface SessionLine {
   reactor: string;
 }
 
-/** Any other text: an editor proposes the known ones nevertheless. */
+/** Permits any other text, while editors still propose the known codes. */
 type Other = string & Record<never, never>;
 
-/** Why something failed on this side. */
+/** Why something failed in the client. */
 export type ClientCode =
   | "closed"
   | "discarded"
@@ -418,7 +418,7 @@ export type ClientCode =
   | "unreachable"
   | Other;
 
-/** The codes of `openapi.yaml`. A newer server may have further ones. */
+/** The codes of `openapi.yaml`. A newer server may have more. */
 // deno-fmt-ignore
 export type ProblemCode =
   | "malformed_json" | "not_an_action" | "not_a_session" | "batch_too_large" | "empty_batch"
@@ -453,7 +453,7 @@ export type ProblemCode =
   | "folded_field" | "missing_colon" | "empty_field_name" | "space_before_colon"
   | "forbidden_field_name_character" | "forbidden_field_value_character" | Other;
 
-/** Something failed on this side, or the server refuses (`ProblemError`). */
+/** A failure in the client, or a refusal of the server (`ProblemError`). */
 export class ReactorError extends Error {
   constructor(code: ClientCode | ProblemCode, message: string);
   readonly code: ClientCode | ProblemCode;

@@ -6,9 +6,9 @@ import { isExact } from "./schema.js";
 const RECORDS = { mutation: "mutation", "state.replaced": "mutation", activity: "activity" };
 
 /**
- * `start`: version, position, state and time before the first of the entries, which are all that follow it. `last`: the
- * same of the last version among them, if there is one. A session that is imported wakes with it: mutations may have the
- * form of an earlier version of the reactor.
+ * `start` has the version, position, state and time before the first entry; `entries` has all entries after it. `last`
+ * has the same for the last version among them, if there is one. An imported session wakes with `last`, because
+ * mutations may have the form of an earlier version of the reactor.
  */
 export function exported(session, start, entries, last) {
 	if (!isExact([start, entries, last])) throw new Error("A browser rounds numbers beyond 2⁵³: use `journal export`.");

@@ -233,8 +233,8 @@ for (const how of ["the next state", "a state that is read"]) {
     const reset = new Promise((resolve) => session.onReset(resolve));
     fake.send("reset", "9", { reason: "trimmed" });
     assert.equal(await reset, "trimmed");
-    // Its snapshot is lost; a stream that begins now has none. The client may replace that stream
-    // once more.
+    // The snapshot of the reset is lost, and a stream that begins now sends none. The client may
+    // replace that stream once more.
     fake.onOpen = () => isRead ? fake.send("other", "11", 0) : fake.send("state", "12", present);
     await fake.cut(client);
     assert.equal((await loop.next()).value, 7);

@@ -1,4 +1,4 @@
-// The declarations name the codes that the server and the client have.
+// The declarations name exactly the codes that the server and the client use.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";

@@ -28,7 +28,7 @@ enum Main {
             authenticator: Tokens.fromEnvironment(), journals: [postgres])
     }
 
-    /// A test whose nodes must not lose their leases on a slow machine asks for longer ones.
+    /// A test sets longer leases if its nodes must not lose them on a slow machine.
     private static var postgres: JournalEngine {
         guard let text = ProcessInfo.processInfo.environment["FIXTURE_LEASE_SECONDS"],
             let seconds = Int(text)

@@ -30,7 +30,7 @@ struct JSONPartsTests {
         }
     }
 
-    /// RFC 6901 §4, of a tree.
+    /// Evaluates a pointer on a tree (RFC 6901 §4).
     private static func value(_ pointer: JSONPointer, in tree: JSONValue) -> JSONValue? {
         pointer.tokens.reduce(tree as JSONValue?) { tree, token in
             switch tree {

@@ -49,7 +49,7 @@ struct RouterTests {
         #expect(router.match(.get, path, 0..<path.count) == .nothing, "no 405 that gives it away")
     }
 
-    // An action of a part is bound by no client's grants.
+    // No client's grants restrict a part's action, so no client may send one.
     @Test func `only links have the route of parts`() {
         let path = Array("/parts/some-id_1".utf8)
         for routes in [Route.table, Route.clients, Route.operations] {

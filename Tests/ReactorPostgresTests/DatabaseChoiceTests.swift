@@ -222,7 +222,7 @@ struct DatabaseChoiceTests {
         await second.close()
     }
 
-    // A connection of an attempt whose commit hangs still holds its lock.
+    // If the commit of the first attempt hangs, its connection still holds the lock.
     @Test func `a start that is tried again is not refused because of the attempt before`()
         async throws
     {

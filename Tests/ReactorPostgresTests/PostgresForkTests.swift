@@ -27,7 +27,7 @@ struct PostgresForkTests {
 
     private func waitForStandby(_ primary: PostgresServer) throws {
         try primary.waitForStandby()
-        // The settings are read a moment later.
+        // PostgreSQL reads the settings a moment later.
         wait(for: "SELECT WHERE current_setting('synchronous_standby_names') <> ''", at: primary)
     }
 
@@ -36,9 +36,9 @@ struct PostgresForkTests {
         case nothing
         /// A commit of this node.
         case own
-        /// The same without a record: a stored response.
+        /// A commit of this node without a record: a stored response.
         case answer
-        /// A commit whose rows were written before the promotion, and whose end was not.
+        /// A commit whose rows were written before the promotion, but that ended after it.
         case ended
         /// Another node of the same database reports a commit; this node is silent.
         case others
@@ -142,10 +142,10 @@ struct PostgresForkTests {
         await journal.close()
     }
 
-    /// The node that acknowledged commits there does not reach this database, so this node begins
-    /// the era.
-    // At night: beside all other tests its connections take the server for a former
-    // primary at times.
+    /// The node that acknowledged commits at the other database does not reach this one. So this
+    /// node begins the era.
+    // Runs at night only: beside all other tests, its connections sometimes take the server for a
+    // former primary.
     @Test(
         .enabled(if: ProcessInfo.processInfo.environment["REACTOR_SIMULATION_SEEDS"] == "all"))
     func `a node that hears of contents that its database lacks begins another era`()

@@ -121,8 +121,8 @@ struct PostgresProofTests {
         await other.close()
     }
 
-    // While no standby answers, many of them would wait for seconds, and nothing counts
-    // their bytes.
+    // While no standby answers, many large states would wait for seconds, and nothing counts their
+    // bytes.
     @Test(arguments: [10, 100_000])
     func `a large state does not wait in memory for its proof`(bytes: Int) async throws {
         let server = try Self.pair.get().primary
@@ -148,7 +148,7 @@ struct PostgresProofTests {
             form.give(result.map { ($0?.snapshot?.stateVersion).map { UInt64($0) } })
         }
         while try !wait.hasAnother("proofs") {}
-        // It would be shown by now, if it was read before.
+        // A state that was read before this has version 1. One that is read again has version 2.
         try server.execute(
             "SET synchronous_commit = local; UPDATE \(schema).snapshots SET state_version = 2")
         wait.end()

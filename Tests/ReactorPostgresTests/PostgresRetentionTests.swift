@@ -14,7 +14,7 @@ struct PostgresRetentionTests {
         let time = Clock()
         let journal: PostgresJournal
 
-        /// - Parameter limit: The time for the work of a second.
+        /// - Parameter limit: How long retention may work in each second.
         init(_ retention: JournalRetention, sweepLimit limit: Duration = .seconds(600)) throws {
             server = try PostgresServer.shared.get()
             schema = server.newSchema()
@@ -178,8 +178,8 @@ struct PostgresRetentionTests {
         await rig.journal.close()
     }
 
-    /// A step removes the rows of one session. A hundred steps a second would be fewer than the
-    /// sessions that a busy server deletes.
+    /// A step removes the rows of one session. With a hundred steps a second, retention could not
+    /// keep up with a busy server.
     @Test(arguments: [Duration.zero, .seconds(600)])
     func `the work of a second is limited by its time, not by its steps`(limit: Duration)
         async throws

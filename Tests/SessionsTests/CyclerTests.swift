@@ -109,11 +109,13 @@ struct CyclerTests {
         #expect(Set(rig.journal.keptBatch.settled.map(\.action)) == [1, 2])
     }
 
-    // Its parts added to one turn, so an action that commits now and then failed in the end.
+    // Before, all parts counted as one turn, so an action that commits now and then failed in the
+    // end.
     @Test func `each part of an action that waits has a turn of its own`() async throws {
         let (rig, session) = try begun()
         for _ in 0..<3 { try rig.act(Cashier.addLater(1), on: session) }
-        // Less than two parts make: a part makes a state of 22 bytes and an activity of 30.
+        // Less than the output of two parts. A part makes a state of 22 bytes and an activity of
+        // 30.
         rig.table.limits.turnBytes = 80
         gate.open()
         await rig.work { rig.journal.keptBatch.settled.count == 3 }

@@ -84,12 +84,13 @@ struct EffectTests {
         #expect(session.version == 3)
     }
 
-    // The record of the failure was refused for the same reason, and with it the next request.
+    // Before, the record of the failure was refused for the same reason, and so was the next
+    // request.
     @Test func `a mutation that makes too much is dropped, and the next request is not`()
         async throws
     {
         let (rig, session, gate) = try begun()
-        // Less than the effect's mutation has.
+        // Less than the output of the effect's mutation.
         rig.table.limits.turnBytes = 24
         try rig.act(Post.start("a"), on: session)
         gate.open()

@@ -181,7 +181,7 @@ struct IdempotencyTests {
         rig.endRound()
         rig.settle(.unavailable)
         #expect(rig.line(asked).hasPrefix("failed"))
-        // It has left memory, to be loaded as the journal has it.
+        // The session has left memory, and is loaded from the journal next time.
         guard !isKept else { return }
         let first = try rig.post(Post.set(1), to: session, key: "k")
         rig.settleAll()

@@ -140,7 +140,7 @@ struct KeptHistoryTests {
         let token = rig.read(session, version: 1)
         letAllIn(rig)
         #expect(rig.line(token) == "versionUnknown \(cut.version)...8 v8 n9")
-        // Memory keeps the newest three records; the range is that of the file.
+        // Memory keeps the newest three records, but the range is the file's.
         let above = rig.read(session, version: 99)
         letAllIn(rig)
         #expect(rig.line(above) == "versionUnknown \(cut.version)...8 v8 n9")

@@ -46,16 +46,17 @@ struct PassTests {
             #expect(rig.lines(size).first?.hasSuffix("\(Self.size)") == true)
             #expect(Sized.State.encoded?.count == 1)
         }
-        // It is encoded, and searched.
+        // The state is encoded and searched.
         #expect(rig.table.pass.most < 2 * Self.size + 1_000)
     }
 
-    // There the state leaves memory when the streams are open, so they do not wait for their turn.
+    // At such a node the state leaves memory once the streams are open, so they do not wait for a
+    // later pass.
     @Test func `streams that open together at a node that follows search a state once`() throws {
         let rigs = ClusterRig(2, [try .sized()])
         let session = try rigs[0].create("s", .sized())
         rigs.settle()
-        // The newest snapshot is large.
+        // Makes the newest snapshot large.
         for number in 0..<8 {
             _ = try rigs.post(#"{"size":\#(Self.size + number)}"#, to: session, at: 0)
         }
@@ -68,9 +69,9 @@ struct PassTests {
         }
         for reader in readers { #expect(rigs[1].lines(reader).map(\.last) == ["l"]) }
         #expect(rigs[1].lines(size).first?.hasSuffix("\(Self.size + 7)") == true)
-        // It is read, encoded, and searched.
+        // The state is read, encoded and searched.
         #expect(rigs[1].table.pass.most < 4 * Self.size)
-        // The streams have their events.
+        // The streams get later events.
         _ = try rigs.post(#"{"size":7}"#, to: session, at: 0)
         rigs.look(at: 1)
         #expect(rigs[1].lines(size).last?.hasSuffix(" 7") == true)

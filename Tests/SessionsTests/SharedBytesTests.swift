@@ -133,7 +133,7 @@ struct SharedBytesTests {
             rig.subscribe(session, .allStates, .now, capacity: 0)
         }
         for number in 1...3 { try grow(rig, session, to: Self.size + number) }
-        // The id of the opening, and the beginning of the reset.
+        // Room for the id of the opening, and for the beginning of the reset.
         for reader in readers { rig.output.setCapacity(30, of: reader) }
         let subscribers = readers.compactMap { rig.output.subscribers[$0] }
         #expect(try ends(subscribers).count == 1)

@@ -37,7 +37,8 @@ struct WorkBudgetTests {
         #expect(rig.line(rig.read(session)).hasPrefix("state"))
     }
 
-    // The readers of two idle streams kept half of the budget, and a large state was never rebuilt.
+    // Before, the readers of two idle streams kept half of the budget, so a large state was never
+    // rebuilt.
     @Test func `bytes that streams keep do not refuse a large request for ever`() throws {
         let work = WorkBudget(limit: 1_000)
         var kept = work.charge(400, for: nil, mayBeDropped: true)

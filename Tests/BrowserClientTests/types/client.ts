@@ -64,10 +64,10 @@ export const codes: [Known<ReactorError["code"]>, Known<ProblemError["code"]>, K
   "not_an_action",
 ];
 
-// @ts-expect-error a slip of the pen
+// @ts-expect-error a misspelled code
 export const unknown: Known<ProblemError["code"]> = "postion_changed";
 
-/** Codes of newer servers. */
+/** A newer server may have other codes. */
 export const isNewer = (error: ProblemError) => error.code === "a_newer_one";
 
 export function component(room: Session<Reactors["chat"]>) {

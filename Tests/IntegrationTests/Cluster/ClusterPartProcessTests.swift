@@ -5,9 +5,9 @@ import Testing
 struct ClusterPartProcessTests: ProcessCluster {
     private static let forward = #"{"type":"forward"}"#
 
-    /// Three servers, with a long grace, so that effects end before their server on a slow machine
-    /// too. Where no server is killed they have long leases as well: a slow node that loses its
-    /// lease loses its effects.
+    /// Starts three servers with a long grace, so that effects end before their server even on a
+    /// slow machine. If no server is killed, leases are long as well, because a slow node that
+    /// loses its lease loses its effects.
     private func withServers(
         environment: [String: String] = ["FIXTURE_LEASE_SECONDS": "600"],
         _ act: (NodeProcesses, [ServerProcess]) async throws -> Void

@@ -136,7 +136,7 @@ struct ClusterPartTests {
         }
     }
 
-    /// Accepts each token; no client may act on a table.
+    /// Accepts every token. No client may act on a table.
     private struct Guests: Authenticator {
         func authenticate(bearer token: String) async throws(AuthenticationFailure) -> Principal {
             var grants = Grants.all
@@ -300,7 +300,7 @@ struct ClusterPartTests {
         (LinkAnswer(status: 422, code: "action_failed", body: Array("Ä".utf8)), "Ä"),
         (LinkAnswer(status: 503, code: "parent_unavailable", body: Array("full".utf8)), "full"),
         (LinkAnswer(status: 503, code: "too_busy"), "too_busy"),
-        // A node of an earlier release has no such resource.
+        // A node of an earlier release does not have this route.
         (LinkAnswer(status: 503, code: "owner_unreachable"), "earlier release"),
         (LinkAnswer(status: 504, code: "outcome_unknown"), "once or not at all"),
         (LinkAnswer(status: 299, code: "new"), "once or not at all"),
@@ -327,7 +327,7 @@ struct ClusterPartTests {
         }
     }
 
-    /// A part that says how its actions fail.
+    /// A part that reports how its actions fail.
     private final class Witness: ActionCycler, ModularCycler {
         enum Action: TaggedCodable, Sendable {
             case add(number: Int)
@@ -352,7 +352,7 @@ struct ClusterPartTests {
         }
     }
 
-    // Otherwise the task of the part would never end.
+    // Otherwise the part's task would never end.
     @Test(arguments: [true, false])
     func `an action that waits when the server ends has ended`(isSent: Bool) async throws {
         let (failures, failure) = AsyncStream.makeStream(of: String.self)

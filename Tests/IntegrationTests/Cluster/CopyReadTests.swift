@@ -2,7 +2,7 @@ import Testing
 
 @Suite("ADR-0049 — any node reads a session of another one", .timeLimit(.minutes(15)))
 struct CopyReadTests {
-    /// The rebuilds of small states that run at a time.
+    /// How many rebuilds of small states run at a time.
     private static let running = 8
 
     private func closed(_ client: Client) async throws -> Int? {
@@ -32,7 +32,7 @@ struct CopyReadTests {
                 var readers: [RawConnection] = []
                 for _ in 0..<Self.running { readers.append(try await ask()) }
                 var last: RawConnection? = try await ask()
-                // The loop has got the answer of the journal before it is asked for this.
+                // The loop gets the journal's answer before it gets this request.
                 let before = try #require(try await closed(session.client))
                 #expect(archive.snapshots == each + Self.running)
                 last?.makeCloseReset()

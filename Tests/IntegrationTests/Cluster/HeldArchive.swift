@@ -1,7 +1,7 @@
 import Storage
 import Synchronization
 
-/// The archive of a shared journal, whose reads of snapshots wait while the test wants.
+/// The archive of a shared journal. Reads of snapshots wait while the test holds them.
 final class HeldArchive: Archive {
     private struct Book {
         var isHolding = false
@@ -15,10 +15,10 @@ final class HeldArchive: Archive {
 
     init(_ archive: any Archive) { self.archive = archive }
 
-    /// The snapshots that were asked for.
+    /// The number of snapshots that were requested.
     var snapshots: Int { book.withLock { $0.snapshots } }
 
-    /// The loads, and the questions whether sessions are the newest, that were answered.
+    /// How many loads, and questions whether sessions are up to date, were answered.
     var answers: Int { book.withLock { $0.answers } }
 
     func countAnswer() { book.withLock { $0.answers += 1 } }

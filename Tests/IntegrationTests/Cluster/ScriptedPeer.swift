@@ -39,7 +39,8 @@ final class ScriptedPeer: Sendable {
     ///     `hasPings`.
     ///   - provesItself: Whether it takes part in the handshake.
     ///   - hintActs: One for each request for hints; then nothing. Nil: its release has no hints.
-    ///   - features: Besides hints: values of topics, each with the next of `acts`.
+    ///   - features: The features of the peer besides hints. It handles each value of a topic by
+    ///     the next of `acts`.
     init(
         _ acts: [Act], hasPings: Bool = true, saysItsDatabase: Bool? = nil,
         provesItself: Bool = true,
@@ -172,7 +173,7 @@ private final class PeerEnd: LoopHandler {
         send(id)
     }
 
-    /// The first line of a request; of that of a part, what it says.
+    /// The first line of a request. For a part's action: the parent, the client and the body.
     private func line(of request: LinkRequest) -> String {
         let line = String(decoding: request.head.prefix { $0 != 0x0d }, as: UTF8.self)
         guard line.hasPrefix("POST /parts/") else { return line }

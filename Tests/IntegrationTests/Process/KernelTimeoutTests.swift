@@ -8,8 +8,8 @@ import Testing
 @Suite(
     "The kernel gives up a vanished peer after --stall-timeout and 5 s", .timeLimit(.minutes(15)))
 struct KernelTimeoutTests {
-    /// TCP_USER_TIMEOUT of the server's end of a connection to it, in milliseconds. The server is
-    /// in this process.
+    /// TCP_USER_TIMEOUT of the server's end of `connection`, in milliseconds. The server runs in
+    /// this process.
     private func timeout(_ connection: RawConnection, to port: UInt16) async throws -> UInt32 {
         await connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
         _ = await connection.answers(1)
@@ -24,7 +24,7 @@ struct KernelTimeoutTests {
         return milliseconds
     }
 
-    /// Nil if the descriptor is no socket of IPv4.
+    /// Nil if the descriptor is not an IPv4 socket.
     private static func port(_ descriptor: Int32, ofPeer isPeer: Bool) -> UInt16? {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)

@@ -149,7 +149,8 @@ struct IfMatchTests {
         for other in ["\"\(session.created)\"", "\"\(session.generation).2\"", "W/\"\(position)\""]
         {
             let refused = try await post(session, ifMatch: other)
-            // Otherwise `W/` and the present position would read as if they were equal.
+            // Without this hint, the client's tag and the current position would look equal in the
+            // message.
             try expectProblem(refused, 412, "position_changed", detail: "a weak tag, W/")
             #expect(refused["ETag"] == "\"\(position)\"")
         }

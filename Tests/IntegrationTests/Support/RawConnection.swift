@@ -57,7 +57,7 @@ final class RawConnection: Sendable {
         close(descriptor)
     }
 
-    /// The port of this end.
+    /// The local port.
     var localPort: UInt16 {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)

@@ -7,9 +7,10 @@ import Wire
 
 @testable import ReactorHosting
 
-/// The handler of a loop that has links and nothing else. A test declares what it is interested in.
+/// The handler of a loop that has links and nothing else. A test implements only the methods that
+/// it needs.
 ///
-/// It has no clock: otherwise a link would end by its silence when a busy machine holds a test up.
+/// It has no clock: with one, links would time out while a busy machine delays the test.
 protocol LinkLoop: LoopHandler, LinkTableDelegate {
     var links: LinkTable { get }
 }

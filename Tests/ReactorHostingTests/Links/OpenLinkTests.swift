@@ -84,7 +84,7 @@ struct OpenLinkTests {
     }
 }
 
-/// A link between the links of a loop and a machine, without a network.
+/// Connects the links of a loop to a machine, without a network.
 private final class OpenLink: LinkLoop {
     private final class Dialled {
         var end: (@Sendable (OutgoingLinks, Result<ConnectionID, SystemFailure>) -> Void)?

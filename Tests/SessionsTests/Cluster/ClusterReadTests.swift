@@ -429,11 +429,11 @@ struct ClusterReadTests {
         }
         #expect(work.used <= 500_000)
         rigs.settle()
-        // Those without room were loaded again, one after the other.
+        // The sessions that found no room were loaded again, one after the other.
         #expect(refused == 0)
         #expect(tokens.allSatisfy { rigs[1].output.isStreaming($0) })
         #expect(work.used == 0)
-        // A load that is alone, and has no room, is refused.
+        // A load that is alone and finds no room is refused.
         let other = try #require(work.charge(450_000, for: nil))
         for token in tokens { rigs[1].output.lose(token) }
         _ = try rigs.request("a", at: 1) { if case .overBudget = $0 { refused += 1 } }

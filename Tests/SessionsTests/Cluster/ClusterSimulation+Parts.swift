@@ -48,7 +48,7 @@ struct LinkedAction {
     var body: [UInt8]
 }
 
-/// The part of a process that sends actions of parts, as `RequestForwarder` does.
+/// Stands for `RequestForwarder`: sends the actions of a process's parts.
 final class PartEnd: PartLinks {
     final class Trip {
         let part: PartAction

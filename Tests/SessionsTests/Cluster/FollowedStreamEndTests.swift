@@ -47,7 +47,8 @@ struct FollowedStreamEndTests: FollowedStreams {
         #expect(names(rigs[1], here) == ["snapshot", "a", "end"])
     }
 
-    // If an undecided change confirmed that the records are missing: `reset` with `trimmed`.
+    // If an undecided change confirmed that the records are missing, the reader would get a `reset`
+    // with the reason `trimmed`.
     @Test func `an end that is not decided yet shows nothing, and resets nobody`() throws {
         let (rigs, session) = try two()
         let there = rigs[0].subscribe(session)

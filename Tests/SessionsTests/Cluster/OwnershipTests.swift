@@ -59,7 +59,7 @@ struct OwnershipTests {
         #expect(try word(rigs.find("s", at: 0)) == "elsewhere 2")
     }
 
-    // It waited for the commit first, which is answered when the database is back.
+    // Before, the claim waited for the commit, which is answered only when the database is back.
     @Test func `a node that is not heard refuses a claim at once, although a commit has no answer`()
         throws
     {

@@ -4,9 +4,9 @@ import Storage
 import Testing
 
 extension Rig {
-    /// A rig with a session whose earlier versions only the journal has.
+    /// A rig with a session whose earlier versions are only in the journal.
     ///
-    /// - Parameter fills: The bytes with which each version fills the state, which has them twice.
+    /// - Parameter fills: How many bytes each version adds. The state contains them twice.
     static func filled(
         _ fills: [Int], snapshotEvery: Int = 1_000, work: WorkBudget = WorkBudget()
     ) throws -> (Rig, Session) {

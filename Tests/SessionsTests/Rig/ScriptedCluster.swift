@@ -19,7 +19,7 @@ final class ScriptedCluster: Sendable {
         var refusedMoved = 0
         var commits = 0
         var keepsEnded = true
-        /// Whether it says what has changed.
+        /// Whether the journal says what has changed.
         var isDeciding = true
         /// Sessions whose records cannot be read.
         var damaged: Set<String> = []
