@@ -69,7 +69,7 @@ export interface SessionOptions<R extends ReactorTypes = AnyReactor> {
   predict?: ((state: R["State"], action: R["Action"]) => R["State"]) | undefined;
   /**
    * Where events begin: with the `present` state (default), with what happens from `now` on, with everything that
-   * the server keeps since the `start`, behind the state that the outbox has `saved`, or behind a position.
+   * the server keeps since the `start`, after the state that the outbox has `saved`, or after a position.
    */
   from?: "present" | "now" | "start" | "saved" | { after: string } | undefined;
 }
@@ -166,7 +166,7 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   readonly state: R["State"] | undefined;
   /** The newest state of the server. */
   readonly confirmed: R["State"] | undefined;
-  /** That of the last event: another program continues behind it with `from: { after }`. */
+  /** That of the last event: another program continues after it with `from: { after }`. */
   readonly position: string | undefined;
   readonly status: LinkStatus;
   /** The number of actions that are not done. */
@@ -234,7 +234,7 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   ): AsyncIterable<R["pulses"][P]>;
 
   /**
-   * The action log: what the server keeps behind `after`, or everything; with `live` also what follows, over a
+   * The action log: what the server keeps after `after`, or everything; with `live` also what follows, over a
    * connection of its own, which a hidden tab gives back like the others. The loop ends when the session is left or
    * the client is closed.
    *

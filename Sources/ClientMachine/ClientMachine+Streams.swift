@@ -117,8 +117,8 @@ extension ClientMachine {
     }
 
     /// Whether another stream has brought events of the session since this connection was asked for
-    /// (C1). A `reset` with which it begins is about a gap before them: nothing is missing, and the next try
-    /// resumes behind them.
+    /// (C1). If it begins with a `reset`, the gap is before these events. Nothing is missing, and
+    /// the next attempt resumes after them.
     private func isOvertaken(_ session: SessionName, on stream: StreamID) -> Bool {
         guard let entry = streams[stream]?.awaitedEntry(of: session),
             let seen = links[session]?.reader.seen

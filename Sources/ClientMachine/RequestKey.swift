@@ -1,7 +1,7 @@
 /// An `Idempotency-Key`: 128 random bits as 22 characters of base64url (O2).
 ///
-/// Why not a counter behind a client's name: events show used keys to other readers (`cause`), and a
-/// client that guesses the next one could use it first.
+/// Why not a client's name and a counter: events show used keys to other readers (`cause`), and a
+/// client that guesses the next key could use it first.
 package struct RequestKey: Hashable, Sendable {
     package let text: String
 

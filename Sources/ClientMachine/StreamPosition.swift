@@ -63,7 +63,7 @@ package struct StreamPosition: Hashable, Sendable {
         }
     }
 
-    /// Reads a dot and the number behind it, up to another dot or the end.
+    /// Reads a dot and the number after it, up to another dot or the end.
     private static func decimal<Number: FixedWidthInteger, Bytes: Collection<UInt8>>(
         _ bytes: Bytes, _ index: inout Bytes.Index, as type: Number.Type
     ) -> Number? {

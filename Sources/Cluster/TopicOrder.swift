@@ -1,19 +1,20 @@
 /// The order of the values of topics, as one node knows it.
 ///
-/// Design: each value has a place, from the node that publishes it. A node delivers a value only if its place is
-/// behind that of the newest one of the topic that it has delivered or published. So two nodes may miss a value,
-/// but never deliver two values in different orders, whatever is late or comes twice, and even if two nodes give
-/// places at a time.
+/// Design: each value has a place, from the node that publishes it. A node delivers a value only if
+/// its place is after that of the newest value of the topic that the node has delivered or
+/// published. So two nodes may miss a value, but never deliver two values in different orders,
+/// whatever is late or comes twice, and even if two nodes give places at the same time.
 ///
-/// A place is a time in microseconds, or the one behind the newest if that is later: a clock that is wrong delays
-/// nothing and changes no order.
+/// A place is a time in microseconds, or the place after the newest one if that is later. So a
+/// wrong clock delays nothing and changes no order.
 ///
-/// Bounds: ``topicLimit`` topics, and ``nameLimitBytes`` of their names. Beyond them the half with the older
-/// places is forgotten: from then on a value of any of those is behind the newest of them only.
+/// Bounds: ``topicLimit`` topics, and ``nameLimitBytes`` of their names. Beyond them, the half with
+/// the older places is forgotten. From then on, a value of any forgotten topic only has to be after
+/// the newest place that was forgotten.
 package struct TopicOrder: Sendable {
     package static let topicLimit = 10_000
     package static let nameLimitBytes = 1 << 20
-    /// No place is greater, so that one behind it can be computed.
+    /// No place is greater, so a later one can always be computed.
     static let placeLimit: UInt64 = 1 << 62
 
     /// By the bytes of the name: two names that are canonically equal may have two homes.
@@ -26,10 +27,10 @@ package struct TopicOrder: Sendable {
 
     package var count: Int { places.count }
 
-    /// The place that a value of the topic has to be behind.
+    /// The place after which a value of the topic has to be.
     package func newest(of topic: String) -> UInt64 { places[Array(topic.utf8)] ?? forgotten }
 
-    /// A place behind the newest one.
+    /// A place after the newest one.
     ///
     /// - Parameter now: Microseconds since 1970.
     package func next(of topic: String, at now: Int64) -> UInt64 {

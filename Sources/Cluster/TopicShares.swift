@@ -7,7 +7,7 @@ package struct TopicShares: Sendable {
         case unheard
         /// Not a value of the topic's type there.
         case refused
-        /// The node has delivered a value whose place is behind this one's.
+        /// The node has already delivered a value with a later place.
         case late
         /// The node has not answered.
         case unanswered

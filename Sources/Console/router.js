@@ -1,4 +1,4 @@
-// Addresses of views: everything behind `#`. There is never a token in one.
+// Addresses of views: everything after `#`. An address never contains a token.
 //
 //   #/?q=meet&reactor=alerts      the list, with a search
 //   #/metrics

@@ -22,8 +22,8 @@ extension JSON {
         return place < bytes.count && bytes[place] == UInt8(ascii: "[")
     }
 
-    /// Whether an array has more elements than `limit`, found without decoding them and without
-    /// reading on behind the first that is too many.
+    /// Whether an array has more elements than `limit`. Decodes no element, and stops reading at
+    /// the first one beyond the limit.
     ///
     /// - Parameter bytes: Any bytes; of those that are not a JSON array the result is arbitrary.
     package static func isArray(_ bytes: [UInt8], longerThan limit: Int) -> Bool {

@@ -87,5 +87,5 @@ extension JSONValue: Codable {
             self, .init(codingPath: encoder.codingPath, debugDescription: Self.otherCoder))
     }
 
-    private static let otherCoder = "a JSONValue is coded by JSON alone"
+    private static let otherCoder = "only this package's JSON coder supports JSONValue"
 }

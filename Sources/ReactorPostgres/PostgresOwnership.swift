@@ -227,8 +227,8 @@ final class PostgresOwnership: Ownership {
         answer(.success(.noNode(traits, stateVersion: stateVersion)))
     }
 
-    /// Loads a session behind its claim: what was read before may lack what its last owner has written.
-    /// Another era, or another claim, may come between the two; then the session is claimed again.
+    /// Loads a session after its claim: an earlier read may lack what the last owner wrote. If
+    /// another era or another claim comes between the two, claims the session again.
     private func load(
         _ request: Claims.Request, _ generation: String, _ epoch: Int64,
         until end: ContinuousClock.Instant, _ answer: @escaping ArchiveAnswer<Claim>

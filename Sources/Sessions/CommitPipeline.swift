@@ -8,8 +8,9 @@ internal import Storage
 /// Batches end in the order in which they were submitted, so the first one in flight is the one that
 /// ended.
 ///
-/// Invariant: behind a step that begins a form (``Step/beginsForm``) nothing of its session is submitted
-/// until it is committed. It may have no record, so the journal would let in what was decided upon it.
+/// Invariant: after a step that begins a form (``Step/beginsForm``), nothing of its session is
+/// submitted until that step is committed. The step may have no record, so the journal would accept
+/// later steps without it.
 final class CommitPipeline {
     private let lane: any CommitLane
     let records = RecordWriter()

@@ -163,7 +163,7 @@ extension SessionTable {
                 return act(.missing)
             }
             if case .json = content, !commits.hasRoom {
-                return act(.unavailable("too much waits for the journal"))
+                return act(.unavailable("too many replies wait for the journal"))
             }
             session.receivePart(by: subject, content, then: later)
         case .elsewhere(let member, _): act(.moved(member))
@@ -172,7 +172,7 @@ extension SessionTable {
         case .quarantined: act(.unavailable("its session cannot be rebuilt"))
         case .unreadable(let failure): act(.unavailable(failure.publicDetail))
         case .noNode: act(.unavailable("no node of the cluster can read its session"))
-        case .noRoom: act(.unavailable("memory holds the maximal number of sessions"))
+        case .noRoom: act(.unavailable("the maximum number of sessions is in memory"))
         case .overBudget: act(.unavailable("memory has no room for the session"))
         }
     }

@@ -57,7 +57,7 @@ struct SessionLoader {
     /// Whether another node has claimed the session after this one, and this node, which follows the
     /// session, has learned of it before the claim's answer has come.
     ///
-    /// Why: with what was read behind the claim its subscribers would be ahead of the session.
+    /// Why: the session was read for the claim, and its subscribers would be ahead of that state.
     ///
     /// - Parameter loads: Those for streams that were sent when the session was claimed.
     private func isOvertaken(
@@ -67,9 +67,9 @@ struct SessionLoader {
             // After lost history nothing that this node has of the session counts.
             !present.isVoid, let following = present.archive?.following, !following.isOver
         else { return false }
-        // It is another generation: the one that was read later is the newer one.
+        // The generations differ: the one that was read later is the newer one.
         guard present.key == saved.key else {
-            // One that is not sent yet has told nothing.
+            // A load that is not sent yet has read nothing.
             return following.firstLoad > loads
                 && following.firstLoad <= table.cluster?.followed.loads ?? 0
         }

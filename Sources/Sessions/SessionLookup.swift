@@ -22,7 +22,7 @@ package enum SessionLookup {
     /// No node of the cluster can read the session: none hosts its reactor, or only with an older version
     /// of its state than this.
     case noNode(SessionTraits, stateVersion: Int)
-    /// The session is in the journal, and memory holds the maximal number of sessions.
+    /// The session is in the journal, and the maximum number of sessions is in memory.
     case noRoom
     /// The work budget has no room for a copy of the session.
     case overBudget

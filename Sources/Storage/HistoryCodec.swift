@@ -35,7 +35,7 @@ package enum HistoryCodec {
         let last: String
 
         var description: String {
-            "a record of the session \(session) behind \(last) is damaged"
+            "a record of the session \(session) after \(last) is damaged"
         }
     }
 

@@ -12,7 +12,7 @@ package protocol Ownership: Sendable {
     /// The members as of the last beat.
     var members: Members { get }
 
-    /// Makes this node the owner of a session, and loads the session behind the claim.
+    /// Makes this node the owner of a session, and loads the session after the claim.
     ///
     /// A session that another member owns is left to it, unless `deposed` names that owner. So is a
     /// session that this node cannot read, to a member that can. A node that leaves gives up a session whose owner it is, and refers to the session's home.

@@ -158,7 +158,7 @@ struct RehearsalTests {
         #expect(rehearsal.sessions == 2)
         #expect(
             rehearsal.faults == [
-                "session b of lamp cannot be read: a record of the session b behind record 0 is "
+                "session b of lamp cannot be read: a record of the session b after record 0 is "
                     + "damaged"
             ])
     }

@@ -4,7 +4,7 @@ import Storage
 import Testing
 
 @Suite(
-    "ADR-0053 — no mutation is saved behind a state of another form", .timeLimit(.minutes(15)))
+    "ADR-0053 — no mutation is saved after a state of another form", .timeLimit(.minutes(15)))
 struct FormTests {
     /// A journal with a session that the old program has saved: a snapshot of its creation, and two
     /// mutations.
@@ -27,7 +27,7 @@ struct FormTests {
         let brittle = next(rig, try .of("growing") { BrittleGrowth() })
         let before = rig.journal.kept.count
         guard case .quarantined(let fault) = try brittle.wake("s") else {
-            Issue.record("it would save mutations of the new form behind a state of the old one")
+            Issue.record("it would save mutations of the new form after a state of the old one")
             return
         }
         #expect(fault.place == "the migrated state of version 2")

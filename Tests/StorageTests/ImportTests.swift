@@ -61,7 +61,7 @@ struct ImportTests {
         (3, nil, "line 3: record 1 where record 0 should be"),
         (4, nil, "line 4: record 2 where record 1 should be"),
         (5, nil, "line 5: it counts other lines than came"),
-        (6, nil, "line 5: the text was cut off behind it: there is no end"),
+        (6, nil, "line 5: the text is cut off after this line"),
         (
             5, #"{"record":2,"kind":"mutation","version":3,"action":1,"time":0}"#,
             "version 3 after 1"
@@ -112,7 +112,7 @@ struct ImportTests {
 
     @Test func `no line may follow the end`() async throws {
         let text = try await JournalRig.withEverything().export()
-        #expect(try refusal(of: text + text)?.reason == "it comes behind the end")
+        #expect(try refusal(of: text + text)?.reason == "it comes after the end")
     }
 
     @Test(arguments: ["-1", "7", "99", "404", "1000", "9223372036854775807"])

@@ -178,7 +178,7 @@ export class SessionReader {
     const { name, position } = block;
     if (name === "ping") return undefined;
     if (name === "reset") {
-      // To resume from the position of the reset would skip the snapshot behind it.
+      // To resume from the position of the reset would skip the snapshot after it.
       this.awaitsSnapshot = demand.states || !!demand.pulses;
       this.seen = this.awaitsSnapshot ? undefined : position;
       return ["reset", reason(block.data)];

@@ -123,7 +123,7 @@ export class SessionLink {
     const { confirmed: before, seen } = reader;
     const isWhole = name === "snapshot";
     const entry = stream.beginEvents(id);
-    // C1: the gap is before events that another stream has brought meanwhile. The next try resumes behind them.
+    // C1: the gap is before events that another stream has brought meanwhile. The next attempt resumes after them.
     if (name === "reset" && entry && seen && seen !== entry) return "the stream is overtaken";
     if (entry === "-" && !isWhole && position && reader.skips(position)) this.deliver("reset", "trimmed");
     // Behind that: the block itself may follow the events that are lost.

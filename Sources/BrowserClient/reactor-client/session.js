@@ -254,7 +254,7 @@ export class Session {
 
   /** @param {Snapshot} snapshot */
   #present({ origin, position: { text }, state, pulses }) {
-    // A program that continues behind the position of a state that was read would miss events.
+    // A program that continues after the position of a state that was read would miss events.
     if (origin !== "reading") this.position = text;
     if (pulses) this.#pulses = new Map(Object.entries(pulses));
     if (state) this.confirmed = /** @type {R["State"]} */ (state.value = share(this.confirmed, state.value));

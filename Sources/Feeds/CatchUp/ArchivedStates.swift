@@ -204,7 +204,7 @@ package struct ArchivedStates {
         }
     }
 
-    /// The `stateVersion` of the program that has written the mutation behind this version; nil if the
+    /// The `stateVersion` of the program that wrote the mutation after this version; nil if the
     /// journal does not say.
     package func stateVersion(
         behind version: UInt64, then act: @escaping (Result<Int?, JournalFailure>) -> Void

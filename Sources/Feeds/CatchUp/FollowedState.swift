@@ -1,11 +1,11 @@
 internal import Cluster
 internal import Storage
 
-/// The state of a followed session behind the records that a stream of states has shown: the next ones are shown by it,
-/// without a read of the journal.
+/// The state of a followed session after the records that a stream of states has shown. With it,
+/// the next records are shown without a read of the journal.
 ///
-/// Bounds: one for each stream of states, and 16 MiB of JSON for all of a loop. Without it the state before the next
-/// record is rebuilt from the journal (``CatchUp``).
+/// Bounds: one for each stream of states, and 16 MiB of JSON for all streams of a loop. Without it
+/// the state before the next record is rebuilt from the journal (``CatchUp``).
 final class FollowedState {
     let fold: any StateFold
     /// The node whose records have the form that ``fold`` can apply; nil: it is not known of any.
@@ -30,7 +30,7 @@ final class FollowedState {
 
     deinit { tally.stateBytes -= bytes }
 
-    /// Whether the next records behind this version can be shown, if this node has written them.
+    /// Whether the records after this version can be shown, if `node` has written them.
     func continues(_ version: UInt64, by node: Node) -> Bool {
         fold.version == version && writer == node
     }
@@ -59,7 +59,8 @@ final class FollowedState {
 }
 
 extension SharedStream {
-    /// Keeps the state behind the records that a reader of a followed session has read in the journal.
+    /// Keeps the state after the records that a reader of a followed session has read in the
+    /// journal.
     ///
     /// - Parameter writer: as ``FollowedState/writer``.
     func keep(_ fold: any StateFold, by writer: Node?, of feed: Feed) {

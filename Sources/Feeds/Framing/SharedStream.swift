@@ -272,7 +272,7 @@ package final class SharedStream {
     ///
     /// - Parameter end: the position of the last of them that this stream may show.
     /// - Returns: the bytes that were added.
-    /// - Throws: if the state behind a record cannot be made. Nothing is added then.
+    /// - Throws: if the state after a record cannot be made. Nothing is added then.
     /// - Precondition: a stream that shows states has the one before these records, if any is a mutation.
     func frame(
         _ entries: [HistoryEntry], through end: HistoryPosition, of feed: Feed,

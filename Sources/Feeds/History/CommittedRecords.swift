@@ -44,7 +44,7 @@ package struct CommittedRecords: Equatable, Sendable {
 
     package var committedEnd: CommittedEnd { CommittedEnd(generation, end) }
 
-    /// The entries, if they are those that come next behind `present` and end where they say.
+    /// The entries, if they are those that come next after `present` and end where they say.
     ///
     /// They may come from any program that has the secret of the cluster, so nothing of them is assumed.
     package func entries(

@@ -37,7 +37,7 @@ extension ClientDriver {
         }
     }
 
-    /// Gives the newest state to the outbox, behind the changes that were decided before.
+    /// Gives the newest state to the outbox, after the changes that were decided before.
     func keepState(
         of session: SessionName, _ sink: (any SessionSink)?, at position: StreamPosition
     ) {

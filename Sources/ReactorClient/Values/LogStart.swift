@@ -1,7 +1,7 @@
 /// Where an action log begins.
 public enum LogStart: Hashable, Sendable {
-    /// With the entries behind the state that the program knows at the call: so an action that is sent
-    /// after the call is in it.
+    /// With the entries after the state that the program knows at the call. So the log has an
+    /// action that is sent after the call.
     case now
     /// With everything that the server keeps.
     case start

@@ -1,8 +1,8 @@
 /// The file of `--config`: lines such as `retry = 3s`, empty lines, and comments that begin with
 /// `#`. A name is that of an option, without its dashes.
 ///
-/// A value ends with its line, without spaces and tabs around it: it has neither quotes nor escapes
-/// nor a comment behind it.
+/// A value ends with its line, without leading and trailing spaces and tabs. It has no quotes and
+/// no escapes, and no comment can follow it.
 struct SettingsFile: Sendable {
     /// A larger file is refused.
     static let limitBytes = 65_536

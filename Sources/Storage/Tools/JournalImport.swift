@@ -52,7 +52,7 @@ package final class JournalImport {
     package func add(_ line: [UInt8]) throws {
         lineNumber += 1
         guard let fields = JournalFields(line) else { throw fault("it is no JSON object") }
-        guard !isEnded else { throw fault("it comes behind the end") }
+        guard !isEnded else { throw fault("it comes after the end") }
         do {
             try queue.inDatabase { try add(fields, $0) }
         } catch let missing as JournalFields.Missing {
@@ -67,7 +67,7 @@ package final class JournalImport {
     /// - Throws: ``JournalTextFault``: the text is incomplete; ``JournalFileFault``.
     package func finish() throws {
         guard lineNumber > 0 else { throw fault("there is no line at all") }
-        guard isEnded else { throw fault("the text was cut off behind it: there is no end") }
+        guard isEnded else { throw fault("the text is cut off after this line") }
         do {
             try queue.inDatabase { database in
                 try endSession(database)
@@ -186,7 +186,7 @@ package final class JournalImport {
         let record = try HistoryCodec.entry(fields, of: key)
         if let lastPosition, record.position <= lastPosition {
             throw fault(
-                "the record \(record.number) comes behind the record \(lastPosition.number)")
+                "record \(record.number) comes after record \(lastPosition.number)")
         }
         if let problem = session?.sequence.problem(with: record) { throw fault(problem) }
         lastPosition = record.position

@@ -8,8 +8,8 @@ struct RefusalTests {
 
     static let requests: [(name: String, bytes: String, status: Int)] = [
         ("no request line", "hello\r\n\r\n", 400),
-        ("a bare LF behind the request line", "GET / HTTP/1.1\nHost: a\r\n\r\n", 400),
-        ("a bare LF behind a field", "GET / HTTP/1.1\r\nHost: a\n\r\n", 400),
+        ("a bare LF after the request line", "GET / HTTP/1.1\nHost: a\r\n\r\n", 400),
+        ("a bare LF after a field", "GET / HTTP/1.1\r\nHost: a\n\r\n", 400),
         ("a bare CR in a field", "GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n", 400),
         ("a folded field", "GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n", 400),
         ("a space before the colon", "GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400),
@@ -68,7 +68,7 @@ struct RefusalTests {
             "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n1\r\nxx\r\n0\r\n\r\n", 400
         ),
         (
-            "a bare LF behind a chunk size",
+            "a bare LF after a chunk size",
             "POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n1\nx\r\n0\r\n\r\n", 400
         ),
         (

@@ -46,7 +46,7 @@ enum PostPart: SessionEndpoint {
             return end(part, .unavailable(reason), on: connection)
         }
         guard connection.park(&request) else {
-            let reason = "requests that wait use all memory that they may"
+            let reason = "requests that wait have used up their memory"
             return end(part, .unavailable(reason), on: connection)
         }
         RequestForwarder.tryEnded(forward, .moved(owner), on: connection)
@@ -142,7 +142,7 @@ extension PartOutcome {
         case (503, "owner_unreachable"):
             self = .unavailable("its node cannot be reached, or is of an earlier release")
         case (400..<500, let code), (503, let code):
-            self = .unavailable("its node has answered \(response.status) \(code ?? "")")
+            self = .unavailable("its node answered \(response.status) \(code ?? "")")
         // A newer program may answer differently.
         default: self = .unknown
         }

@@ -30,7 +30,7 @@ struct PartCounts: Sendable {
 
     func write(to text: inout PrometheusWriter) {
         text.counters(
-            "part_actions", "Actions of parts whose parents other nodes have, by outcome.",
+            "part_actions", "Actions of parts whose parents are at other nodes, by outcome.",
             "outcome",
             Outcome.allCases.map { ($0.rawValue, outcomes[$0, default: 0]) })
     }

@@ -161,7 +161,7 @@ extension ServerLoop: PartLinks {
         guard let links = resources.links, !links.outgoing.isClosed,
             let id = resources.guests.allocate()
         else {
-            let outcome = PartOutcome.unavailable("too many are under way, or the server ends")
+            let outcome = PartOutcome.unavailable("too many actions at once, or the server ends")
             resources.links?.way.parts.count(outcome)
             return part.end(outcome)
         }

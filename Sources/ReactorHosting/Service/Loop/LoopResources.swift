@@ -49,7 +49,8 @@ final class LoopResources {
 
     var now: LoopInstant { table.now }
 
-    /// The loop of the operations address has no session and is behind the session loops.
+    /// The loop of the operations address has no session, and its index is after those of the
+    /// session loops.
     var role: ListenerRole { index < peers.count ? .main : .operations }
 
     var configuration: Configuration { settings.configuration }

@@ -107,7 +107,7 @@ struct ClusterCommand: ParsableCommand {
         if let fault = faults.first(where: \.needsNetwork), !hasNetwork {
             throw ValidationError("the fault \(fault.rawValue) needs --network")
         }
-        if server.isEmpty { throw ValidationError("the server's command is missing behind --") }
+        if server.isEmpty { throw ValidationError("the server's command is missing after --") }
     }
 
     func run() throws {

@@ -64,7 +64,7 @@ struct StormCommand: ParsableCommand {
         try Bounds.check("--posters", posters, 1...1_000)
         try Bounds.check("--hunts", hunts, 0...1_000)
         try Bounds.check("--memory-limit", memoryLimit, 1...1_000_000)
-        if server.isEmpty { throw ValidationError("the server's program is missing behind --") }
+        if server.isEmpty { throw ValidationError("the server's program is missing after --") }
     }
 
     func run() throws {

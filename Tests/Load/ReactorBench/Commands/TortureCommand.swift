@@ -57,7 +57,7 @@ struct TortureCommand: ParsableCommand {
         try Bounds.check("--posters", posters, 1...1_000)
         try Bounds.check("--sessions", sessions, 1...posters)
         try Bounds.check("--subscribers", subscribers, 0...1_000)
-        if server.isEmpty { throw ValidationError("the server's command is missing behind --") }
+        if server.isEmpty { throw ValidationError("the server's command is missing after --") }
         if round.nanoseconds < 10_000_000 { throw ValidationError("--round: 10ms at least") }
     }
 
