@@ -19,8 +19,8 @@ extension ClientMachine {
         case .deliver(.ended(let reason)): endSession(session, reason, at: now)
         case .deliver(let delivery):
             if read.isContinued, case .snapshot = delivery {
-                // Of a stream that was opened before another one brought the first snapshot: the
-                // events between the two are lost.
+                // This stream was opened before another one brought the first snapshot. The events
+                // between the two are lost.
                 deliver(.reset(reason: "trimmed"), to: session)
             }
             deliver(delivery, to: session)

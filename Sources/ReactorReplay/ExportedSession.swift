@@ -119,7 +119,7 @@ struct ExportLine: Decodable, Sendable {
     var reactor: String?
     var keptVersion: UInt64?
     var record: UInt64?
-    /// Of a note; nil for a record.
+    /// The part of a note; nil for a record.
     var part: UInt32?
     var kind: String?
     var version: UInt64?

@@ -18,9 +18,9 @@ final class Eviction {
     private var candidates: [Session] = []
     /// The place in `idle` after the session that was examined last.
     private var cursor = Eviction.start
-    /// The same of ``handOver(_:in:)``.
+    /// The same place for ``handOver(_:in:)``.
     private var handoverCursor = Eviction.start
-    /// The same of ``sendHome(_:in:)``.
+    /// The same place for ``sendHome(_:in:)``.
     private var homeCursor = Eviction.start
     /// The number of sessions that have left memory, asleep or ended, since the heap was trimmed.
     private var evictedCount = 0
@@ -96,16 +96,16 @@ final class Eviction {
 
     // MARK: Other nodes
 
-    /// Gives up sessions that are at rest, because the node leaves: another one continues them with the
-    /// next request. Examines up to `limit`, and continues with the next call.
+    /// Gives up idle sessions, because the node leaves. Another node continues each of them with
+    /// the next request. Examines up to `limit`, and continues with the next call.
     ///
     /// - Returns: the number of sessions that were given up.
     func handOver(_ limit: Int, in table: SessionTable) -> Int {
         giveUp(limit, from: &handoverCursor, in: table) { _ in true }
     }
 
-    /// The same of sessions whose home is another member, and that were not used for some time: that one
-    /// continues them.
+    /// Gives up idle sessions that were not used for some time, and whose home is another member.
+    /// That member continues them.
     func sendHome(_ limit: Int, in table: SessionTable, _ claims: SessionClaims) -> Int {
         let (members, now) = (claims.members, table.uptime)
         guard members.isHeard, !members.isAlone else { return 0 }

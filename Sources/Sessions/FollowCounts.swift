@@ -1,14 +1,14 @@
 /// The followed sessions of a loop.
 package struct FollowCounts: Sendable, Equatable {
-    /// The present number.
+    /// The present number of followed sessions.
     package var sessions = 0
-    /// Those of which the owner says when there are new records.
+    /// Followed sessions whose owner reports new records.
     package var hinted = 0
-    /// The bytes of their states that are kept for streams.
+    /// The bytes of states that are kept for streams.
     package var stateBytes = 0
-    /// Questions to the journal which of them have changed.
+    /// Questions that ask the journal which of the sessions have changed.
     package var questions: UInt64 = 0
-    /// Messages of owners with records that were shown without a question.
+    /// Messages from owners with records that were shown without a question.
     package var received: UInt64 = 0
     /// Subscribers that were disconnected because the journal has not answered for ten seconds.
     package var unconfirmed: UInt64 = 0

@@ -5,27 +5,28 @@ internal import DequeModule
 package import Feeds
 internal import Storage
 
-/// The sessions of a loop that have subscribers here and that other nodes decide on, or nobody. Exists
-/// only if several nodes write to the journal.
+/// The sessions of a loop that have subscribers here, and on which another node decides, or no
+/// node. Exists only if several nodes write to the journal.
 ///
-/// Design: the journal is asked four times a second, with one question for all of them, which have new
-/// records, an end, or another generation or owner. Where the owner says when there are new records
-/// (``SessionHints``), it is asked then, and once a second besides. A stream begins with a load of its
-/// session, so it shows what the journal had at a moment after its request, and a position beyond that is
-/// ahead.
+/// Design: four times a second, one question asks the journal which of them have new records, an
+/// end, another generation or another owner. If the owner reports new records (``SessionHints``),
+/// the journal is asked only then, and once a second. A stream begins with a load of its session,
+/// so it shows what the journal had at a moment after the request. A position beyond that is
+/// `ahead`.
 ///
-/// Following claims nothing. A session whose owner is gone is claimed, since its effects and sources
-/// would rest. The subscribers stay, at this node or at another one that has claimed it.
+/// Following claims nothing. But a session whose owner is gone is claimed, because its effects and
+/// sources would rest. The subscribers stay, whether this node or another one claims the session.
 ///
-/// Bounds: a followed session has a subscriber, and no state in memory; it is forgotten with its last
-/// subscriber.
+/// Bounds: a followed session has a subscriber, and no state in memory. It is forgotten when its
+/// last subscriber leaves.
 final class FollowedSessions {
     private typealias Load = FollowingLoad
 
     private let ownership: any Ownership
-    /// Loads that are not sent, by session. One that is sent may be older than a later request.
+    /// Loads that are not sent yet, by session. (A load that was sent may be older than a later
+    /// request, so that request needs another load.)
     private var unsent: [SessionID: Load] = [:]
-    /// The same, the oldest first.
+    /// The loads that are not sent yet, the oldest first.
     private var waiting: Deque<Load> = []
     private var early = EarlyLoads()
     private var loadsUnderWay: Set<SessionID> = []

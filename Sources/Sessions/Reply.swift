@@ -25,8 +25,8 @@ extension Reply {
         case created(isNew: Bool)
         /// Actions were received; `rejected` are the indices of the actions that a hook rejected.
         case received(rejected: [Int], isBatch: Bool)
-        /// The same, while effects of the actions have not ended: the wait of `?wait=settled` has timed
-        /// out, or the effects were cancelled when the session left memory.
+        /// Actions were received, but their effects have not ended: the wait of `?wait=settled` has
+        /// timed out, or the effects were cancelled when the session left memory.
         case unsettled(rejected: [Int], isBatch: Bool)
         /// `If-Match` names another position.
         case conditionFailed
@@ -74,7 +74,7 @@ extension Reply {
         package let feed: Feed
         package var version: UInt64
         package var position: Position
-        /// Of a large answer, until the connection has accepted it.
+        /// The charge of a large answer, until the connection has accepted it.
         package var charge: WorkCharge?
 
         init(_ kind: Kind, of feed: Feed, at end: HistoryEnd) {

@@ -99,7 +99,7 @@ extension Session: ReadableSession {
 
     package func endReplay() { machine?.endReplay() }
 
-    /// Those of which streams show parts, or are about to.
+    /// The pointers of the parts that streams show, or are about to show.
     package func pointers() -> [JSONPointer] {
         feed.pointers + table.openings.pointers(of: self)
     }

@@ -37,7 +37,7 @@ final class Step {
     var replies: [Reply] = []
     /// The decided answers to requests with an `Idempotency-Key`.
     var answered: [StoredAnswer] = []
-    /// The same for requests whose effects have not ended.
+    /// The preliminary answers to such requests, while their effects have not ended.
     var preliminary: [StoredAnswer] = []
     /// The waits for effects that are ended by one of `replies`. Their actions were decided earlier and
     /// may be committed although this step fails.

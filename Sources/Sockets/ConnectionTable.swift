@@ -47,7 +47,7 @@ package final class ConnectionTable {
     private var roundBegin = ClockReading()
     /// Connections that hold a descriptor, lingering ones included.
     package private(set) var count = 0
-    /// Those of them that linger.
+    /// The connections of these that linger.
     var lingeringCount = 0
 
     /// Requests a round when there is work and no round is running. The loop sets it when it

@@ -146,10 +146,10 @@ package struct JournalFailure: Error, Sendable, Equatable {
     package var reason: Reason
     /// Operation and system message, without secrets; for logs and operators.
     package var detail: String
-    /// The same for clients: without the addresses of other machines, and without values.
+    /// The detail for clients: without the addresses of other machines, and without values.
     package var publicDetail: String
-    /// Whether the same may succeed later without any change by an operator: somebody holds a lock, or
-    /// commits wait for a standby. A server that starts waits for the end of it.
+    /// Whether another attempt may succeed without any change by an operator: somebody holds a
+    /// lock, or commits wait for a standby. A server that starts waits for this to end.
     package var isTemporary: Bool
 
     /// - Parameter publicDetail: Default `detail`.

@@ -149,9 +149,9 @@ package struct Change: Sendable, Equatable {
     /// Nil: there is no such session, or it was deleted.
     package var head: SavedHead?
     package var owner: Node?
-    /// Of a session that is followed: counts the changes of its owner.
+    /// For a followed session: counts the changes of its owner.
     package var epoch: Int64
-    /// The record that is the end of a generation that is followed, while the journal has it.
+    /// The record that ends a followed generation, while the journal has that record.
     package var end: UInt64?
     /// False if the change may not last. Then this value does not contain what has changed.
     package private(set) var isDecided = true

@@ -51,13 +51,13 @@ final class CatchUp {
 
     /// Precedent: a socket's send buffer holds a few hundred KB; more bytes would wait in memory.
     private static let sliceBytes = 65_536
-    /// Events of a slice that are framed at once. The last of them may exceed it.
+    /// The bytes of events of a slice that are framed at once. The last event may exceed this.
     private static let framedBytes = 1 << 20
-    /// The same for the states of which events show a part.
+    /// The bytes of states that are encoded at once for events that show a part of them.
     private static let encodedBytes = 4 << 20
-    /// The state before the first record may be trimmed while the record is read: both are read again
-    /// then. A state that cannot be rebuilt looks the same, so the number of attempts is limited; the
-    /// last failure ends in a reset.
+    /// The state before the first record may be trimmed while the record is read. Then both are
+    /// read again. A state that cannot be rebuilt looks the same, so the number of attempts is
+    /// limited. The last failure ends in a reset.
     private static let startLimit = 4
 
     /// - Parameters:
@@ -261,7 +261,7 @@ final class CatchUp {
         isReading = false
         guard mayContinue() else { return }
         passOn(slice)
-        // That of another reader.
+        // The slice may have another reader's state.
         fold = nil
         reached = slice.reached
         isAtStart = false

@@ -27,7 +27,7 @@ package final class SharedStream {
     private var framer: EventFramer
     /// The snapshot block of one record number, for subscribers that connect at the same time.
     private var snapshot: (number: UInt64, block: ChargedBytes.Shared)?
-    /// The same for a large one, while it is being sent to one of them.
+    /// A large snapshot block, while it is being sent to a subscriber.
     private weak var largeSnapshot: ChargedBytes.Shared?
     private var largeSnapshotNumber: UInt64 = 0
     private(set) var subscribers: [Subscriber] = []

@@ -30,7 +30,7 @@ package final class ByteBudget<Client: Hashable & Sendable>: Sendable {
 
     /// Which bytes may be counted.
     package enum Rule {
-        /// Those within the limits.
+        /// Bytes within the limits.
         case limited
         /// Bytes within half of each limit. They can be dropped; other bytes cannot.
         case leavingHalf

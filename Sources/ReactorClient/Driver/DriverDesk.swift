@@ -57,7 +57,8 @@ struct DriverDesk {
     /// Sends whose end this program has not seen. Invariant: bounded by the outbox.
     var tickets: [TicketNumber: Ticket] = [:]
     var sessions: [SessionName: FollowedSession] = [:]
-    /// Those of an earlier life of the program, of sessions that this one has not followed.
+    /// The states that an earlier run of the program saved, of sessions that this run has not
+    /// followed.
     var savedStates: [SessionName: SavedState]
     /// Invariant: bounded by `ClientLimits.logs`.
     private(set) var logs: [LogID: LogSink] = [:]

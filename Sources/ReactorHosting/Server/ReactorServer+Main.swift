@@ -65,7 +65,7 @@ extension ReactorServer {
             authenticating: makeAuthenticator)
     }
 
-    /// The same.
+    /// Runs the server like the method above, with or without the demonstration.
     ///
     /// - Parameter hasDemo: Whether the page `/demo` is served where the console is. It needs the
     ///   reactors `chat` and `job` of SampleReactors.

@@ -127,7 +127,7 @@ extension RunningServer {
             guard let links = loop.resources.links else { return done() }
             links.incoming.finish(then: done)
         }
-        // Those that the last requests have begun: parts need the links to their parents.
+        // The last requests may have begun effects, and parts need the links to their parents.
         await untilEffectsHaveEnded(by: end)
         timer.cancel()
         for loop in loops { loop.enqueue { $0.closeLinks() } }

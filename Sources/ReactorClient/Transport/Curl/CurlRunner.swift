@@ -13,11 +13,12 @@
         private let mailbox: CurlMailbox
         private let settings: CurlSettings
         private var transfers: [UInt64: CurlTransfer] = [:]
-        /// The same transfers, by their easy handles' addresses.
+        /// The numbers of these transfers, by the addresses of their easy handles.
         private var numbers: [UInt: UInt64] = [:]
-        /// Requests for which no room is, in their order. Invariant: bounded by the mailbox's limit.
+        /// Requests for which there is no room, in their order. Invariant: bounded by the mailbox's
+        /// limit.
         private var waiting: ArraySlice<Waiting> = []
-        /// Transfers that are no streams.
+        /// Transfers that are not streams.
         private var countedTransfers = 0
         private var idleHandles = CurlEasyPool()
         private let round = CurlRound()

@@ -9,7 +9,8 @@
         let isStream: Bool
         private let handle: CurlHandle
         private let receiver: any TransportReceiver
-        /// The same, if it asks for the ends of rounds: to find that out takes as long as a small event.
+        /// ``receiver``, if it asks for the ends of rounds. Stored, because this cast takes as long
+        /// as a small event.
         private let roundReceiver: (any RoundReceiver)?
         private let round: CurlRound
         private var head: ResponseHeadReader

@@ -57,10 +57,10 @@ extension JointQuery {
     }
 }
 
-/// Chooses the part of each session that a stream of several shows, on the loop of the session.
+/// Chooses what a stream of several sessions shows of each session, on that session's loop.
 private struct JointChooser: Sendable {
     let kinds: EventKinds
-    /// Those that the request names; all of them if there are none.
+    /// The pulses that the request names; empty for all pulses.
     let pulses: [String]
     let access: Access?
 

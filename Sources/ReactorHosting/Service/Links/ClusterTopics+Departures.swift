@@ -81,7 +81,7 @@ extension ClusterTopics {
                 topics.search.isUnderWay = false
                 return
             }
-            // Those that this node has claimed may be on their way into memory.
+            // Sessions that this node has claimed may still be loading.
             topics.listeners.load { topics in
                 topics.search.isUnderWay = false
                 topics.departures.end(gone)

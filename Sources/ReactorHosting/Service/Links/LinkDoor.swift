@@ -8,15 +8,16 @@ internal import Wire
 /// waits for a proof on one. A peer has two seconds and a few hundred bytes, and strangers who say
 /// nothing keep no node out: the oldest of them makes room.
 final class LinkDoor: LoopHandler {
-    /// For the listener: as many connections as the door has, and as many that it has not seen. More than
-    /// these at a moment are reset.
+    /// The listener's limit: as many connections as this type holds, and as many that it has not
+    /// seen yet. If there are more at one moment, they are reset.
     static let connectionLimit = 2 * visitorLimit
-    /// Connections whose peer has not proved itself. For one more, the oldest is reset.
+    /// The maximum number of connections whose peer has not proved itself. One more resets the
+    /// oldest.
     static let visitorLimit = 256
 
     struct Identity: Sendable {
         var node: Int64
-        /// Those that a peer may prove itself with, at least one.
+        /// The secrets with which a peer may prove that it is a node. At least one.
         var secrets: [[UInt8]]
         /// The number of loops that have sessions.
         var loops: Int

@@ -20,11 +20,11 @@ protocol LinkTableDelegate: AnyObject {
 
     // MARK: Hints
 
-    /// The position of a session that this node owns; nil if it does not.
+    /// The position of a session that this node owns; nil if this node does not own it.
     func ownedEnd(of session: SessionID) -> CommittedEnd?
-    /// The owner of a session that is followed says that this is its newest position.
+    /// The owner of a followed session reports its newest position.
     func hinted(_ session: SessionID, at end: CommittedEnd)
-    /// The same, with the records up to it.
+    /// The owner of a followed session sends the records up to its newest position.
     func received(_ records: CommittedRecords, of session: SessionID, from owner: Node)
     /// There are no more hints of these sessions.
     func hintsEnded(of sessions: [SessionID])

@@ -43,7 +43,7 @@ final class OutgoingLinks {
     private(set) var links: [FarEnd: OutgoingConnection] = [:]
     /// The link of each session that is followed, or will be.
     var followed: [SessionID: FarEnd] = [:]
-    /// Those that have a socket.
+    /// The links that have a socket.
     private var bySocket: [ConnectionID: OutgoingConnection] = [:]
     private var unsent: Set<ConnectionID> = []
     private var lastNumber: UInt64 = 0

@@ -2,8 +2,9 @@ internal import Synchronization
 
 /// The counters of each loop at its last scrape.
 ///
-/// Why: a loop that is stuck responds to no query, and `/metrics` is needed above all then. The sums
-/// must not fall, because Prometheus takes that for a restart; so its last counters stay in them.
+/// Why: a loop that is stuck responds to no query, and that is when `/metrics` is needed most. The
+/// sums must not fall, because Prometheus would take that for a restart. So they keep the last
+/// counters of that loop.
 final class LastCounters: Sendable {
     private let counters = Mutex<[Int: Counters]>([:])
 
@@ -13,7 +14,7 @@ final class LastCounters: Sendable {
         return new
     }
 
-    /// Those of the loops that had a scrape.
+    /// The counters of those loops that had a scrape.
     func of(_ loops: [Int]) -> [Counters] {
         counters.withLock { counters in loops.compactMap { counters[$0] } }
     }

@@ -41,7 +41,7 @@ final class Service: Sendable {
     var journalName: String { journal.name }
     /// Invariant: changes only from false to true.
     private let draining = Atomic<Bool>(false)
-    /// The same.
+    /// Invariant: changes only from false to true.
     private let leaving = Atomic<Bool>(false)
     /// The drain of the session loops.
     let drain: Drain

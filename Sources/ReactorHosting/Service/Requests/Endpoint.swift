@@ -100,7 +100,7 @@ struct SessionTarget {
         }
     }
 
-    /// The same for a session with this reactor and this owner.
+    /// Whether a session with this reactor and this owner is hidden.
     func isHidden(reactor: String, owner: ExactText?) -> Bool {
         guard let access else { return false }
         if access.grants.reactors != nil, !access.grants.permits(reactor: reactor) { return true }
