@@ -1,31 +1,31 @@
 /// A client's request on its way to the node that decides on its session: where it goes next, and
-/// what the client gets if nobody serves it. An action of a part on its way to its parent is such a request, of the
-/// part.
+/// what the client gets if nobody serves it. A part's action on its way to its parent is such a
+/// request, and the part is the client.
 ///
-/// Invariant: the client gets ``Failure/unreachable``, which says that nothing was applied, only if no
-/// node can have begun the request. A request that may have taken effect is sent again only if its client has
-/// made it repeatable, by an `Idempotency-Key`.
+/// Invariant: the client gets ``Failure/unreachable``, which says that nothing was applied, only if
+/// no node can have begun the request. A request that may have taken effect is sent again only if
+/// the client made it repeatable with an `Idempotency-Key`.
 package struct Forwarding: Sendable {
     package struct Limits: Sendable {
         package var tries: Int
-        /// No try begins after this time. One that has begun may take longer: a request may wait until effects
-        /// have settled.
+        /// No attempt begins after this time. An attempt that has begun may take longer: a request
+        /// may wait until effects have settled.
         package var nanoseconds: Int64
         /// Whether these limits restart once, after a node has given the request up. A node that
         /// was cut off from the journal may keep a request for as long as its lease.
         package var mayBeginAnew = false
 
-        /// Of a client's request: the client can repeat it.
+        /// The limits of a client's request: the client can repeat it.
         package static let request = Limits(
             tries: 3, nanoseconds: 2_000_000_000, mayBeginAnew: true)
-        /// Of an action of a part, which nobody repeats.
+        /// The limits of a part's action, which nobody repeats.
         package static let part = Limits(tries: 32, nanoseconds: 10_000_000_000)
     }
 
-    /// How a try has ended without an answer.
+    /// How an attempt ended without an answer.
     package enum Ending: Equatable, Sendable {
-        /// The node has not served the request, because another one owns the session; nil: it does not
-        /// know which.
+        /// The node did not serve the request, because another node owns the session; nil if it
+        /// does not know which.
         case moved(Node?)
         /// The request has not reached the node: it refused the connection, did not prove itself, or
         /// the link has no room.
@@ -35,7 +35,7 @@ package struct Forwarding: Sendable {
         /// The node has answered that it does not know whether the request took effect; or it is no
         /// longer a member, and has not answered.
         case unknown
-        /// The node still serves an earlier try of this request, whose link has ended
+        /// The node still serves an earlier attempt of this request, whose link has ended
         /// (``meetsEarlierTry(_:_:)``).
         case running(Node)
     }
@@ -65,7 +65,7 @@ package struct Forwarding: Sendable {
     /// Whether the limits have restarted: the node that was asked had kept the request for longer
     /// than the limits, and then gave it up.
     private var isRenewed = false
-    /// The node that has given the request up with the last try.
+    /// The node that gave up the request in the last attempt.
     private var gaveUp: Node?
 
     /// - Parameters:
@@ -99,7 +99,7 @@ package struct Forwarding: Sendable {
             renew(at: now)
         }
         if case .running(let node) = ending {
-            // It is the earlier try that counts.
+            // The earlier attempt counts.
             tries -= 1
             let isLate = now - began >= limits.nanoseconds
             return isLate ? .fail(failure) : .sendLater(node)
@@ -107,7 +107,8 @@ package struct Forwarding: Sendable {
         guard tries < limits.tries, now - began < limits.nanoseconds else {
             return .fail(failure)
         }
-        // The journal may name a node that no longer decides, until that is no longer a member.
+        // The journal may name a node that no longer decides, until that node is no longer a
+        // member.
         if case .moved(let owner?) = ending, owner != members.own.node, owner != gaveUp,
             let member = members[owner]
         {
@@ -128,18 +129,18 @@ package struct Forwarding: Sendable {
         isRepeatable && !isRenewed && status == 504 && code == "outcome_unknown"
     }
 
-    /// Whether a response says that an earlier try of this request is still being served: 409
-    /// `request_running`. Before a try that may have taken effect, another request of the client has the
-    /// same key, and the response is the client's.
+    /// Whether a response says that an earlier attempt of this request is still being served: 409
+    /// `request_running`. If no earlier attempt may have taken effect, another request of the
+    /// client has the same key, and the response goes to the client.
     ///
-    /// - Parameter code: Of the problem; empty for any other response.
+    /// - Parameter code: The problem's code; empty for any other response.
     package func meetsEarlierTry(_ status: Int, _ code: String) -> Bool {
         mayBeApplied && status == 409 && code == "request_running"
     }
 
-    /// The failure in place of a response that is true of the try that was answered, while an earlier one
-    /// may have taken effect: that nothing was applied (503, 507), or that the request is running. Nil: the
-    /// response is the client's.
+    /// The failure to give in place of a response that is true only of the answered attempt, while
+    /// an earlier attempt may have taken effect: the response says that nothing was applied (503,
+    /// 507), or that the request is running. Nil if the response goes to the client.
     package func failure(inPlaceOf status: Int, _ code: String) -> Failure? {
         let isDenial = mayBeApplied && (status == 503 || status == 507)
         return isDenial || meetsEarlierTry(status, code) ? .outcomeUnknown : nil

@@ -1,14 +1,14 @@
 package import Cluster
 package import Storage
 
-// A feed that has readers here, but that another node continues, or no node.
+// A feed with readers here, on whose session another node decides, or no node.
 //
 // Design: only the readers are in memory, as for a session that is asleep. Records that the owner
 // sends are framed once for each stream (``CommittedRecords``). When the journal has other new
 // records, every subscriber falls behind and catches up (``CatchUp``). The state is in memory only
 // while subscribers are added.
 extension Feed {
-    /// Whether readers are here, and another node decides, or no node.
+    /// Whether the feed has readers here, and another node decides on its session, or no node.
     package var isFollowed: Bool { archive?.following != nil }
 
     /// Whether a followed session has ended elsewhere.
@@ -96,8 +96,8 @@ extension Feed {
 
     /// Whether subscribers of the stream may be on other loops.
     ///
-    /// In a followed session they would move back after each gap in the records that the owner
-    /// sends, and while the state that they read is not kept.
+    /// In a followed session they would move back after each gap in the owner's records, and while
+    /// the state that they read is not kept.
     func maySpread(_ stream: SharedStream) -> Bool {
         if let source, source.isDeciding { return true }
         return isFollowed && !isVoid && !isOver && stream.isSteady

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// Reads a journal in PostgreSQL, over connections of its own.
 ///
-/// A read is one statement, or several that see one moment.
+/// A read is one statement, or several statements that see the database at one moment.
 final class PostgresArchive: Archive, PostgresHistory {
     private let readers: [Reader]
     private let proofs: Proofs
@@ -27,7 +27,7 @@ final class PostgresArchive: Archive, PostgresHistory {
         for reader in readers { try reader.open() }
     }
 
-    /// The reason that a connection cannot be made.
+    /// The reason why a connection cannot be made.
     var failure: JournalFailure? { readers.lazy.compactMap(\.failure).first }
 
     /// Tries to make the connections that are missing.
@@ -40,7 +40,7 @@ final class PostgresArchive: Archive, PostgresHistory {
     }
 
     /// - Parameter isNews: Whether a result says where a session ends, or what it has there, and so
-    ///   has to be proved. Default: it does not, as records up to a known end.
+    ///   needs a proof. Default: it does not, like records up to a known end.
     func read<Value: Sendable>(
         _ answer: @escaping Answer<Value>,
         proves isNews: @escaping @Sendable (Value) -> Bool = { _ in false },
@@ -191,7 +191,8 @@ final class PostgresArchive: Archive, PostgresHistory {
         """
 
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
-        // PostgreSQL has no text with NUL, and so has no name: the error would cost the connection.
+        // No text in PostgreSQL contains NUL, so no session has such a name. The error would cost
+        // the connection.
         let after = String(decoding: (range.after ?? "").utf8.prefix { $0 != 0 }, as: UTF8.self)
         read(answer, proves: { !$0.isEmpty }) { connection in
             guard range.reactor?.utf8.contains(0) != true else { return [] }
@@ -325,8 +326,8 @@ private final class Reader: @unchecked Sendable {
         }
     }
 
-    /// - Parameter deadline: Of the read, the reads before it included: while somebody holds a
-    ///   lock, each of them may wait.
+    /// - Parameter deadline: The deadline of the read, including the reads before it. While
+    ///   somebody holds a lock, each of them may wait.
     func read<Value: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ act: @escaping @Sendable (Connection) throws -> Value,
@@ -339,8 +340,8 @@ private final class Reader: @unchecked Sendable {
         }
     }
 
-    /// A connection that was lost between two reads is no failure, nor is one of an earlier era: what it
-    /// has shown is not believed.
+    /// A connection that was lost between two reads is no failure. Neither is a connection of an
+    /// earlier era: its results are not believed.
     private func attempt<Value>(
         _ act: (Connection) throws -> Value, until deadline: ContinuousClock.Instant
     ) throws -> (value: Value, reading: Reading) {
@@ -356,7 +357,7 @@ private final class Reader: @unchecked Sendable {
             if let reading = connector.reading(over: present) { return (value, reading) }
             connection = nil
         } catch let fault as PostgresFault {
-            // In any case: the next read must not find a transaction that is open.
+            // Always end the transaction: the next read must not find it open.
             connection = nil
             guard fault.isBroken, !isNew else { throw fault }
         } catch {
@@ -366,7 +367,7 @@ private final class Reader: @unchecked Sendable {
         return try attempt(act, until: deadline)
     }
 
-    /// For a second nobody waits again for a database that does not answer.
+    /// For a second, no read waits again for a database that did not answer.
     private func connect() throws(PostgresFault) -> Connection {
         if let failed = failed.withLock({ $0 }), ContinuousClock.now - failed.at < .seconds(1) {
             throw failed.fault

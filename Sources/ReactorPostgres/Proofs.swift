@@ -13,11 +13,12 @@ struct Reading: Sendable {
     var needsProof: Bool
 }
 
-/// Finds out whether a standby has what a read has shown (ADR-0075).
+/// Finds out whether a standby has what a read saw (ADR-0075).
 ///
-/// Design: a row that is visible has a commit in the log, and a commit that is sent later is after
-/// it there. When that one is confirmed, a standby has both. Each commit of this process counts. If
-/// none was confirmed yet, this connection makes one, for all reads that were answered before it.
+/// Design: the commit of a visible row is in the log, and a commit that is sent later comes after
+/// it. When the later commit is confirmed, a standby has both. Each commit of this process is such
+/// a proof. If none is confirmed yet, this connection makes one for all reads that were answered
+/// before it.
 final class Proofs: Sendable {
     private let connector: Connector
     private let line: Line
@@ -36,7 +37,8 @@ final class Proofs: Sendable {
         }
     }
 
-    /// Connects if reads have to be proved, and tries it: the role may not be able to.
+    /// Connects if reads have to be proved, and tries a proof, because the role may lack the
+    /// permission.
     func open() throws(PostgresFault) {
         guard connector.database?.isSynchronous == true else { return }
         try line.sync { () throws(PostgresFault) in

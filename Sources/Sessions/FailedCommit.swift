@@ -9,10 +9,11 @@ internal import Storage
 struct FailedCommit {
     let session: Session
     let failure: JournalFailure
-    /// Whether the journal has ended a step of the session. If not, those that are under way may be
-    /// in the journal.
+    /// Whether the journal has given its verdict on a step of the session. If not, steps that are
+    /// under way may be in the journal.
     var isVerdict = true
-    /// Whether committed records may be lost as well: nothing is answered from the committed state.
+    /// Whether committed records may be lost as well. Then no request is answered from the
+    /// committed state.
     var isHistoryLost = false
 
     private var history: History { session.history }
@@ -41,7 +42,8 @@ struct FailedCommit {
         if session.isAwake { invalidate() }
     }
 
-    /// Another node owns the session, or may own it: nothing of it is decided here any more.
+    /// Undoes everything, because another node owns the session or may own it. This node no longer
+    /// decides on it.
     func depose() {
         undoAll()
         if session.isAwake { invalidate() }
@@ -65,7 +67,8 @@ struct FailedCommit {
     private func undo(_ rolledBack: [Step]) {
         // The record numbers of the failed steps are used again.
         session.table.dropShown()
-        // Until this returns: encoding the state meanwhile may fail, and must decide nothing.
+        // Lasts until this returns, because encoding the state meanwhile may fail, and must decide
+        // nothing.
         session.attempt.begin(.rollback)
         defer { session.attempt.begin(.none) }
         // The newest snapshot may be in a step that is rolled back.
@@ -88,8 +91,8 @@ struct FailedCommit {
         session.keys?.abandonWaits()
         failWaits(rolledBack)
         if !rolledBack.isEmpty { session.report(.commitFailed(failure.detail)) }
-        // The waiting actions are cancelled. They have to be resumed to end; their results are
-        // discarded, because their Cycler was replaced.
+        // The waiting actions are cancelled. They have to be resumed, so that they end. Their
+        // results are discarded, because their Cycler was replaced.
         for step in rolledBack {
             for case .carryOn(let resume) in step.effects { resume(session) }
         }

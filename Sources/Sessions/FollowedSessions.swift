@@ -69,8 +69,8 @@ final class FollowedSessions {
 
     // MARK: Loads
 
-    /// Loads a session for a stream. Calls its `act` later, on the loop of the table; the state is
-    /// in memory until it returns.
+    /// Loads a session for a stream. Calls the stream's `act` later, on the loop of the table. The
+    /// state is in memory until `act` returns.
     func open(_ id: SessionID, _ stream: FollowingLoad.Stream) { load(id).streams.append(stream) }
 
     /// Loads a session whose subscribers need its state.
@@ -91,7 +91,7 @@ final class FollowedSessions {
 
     /// Sends the loads of this round, and the question that its hints call for. Called once a round.
     ///
-    /// One load of a session is under way: streams that come meanwhile share the next one.
+    /// Only one load of a session is under way. Streams that come meanwhile share the next load.
     func flush(in table: SessionTable) {
         askHinted(in: table)
         var later: [Load] = []
@@ -109,7 +109,7 @@ final class FollowedSessions {
             unsent[load.id] = nil
             loads += 1
             (load.asked, load.number) = (table.uptime, loads)
-            // Another one would be too old as well, if the session has new records all the time.
+            // Another read would be too old as well, if the session has new records all the time.
             if load.isRepeated {
                 table.sessions.followed(load.id)?.archive?.following?.awaited = loads
             }
@@ -126,7 +126,7 @@ final class FollowedSessions {
         }
     }
 
-    /// Asks for what has come while the load was awaited.
+    /// Asks for the records that have come during the load.
     private func endAwaiting(_ load: Load, in table: SessionTable) {
         guard load.isRepeated, let feed = table.sessions.followed(load.id),
             let following = feed.archive?.following
@@ -151,7 +151,7 @@ final class FollowedSessions {
         case .success(.saved(nil, _)):
             abandonVoid(load.id, in: table)
             load.respond(.nothing)
-        // The next question shows the end to those that follow this generation of the session.
+        // The next question shows the end to the streams of this generation of the session.
         case .success(.saved(let saved?, _)) where saved.isDeleted:
             abandonVoid(load.id, in: table)
             load.respond(.ended)
@@ -161,7 +161,7 @@ final class FollowedSessions {
         }
     }
 
-    /// A read of a session that is followed has failed; its subscribers may need it.
+    /// A read of a followed session has failed. Its subscribers may need another.
     private func failed(_ id: SessionID, _ failure: JournalFailure, in table: SessionTable) {
         guard let feed = table.sessions.followed(id),
             !(feed.archive?.following?.failures.mayContinue(at: table.uptime) ?? true)
@@ -170,7 +170,7 @@ final class FollowedSessions {
         feed.abandonReaders()
     }
 
-    /// The generation that the subscribers know is lost, and there is no other.
+    /// The subscribers' generation is lost, and there is no other.
     private func abandonVoid(_ id: SessionID, in table: SessionTable) {
         if let feed = table.asleep(id), feed.isVoid { feed.abandonReaders() }
     }
@@ -196,7 +196,7 @@ final class FollowedSessions {
         {
             return
         }
-        // Nobody may have waited for it but subscribers that have left.
+        // Perhaps only subscribers that have left were waiting for it.
         guard earlier != nil || !load.streams.isEmpty else { return }
         if !load.isClaimed, !load.streams.isEmpty, needsClaim(saved, in: table) {
             return claim(load, in: table)
@@ -244,17 +244,18 @@ final class FollowedSessions {
         return present.isVoid || saved.end.position < present.history.committed.position
     }
 
-    /// Whether the journal lacks records that were shown: they were none, although a node has sent them. Nothing was
-    /// shown since the load was sent.
+    /// Whether the journal lacks records that were shown: a node sent them, but they were never
+    /// committed. Nothing was shown since the load was sent.
     private func isContradicted(by load: Load, _ present: Feed) -> Bool {
         !present.isVoid && present.archive?.following?.awaited == load.number
     }
 
-    /// Follows a session that this node has owned until now, so that its streams continue from the journal.
+    /// Follows a session that this node owned until now, so that its streams continue from the
+    /// journal.
     ///
-    /// Why nothing is lost or sent twice: the subscribers have got what was committed, and nothing else.
+    /// Why nothing is lost or sent twice: the subscribers have received exactly what was committed.
     ///
-    /// - Precondition: its state has left memory.
+    /// - Precondition: the session's state has left memory.
     func carryOn(_ feed: Feed, in table: SessionTable) {
         guard !feed.streams.isEmpty else { return table.forget(feed) }
         feed.beginFollowing(FollowingState(since: table.uptime, loads, questions))
@@ -304,7 +305,7 @@ final class FollowedSessions {
             in: table)
     }
 
-    /// Asks about the sessions of which hints have come.
+    /// Asks about the sessions for which hints have come.
     private func askHinted(in table: SessionTable) {
         guard !isAsking, !hinted.isEmpty else { return }
         let feeds = hinted.compactMap { table.sessions.followed($0) }
@@ -312,7 +313,7 @@ final class FollowedSessions {
         ask(about: feeds, in: table)
     }
 
-    /// There is one question at a time: what comes meanwhile is asked with the next one.
+    /// There is one question at a time. Hints that come meanwhile wait for the next question.
     private func ask(about feeds: [Feed], in table: SessionTable) {
         let asked = feeds.filter { !$0.isVoid }
         guard !isAsking, !asked.isEmpty else { return }
@@ -418,7 +419,7 @@ final class FollowedSessions {
         }
     }
 
-    /// The owner says that this is the session's newest position. It is asked for with the round.
+    /// The owner reports the session's newest position. The round's question asks for it.
     func hint(_ id: SessionID, at end: CommittedEnd, in table: SessionTable) {
         guard let feed = table.sessions.followed(id), !feed.isVoid else { return }
         feed.archive?.following?.hints.come()
@@ -458,7 +459,8 @@ final class FollowedSessions {
 
     // MARK: Claims
 
-    /// Claims a session whose owner is gone. Reading wakes nobody, but the end of an owner does.
+    /// Claims a session whose owner is gone. A read wakes no session, but the end of its owner
+    /// does.
     private func meetNeed(
         of feed: Feed, _ following: FollowingState, _ now: Int64, in table: SessionTable
     ) {
@@ -468,7 +470,7 @@ final class FollowedSessions {
         case .owned: feed.archive?.following?.ownerIsPresent()
         case .load: load(feed.id)
         case .claim:
-            // The others are claimed when these are loaded.
+            // The other sessions are claimed when these are loaded.
             guard claimsUnderWay < Self.claimLimit else { return }
             claimsUnderWay += 1
             feed.archive?.following?.claimed = now
@@ -477,7 +479,8 @@ final class FollowedSessions {
                 guard case .elsewhere(let member, _) = found, let feed,
                     feed.archive?.following?.claimWasRefused(for: member.node) ?? false
                 else { return }
-                // Its records need a program that this node does not have. A stream there claims it.
+                // The session's records need a program that this node does not have. A stream at a
+                // node that has it claims the session.
                 feed.abandonReaders()
             }
         }
@@ -485,9 +488,10 @@ final class FollowedSessions {
 }
 
 extension SessionTable {
-    /// Finds a session for a stream. Calls `act` later, on this loop, or at once if the session is in
-    /// memory. Among several nodes nothing is claimed: the session is followed if this node does not own
-    /// it, and `act` has to subscribe before it returns. It is loaded at the cost of `client`.
+    /// Finds a session for a stream. Calls `act` later, on this loop, or at once if the session is
+    /// in memory. In a cluster this claims nothing: if this node does not own the session, it
+    /// follows the session, and `act` has to subscribe before it returns. The load counts in the
+    /// share of `client`.
     ///
     /// - Parameter isWanted: whether the connection is open. If it is closed, the call of `act` may
     ///   be omitted.
@@ -501,7 +505,7 @@ extension SessionTable {
             id, FollowingLoad.Stream(client: client, isWanted: isWanted, act: act))
     }
 
-    /// Asks the journal what has become of the sessions that are followed. Called four times a second if
+    /// Asks the journal what became of the followed sessions. Called four times a second if
     /// ``hasOwners``.
     package func askForChanges() { cluster?.followed.ask(in: self) }
 }

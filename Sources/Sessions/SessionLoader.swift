@@ -9,15 +9,15 @@ struct SessionLoader {
     /// Loads a session. Calls `act` later, on this loop, with the result that
     /// ``SessionTable/find(_:)`` has then, or with the reason why the session could not be loaded.
     ///
-    /// - Parameter deposed: The owner of the session that is gone or silent, and is deposed; nil: none
-    ///   is.
+    /// - Parameter deposed: The session's owner, if it is gone or silent and loses the session;
+    ///   otherwise nil.
     func load(
         _ id: SessionID, deposing deposed: Node? = nil, then act: @escaping (SessionLookup) -> Void
     ) {
         if table.loads.operations.addFollower(act, of: id) { read(id, deposing: deposed) }
     }
 
-    /// The most claims of a load that may seem to be overtaken, one after the other.
+    /// The maximum number of claims of a load, one after the other, that another node may overtake.
     private static let claimLimit = 8
 
     /// - Parameter overtaken: The claims of this load that another node has overtaken.
@@ -36,7 +36,8 @@ struct SessionLoader {
                         claims.release(OwnedSession(saved.key, epoch: saved.epoch))
                         return read(id, overtaken: overtaken + 1)
                     }
-                    // The journal lacks records that were shown: they were none, although a node has sent them.
+                    // The journal lacks records that were shown: a node sent them, but they were
+                    // never committed.
                     table.asleep(id)?.strandReaders()
                 }
                 finish(id, claim) { claim in
@@ -54,8 +55,8 @@ struct SessionLoader {
         }
     }
 
-    /// Whether another node has claimed the session after this one, and this node, which follows the
-    /// session, has learned of it before the claim's answer has come.
+    /// Whether another node claimed the session after this node did. This node follows the session,
+    /// so it may learn of the other claim before it gets the answer to its own.
     ///
     /// Why: the session was read for the claim, and its subscribers would be ahead of that state.
     ///
@@ -77,8 +78,8 @@ struct SessionLoader {
             || (following.epoch ?? 0) > saved.epoch
     }
 
-    /// Finds out who owns a session for which there is no room. Claimed, it would be given up again, and
-    /// nobody else could have it meanwhile.
+    /// Finds out which node owns a session for which there is no room. If this node claimed the
+    /// session, it would have to give it up again, and no other node could have it meanwhile.
     private func look(for id: SessionID, deposing deposed: Node?, _ claims: SessionClaims) {
         claims.look(for: id, deposing: deposed, in: table) { result in
             finish(id, result) { result in
@@ -161,7 +162,7 @@ struct SessionLoader {
         }
     }
 
-    /// Makes a copy of a session for readers. It is no session of the table, and decides nothing.
+    /// Makes a copy of a session for readers. The copy is not in the table, and decides nothing.
     func copy(_ id: SessionID, _ result: Result<SavedSession?, JournalFailure>) -> SessionLookup {
         switch result {
         case .failure(let failure): return .unreadable(failure)

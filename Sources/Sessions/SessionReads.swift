@@ -5,14 +5,14 @@ internal import Storage
 
 /// Finds sessions for requests that only read them. Exists only if several nodes write to the journal.
 ///
-/// Design: reading claims nothing and wakes nobody. A session that this node owns is shown from memory
-/// after the journal has said that its history ends there: one question for all reads of a round.
-/// Any other session is loaded as a copy, for the reads that asked for it in the same round. The copy is
-/// kept for a while, and shown again after the same question. Either way the reader sees what the
-/// journal had at a moment after its request.
+/// Design: reading claims nothing and wakes no session. A session that this node owns is shown from
+/// memory once the journal has confirmed that its history ends there. One question serves all reads
+/// of a round. Any other session is loaded as a copy, for the reads that asked for it in the same
+/// round. The copy is kept for a while, and shown again after such a question. Either way, the
+/// reader sees what the journal had at a moment after the request.
 ///
 /// While the journal does not answer, sessions in memory are shown with the time since they were
-/// confirmed last.
+/// last confirmed.
 final class SessionReads {
     /// A request that waits for its session.
     struct Read {
@@ -173,10 +173,10 @@ final class SessionReads {
         for read in group.takeReads() { read.act(.session(session), .none) }
     }
 
-    /// Whether the change is this node's own: a commit is on its way, or its end was not known here
-    /// when the question was sent.
+    /// Whether this node made the change itself: a commit is under way, or had not ended here when
+    /// the question was sent.
     ///
-    /// Why it may be shown: nobody else has written between those commits, and each answer waits for
+    /// Why it may be shown: no other node wrote between those commits, and each answer waits for
     /// the decisions before it.
     private func isOwn(
         _ change: Change, of session: Session, since position: HistoryPosition
@@ -261,7 +261,7 @@ final class SessionReads {
     /// Counts a copy as long as it is in memory. Keeps it for later reads if it is small, or if
     /// there is room for optional bytes.
     ///
-    /// - Parameter charge: of the load; nil if it was small.
+    /// - Parameter charge: the charge of the load; nil if it was small.
     /// - Returns: false if there is no room for the copy at all.
     private func keep(
         _ copy: SessionCopy, _ charge: WorkCharge?, for client: WorkClient?,
@@ -331,7 +331,8 @@ package enum Freshness: Sendable, Equatable {
     case confirmed
     /// It prefers the newest state.
     case preferred
-    /// It accepts a state of this age without a question to the journal; nil: of any age.
+    /// It accepts a state of this age, or of any age if that is nil, without a question to the
+    /// journal.
     case stale(seconds: UInt64?)
 
     fileprivate var limitMilliseconds: Int64? {
@@ -343,7 +344,7 @@ package enum Freshness: Sendable, Equatable {
 
 /// The time since a state was confirmed to be the newest.
 package struct Age: Sendable, Equatable {
-    /// Rounded up; nil: it was the newest at a moment after the request.
+    /// Rounded up; nil if it was the newest at a moment after the request.
     package let seconds: Int64?
 
     package static let none = Age(seconds: nil)
@@ -355,9 +356,9 @@ package struct Age: Sendable, Equatable {
 
 /// The reads of sessions among several nodes.
 package struct ReadCounts: Sendable, Equatable {
-    /// Questions to the journal whether sessions in memory are the newest.
+    /// Questions that ask the journal whether sessions in memory are up to date.
     package var confirms: UInt64 = 0
-    /// Reads that were answered without.
+    /// Reads that were answered without such a question.
     package var unconfirmed: UInt64 = 0
 
     package mutating func add(_ other: ReadCounts) {
@@ -379,7 +380,7 @@ extension SessionTable {
     /// in memory, with a copy of one, or with the reason why there is none.
     ///
     /// - Precondition: ``hasOwners``.
-    /// - Parameter client: the one for which a copy is made.
+    /// - Parameter client: the client for which a copy is made.
     package func read(
         _ id: SessionID, _ freshness: Freshness, for client: WorkClient? = nil,
         then act: @escaping (SessionLookup, Age) -> Void

@@ -193,7 +193,7 @@ package final class SessionTable {
     ///
     /// - Parameters:
     ///   - owner: The client that creates it, which ``SessionOwners`` has admitted.
-    ///   - charge: of `saved`, until the creation is committed.
+    ///   - charge: the charge of `saved`, until the creation is committed.
     package func create(
         _ id: SessionID, _ registration: Registration, for token: UInt64,
         owner: ExactText? = nil, from saved: SavedSession? = nil, charge: WorkCharge? = nil
@@ -202,7 +202,8 @@ package final class SessionTable {
         let generation = Generation(using: &randomness)
         let feed = Feed(id, generation, registration.events, saved, in: feeds)
         let session = try Session(feed, registration, self, saved: saved, isNew: true)
-        // Subscribers of an earlier generation that has just ended elsewhere: they connect again.
+        // Subscribers of an earlier generation, which has just ended at another node, connect
+        // again.
         if cluster != nil {
             forgetOver(id)
             asleep(id)?.abandonReaders()
@@ -339,8 +340,8 @@ package final class SessionTable {
     private static let savedBytes = 16 << 20
 
     /// Takes missing snapshots before the process ends, small states first, and at most
-    /// ``savedBytes``. A restart reduces the records of the others again. Calls `act` when the
-    /// journal has ended everything that was submitted, with success or without.
+    /// ``savedBytes``. For other sessions, a restart applies their records again. Calls `act` when
+    /// the journal has finished everything that was submitted, with or without success.
     package func save(then act: @escaping () -> Void) {
         if journal.archive != nil {
             let missing = sessions.all.filter { $0.isRunning && !$0.isSaved }
@@ -399,7 +400,7 @@ package final class SessionTable {
     /// The number of steps of effects that run.
     package var runningEffectCount: Int { effects.running.values.reduce(0, +) }
 
-    /// The process ends: every task of every session is cancelled.
+    /// Cancels every task of every session, because the process ends.
     package func stop() {
         for session in sessions.all { session.stop() }
         // Their readers have nothing left to wait for.

@@ -1,11 +1,11 @@
 package import Cluster
 
-/// Who decides on sessions, where several nodes write to one journal.
+/// Which node decides on a session, if several nodes write to one journal.
 ///
-/// Design: a session's owner is a column of its row, with an epoch that counts changes of owner. The
-/// owner is claimed when the session wakes and given up when it sleeps. Appends name the epoch, so
-/// those of a deposed owner are refused. The chain of records alone keeps the history right; ownership
-/// keeps effects and sources from running twice.
+/// Design: a session's owner is a column of its row, with an epoch that counts changes of owner. A
+/// node claims a session when it wakes, and gives it up when it sleeps. Appends name the epoch, so
+/// the appends of a deposed owner are refused. The chain of records alone keeps the history
+/// correct. Ownership keeps effects and sources from running twice.
 ///
 /// Invariants: every reply comes exactly once, on any thread, never from inside the call.
 package protocol Ownership: Sendable {
@@ -14,13 +14,14 @@ package protocol Ownership: Sendable {
 
     /// Makes this node the owner of a session, and loads the session after the claim.
     ///
-    /// A session that another member owns is left to it, unless `deposed` names that owner. So is a
-    /// session that this node cannot read, to a member that can. A node that leaves gives up a session whose owner it is, and refers to the session's home.
+    /// Does not claim a session that another member owns, unless `deposed` names that owner. Leaves
+    /// a session that this node cannot read to a member that can. A node that is about to end gives
+    /// up a session that it owns, and names the session's home.
     ///
     /// - Precondition: This node does not have the session in memory, and nothing of it is on its way to the
     ///   journal.
-    /// - Parameter deposed: An owner that is known to be gone or silent; nil: claim only what has no
-    ///   owner, or an owner that is no member.
+    /// - Parameter deposed: An owner that is known to be gone or silent. If it is nil, claims only
+    ///   a session that has no owner, or an owner that is not a member.
     func claim(
         _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>)
 
@@ -64,16 +65,16 @@ package protocol Ownership: Sendable {
     /// that have another owner. One caller.
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void)
 
-    /// The time between two questions about a followed session whose owner says when it has new records, in
-    /// milliseconds. Default: a second.
+    /// The milliseconds between two questions about a followed session whose owner reports new
+    /// records. Default: a second.
     var followPause: Int64 { get }
 
-    /// The time for which a session has to be unused before it goes to its home, in milliseconds: one that
-    /// is in use stays where it is. Default: 30 s.
+    /// The milliseconds for which a session has to be unused before it goes to its home. A session
+    /// that is in use stays where it is. Default: 30 s.
     var homeRest: Int64 { get }
 
-    /// Says to the other members that this node is about to end: it is nobody's home from then on, and
-    /// claims nothing while another member can. Default: nothing.
+    /// Announces to the other members that this node is about to end. From then on it is the home
+    /// of no session, and claims none that another member can claim. Default: does nothing.
     func leave()
 }
 
@@ -94,11 +95,11 @@ extension Ownership {
 package enum Claim: Sendable, Equatable {
     /// This node owns the session. ``SavedSession/epoch`` is the epoch of its ownership.
     case owned(SavedSession)
-    /// Another member owns it. The traits are nil if the session was not looked for, because this node is
-    /// about to end, or has given the session up for that member.
+    /// Another member owns it. The traits are nil if the session was not looked up, because this
+    /// node is about to end, or has given the session up for that member.
     case elsewhere(Node, SessionTraits?)
-    /// No member can read it: none hosts its reactor, or only with an older version of its state than
-    /// the newest snapshot has. Nobody owns it.
+    /// No member can read it: none hosts its reactor with a `stateVersion` that is at least that of
+    /// the newest snapshot. No node owns it.
     case noNode(SessionTraits, stateVersion: Int)
     /// There never was a session with this id.
     case nothing
@@ -106,10 +107,10 @@ package enum Claim: Sendable, Equatable {
     case ended
 }
 
-/// Whose session it is: what decides which clients may know of it.
+/// The traits of a session that decide which clients may know of it.
 package struct SessionTraits: Sendable, Equatable {
     package var reactor: String
-    /// The client that has created it, if the server knows its clients.
+    /// The client that created it, if the server authenticates its clients.
     package var owner: ExactText?
 
     package init(reactor: String, owner: ExactText? = nil) {
@@ -133,8 +134,8 @@ package struct OwnedSession: Sendable, Hashable {
 package struct Confirmation: Sendable, Equatable {
     package var key: SessionKey
     package var position: HistoryPosition
-    /// The epoch if this node owns the session; nil for a copy. Of a session that is followed: the last
-    /// known one; nil if none is known, which every epoch differs from.
+    /// The epoch if this node owns the session; nil for a copy. For a followed session, the last
+    /// known epoch; nil if none is known, which differs from every epoch.
     package var epoch: Int64?
 
     package init(_ key: SessionKey, at position: HistoryPosition, epoch: Int64? = nil) {

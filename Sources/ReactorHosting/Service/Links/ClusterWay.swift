@@ -6,8 +6,8 @@ internal import Sockets
 internal import Storage
 internal import Wire
 
-/// The knowledge of one loop about the way of a request in the cluster: the members, the owners of
-/// which it has heard, and the nodes that seem to be gone.
+/// One loop's knowledge of the cluster, with which it finds the way of a request: the members, the
+/// owners that it has heard of, and the nodes that seem to be gone.
 final class ClusterWay {
     let node: Node
     private let ownership: any Ownership
@@ -33,7 +33,7 @@ final class ClusterWay {
 
     var members: Members { ownership.members }
 
-    /// Whether this node has said that it ends, to those that publish values of topics.
+    /// Whether this node has announced its end to the nodes that publish values of topics.
     var isEnding = false
 
     var ping: LinkPing {
@@ -54,8 +54,8 @@ final class ClusterWay {
     /// nothing.
     func shares(_ database: DatabaseMark?) -> Bool { database == members.database }
 
-    /// The member to ask for a session that this node does not have: the owner, if it is known, else the
-    /// session's home. Nil: this node asks the journal.
+    /// The member to ask for a session that this node does not have: the owner if it is known,
+    /// otherwise the session's home. Nil if this node has to ask the journal.
     func destination(of session: SessionID) -> Member? {
         let members = ownership.members
         guard !members.isAlone else { return nil }
@@ -65,8 +65,8 @@ final class ClusterWay {
         return member
     }
 
-    /// The member at which a new session of a reactor is created that this node does not host; nil if none
-    /// hosts it.
+    /// The member that creates a new session of a reactor that this node does not host; nil if no
+    /// member hosts it.
     func host(of reactor: String, for session: SessionID) -> Member? {
         let members = ownership.members
         let home = members.home(of: session.text, needing: (reactor, 0))
@@ -80,7 +80,7 @@ final class ClusterWay {
 
     func forget(_ session: SessionID) { routes.forget(session) }
 
-    /// The node that may be deposed for a request that it has not answered.
+    /// The node that may lose the session, because it has not answered a request.
     func deposable(_ asked: Node?, of session: SessionID) -> Node? {
         guard let asked, suspicion.mayDepose(asked, of: session.text, at: .now) else { return nil }
         return asked

@@ -4,7 +4,8 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// Sends requests to the nodes that decide on their sessions, and serves them here if nobody else does.
+/// Sends requests to the nodes that decide on their sessions, and serves them here if no other node
+/// does.
 ///
 /// Design: a request waits at its connection, parked like one whose session is being loaded.
 /// ``Forwarding`` decides how often it is tried, and which failure its client gets. A part's action
@@ -13,7 +14,7 @@ enum RequestForwarder {
     /// Beyond this number, looking up the owner of a session waits for the next tick of the links.
     private static let lookLimit = 2
 
-    /// Parks a request for a session that this node does not have, and sends it on.
+    /// Parks a request for a session that this node does not have, and forwards it.
     static func begin(
         _ request: inout Request, _ endpoint: any SessionEndpoint.Type, for session: SessionID,
         to member: Member, on connection: HTTPConnection
@@ -52,7 +53,7 @@ enum RequestForwarder {
         return true
     }
 
-    /// Sends a request on that was not applied here, because another node owns its session by now.
+    /// Forwards a request that was not applied here, because another node owns its session by now.
     ///
     /// - Returns: False if there is no room to keep it.
     static func sendOn(_ local: LocalRequest, on connection: HTTPConnection) -> Bool {
@@ -76,7 +77,8 @@ enum RequestForwarder {
     private static func makeForward(
         _ endpoint: any SessionEndpoint.Type, _ session: SessionID, on connection: HTTPConnection
     ) -> ForwardedRequest {
-        // Only stored answers make a repetition harmless, and only posts have them.
+        // A repetition is harmless only if the answer was stored, and only posts have stored
+        // answers.
         let parked = connection.buffers?.parked
         let isRepeatable =
             parked?.head.method == .post && parked?.head.range(of: .idempotencyKey) != nil
@@ -172,7 +174,7 @@ enum RequestForwarder {
             if case .elsewhere(let member, _) = found {
                 return redirect(forward, to: member, on: connection)
             }
-            // Nothing is taken if the journal has no such session, or could not say.
+            // No session is claimed if the journal has none with this id, or could not say.
             if deposed != nil, case .session = found {
                 way.suspicion.took(forward.session.text, at: .now)
             }
@@ -270,7 +272,7 @@ enum RequestForwarder {
 }
 
 extension Problem {
-    /// The problem of a request whose session no node has decided about.
+    /// The problem of a request that no node has served.
     init(_ failure: Forwarding.Failure, of session: String) {
         switch failure {
         case .unreachable:
