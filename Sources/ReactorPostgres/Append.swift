@@ -3,9 +3,10 @@ internal import Storage
 
 /// The statement that appends the parts of a wave: in one round trip, with a verdict on each.
 ///
-/// A part is let in if its session's newest row ends where the part begins. All of a statement sees the
-/// database at one moment; a row that somebody else adds meanwhile has the same key, so one of the two
-/// is refused. Rows go in by the order of sessions: batches never wait for each other in a circle.
+/// A part is accepted if its session's newest row ends where the part begins. The whole statement
+/// sees the database at one moment. A row that another process adds meanwhile has the same key, so
+/// one of the two is refused. Rows are inserted in the order of sessions, so batches never wait for
+/// each other in a circle.
 struct Append {
     let connection: Connection
     let writer: Int64
@@ -32,7 +33,7 @@ struct Append {
     /// Decides parts.
     ///
     /// - Precondition: they are of different sessions.
-    /// - Returns: for each part that was not let in, the end of its session; nil if there is none of its
+    /// - Returns: for each part that was refused, the end of its session; nil if no session has its
     ///   generation.
     /// - Throws: ``PostgresFault``: nothing of this attempt is in the database, unless the connection
     ///   was lost.

@@ -3,18 +3,18 @@ internal import Synchronization
 
 /// Makes connections that may be believed.
 ///
-/// Design: a connection begins with one synchronous commit of its own, and nothing that it shows is
-/// believed before: after a crash a primary shows commits that no standby has. Then it is compared with
-/// the database of the earlier connections. Connections that show members alone need no commit; see
-/// ``Purpose``.
+/// Design: a connection begins with a synchronous commit of its own, and nothing that it shows is
+/// believed before. Why: after a crash, a primary shows commits that no standby has. Then its
+/// database is compared with that of the earlier connections. Connections that show only members
+/// need no commit; see ``Purpose``.
 final class Connector: Sendable {
     /// The use of a connection.
     enum Purpose {
         /// Its records and owners are shown to clients, or decided upon.
         case history
-        /// It shows the ages of members, and sessions that this node has lost. Nothing is acknowledged because of
-        /// it, and a node that waits for a standby is alive: it does not begin with a commit while the
-        /// database is the one that the other connections have found.
+        /// It shows the ages of members, and sessions that this node has lost. Nothing is
+        /// acknowledged because of it, and a node that waits for a standby is alive. So it does not
+        /// begin with a commit while its database is the one that the other connections have found.
         case members
     }
 
@@ -51,14 +51,14 @@ final class Connector: Sendable {
             system == earlier.system && timeline == earlier.timeline && flushed < earlier.flushed
         }
 
-        /// Whether nothing has to be adopted.
+        /// Whether there is nothing to adopt.
         func isSame(as earlier: Database) -> Bool {
             identity == earlier.identity && mark == earlier.mark && table == earlier.table
                 && !lacks(earlier)
         }
     }
 
-    /// A server process, and the time of its start: process ids are used again.
+    /// A server process, and the time of its start, because process ids are reused.
     struct Backend: Equatable {
         var processID: Int64
         var started: String
@@ -66,7 +66,7 @@ final class Connector: Sendable {
 
     let address: PostgresAddress
     let rules: Rules
-    /// This process in a cluster; nil: it decides on all sessions.
+    /// This process in a cluster; nil if it decides on all sessions.
     let node: Node?
     /// After the adoption of another database, nothing is decided there for this time; see
     /// ``settle(after:)``.
@@ -75,7 +75,7 @@ final class Connector: Sendable {
     private let usage: UsageLock
     private let book = Mutex(DatabaseState())
 
-    /// The time for one statement of housekeeping, connecting included.
+    /// The time limit of one housekeeping statement, including the time to connect.
     static let limit = Duration.seconds(5)
 
     /// The time in which the other nodes hear of another database. Their links deliver it with the
@@ -147,14 +147,14 @@ final class Connector: Sendable {
     /// Whether a commit was confirmed that was sent after the read was answered.
     func isProved(_ reading: Reading) -> Bool { book.withLock { $0.isProved(reading) } }
 
-    /// Commits, so that all that the connection has shown is believed once that is confirmed.
+    /// Commits. Once the commit is confirmed, everything that the connection has shown is believed.
     func prove(_ connection: Connection, within limit: Duration) throws(PostgresFault) {
         guard provesReads else { return }
         try Self.commitMessage(connection, within: limit)
     }
 
-    /// Commits without a change of any row, so that nobody waits for a lock meanwhile. The message
-    /// is for logical decoding: nobody reads it.
+    /// Commits without changing a row, so that no other process waits for a lock. The message is
+    /// for logical decoding, and nobody reads it.
     static func commitMessage(
         _ connection: Connection, within limit: Duration = Connector.limit
     ) throws(PostgresFault) {
@@ -180,7 +180,7 @@ final class Connector: Sendable {
     /// The mark of the database that is believed; nil before the first.
     var mark: DatabaseMark? { book.withLock { $0.belief.present } }
 
-    /// The reason that no database is believed at the moment; nil if one is.
+    /// The reason why no database is believed at the moment; nil if one is.
     var doubt: PostgresFault? {
         book.withLock { $0.belief.sought }.map { .behind($0) }
     }
@@ -215,7 +215,8 @@ final class Connector: Sendable {
         for mark in hosts.marks() { hear(DatabaseStanding(mark)) }
     }
 
-    /// The tables have been replaced: every connection is made again, and finds the new ones.
+    /// Called when the tables were replaced: every connection is made again, and finds the new
+    /// tables.
     func suspect() { book.withLock { $0.isChanging = true } }
 
     /// Records how far the log is flushed; see ``Database/lacks(_:)``.
@@ -416,7 +417,7 @@ final class Connector: Sendable {
                 book.withLock { $0.isChanging = true }
             }
         } catch {
-            // A newer database must not be forgotten because it was lost again.
+            // A newer database must not be forgotten just because it was lost again.
             book.withLock { _ = $0.belief.hear(found.mark) }
             throw error
         }
@@ -427,18 +428,18 @@ final class Connector: Sendable {
         return adoption.isNew
     }
 
-    /// Another attempt may reach the present one.
+    /// Another attempt may reach the present database.
     private static let formerPrimary = PostgresFault(
         message: "the server is a former primary: another one was promoted since", isBroken: true)
 
     /// Why within the lock: another connection must not show anything of the era before the watchers
     /// know of it. They send a message, and return.
     ///
-    /// - Parameter begins: Whether the era begins with this connection. As the first one of a process it
-    ///   has nobody to notify, and counts.
+    /// - Parameter begins: Whether the era begins with this connection. The first connection of a
+    ///   process has no watcher to notify, but counts.
     private func announce(_ found: Database, begins: Bool) throws(PostgresFault) {
         let (isFormer, changed) = book.withLock { book -> (Bool, (@Sendable () -> Void)?) in
-            // Another connection has found a newer database meanwhile, or another node has.
+            // Another connection or node has found a newer database meanwhile.
             guard book.belief.accepts(found.mark) else { return (true, nil) }
             let (before, doubted) = (book.database, book.belief.sought != nil)
             book.become(found)
@@ -454,8 +455,8 @@ final class Connector: Sendable {
 
     // MARK: A connection that was lost
 
-    /// Ends the server process of a lost connection, and waits until it is gone: what it may still
-    /// have under way is decided then.
+    /// Ends the server process of a lost connection, and waits until it is gone. Then everything
+    /// that it had under way is decided.
     static func end(
         _ old: Backend, over connection: Connection, pause: () -> Void
     ) {
@@ -479,7 +480,7 @@ final class Connector: Sendable {
 }
 
 extension PostgresFault {
-    /// No host that this node reaches has the newest database that it has heard of.
+    /// No host that this node reaches has the newest database that the node has heard of.
     static func behind(_ mark: DatabaseMark) -> PostgresFault {
         PostgresFault(
             message:

@@ -4,12 +4,12 @@ internal import Synchronization
 
 /// The connection that writes, with one statement under way at a time.
 ///
-/// Design: a statement that was sent and not answered is decided by the places of its rows alone. It is
-/// handed in again, over another connection, until a row stands at each place: its own, or another's.
-/// Its own are recognised by writer and number, never by the position. Until then nobody hears that
-/// nothing was applied.
+/// Design: if a statement was sent and not answered, only the rows at its places decide. It is sent
+/// again, over another connection, until there is a row at each place: its own, or another
+/// writer's. Its own rows are recognised by writer and number, never by the position. Until then no
+/// client gets the answer that nothing was applied.
 ///
-/// Everything is called on one queue.
+/// All methods are called on one queue.
 final class Lane: @unchecked Sendable {
     private let connector: Connector
     /// Random, so that no two processes have the same.
@@ -17,10 +17,11 @@ final class Lane: @unchecked Sendable {
     private var present: (connection: Connection, backend: Connector.Backend)?
     /// The server process of a connection that was lost with a statement under way.
     private var lost: Connector.Backend?
-    /// Since when there has been no connection, and the fault of the last attempt.
+    /// The moment since which there has been no connection, and the fault of the last attempt.
     private let absence = Mutex<(since: ContinuousClock.Instant, fault: PostgresFault)?>(nil)
 
-    /// How long one statement may take before its connection is given up, and it is handed in again.
+    /// How long a statement may take before its connection is given up and the statement is sent
+    /// again.
     private static let statementLimit = Duration.seconds(5)
     /// How long a part waits for a row that somebody else has locked.
     private let lockLimit: Duration
@@ -44,8 +45,8 @@ final class Lane: @unchecked Sendable {
     /// Connects if there is no connection; ends what the last one may have under way.
     func connect() throws(PostgresFault) -> Connection {
         if let present {
-            // Of an earlier era, or to a former primary: what it still has under way is decided over
-            // another one.
+            // The connection is of an earlier era, or to a former primary. Another connection
+            // decides what this one still has under way.
             guard !connector.isPresent(present.connection) else { return present.connection }
             drop()
         }
@@ -57,7 +58,7 @@ final class Lane: @unchecked Sendable {
             return fresh.connection
         } catch {
             var fault = error
-            // Nothing was handed in, whatever the reason: the same again, later.
+            // Nothing was sent, whatever the reason: the same parts are tried again later.
             if fault.state != Connector.refusedState { fault.isBroken = true }
             absence.withLock { $0 = ($0?.since ?? ContinuousClock.now, fault) }
             throw fault
@@ -121,7 +122,7 @@ final class Lane: @unchecked Sendable {
                     case .split where error.isLock && isOver: giveUp(parts, error)
                     case .split where parts.count > 1:
                         let half = parts.count / 2
-                        // Those that nobody holds up go first.
+                        // Parts that do not wait for a lock go first.
                         waiting.insert(Array(parts[half...]), at: 0)
                         waiting.append(Array(parts[..<half]))
                     case .split where !error.isLock && !isUndecided:
@@ -134,8 +135,8 @@ final class Lane: @unchecked Sendable {
                             giveUp(parts, error)
                             continue
                         }
-                        // A part alone that waits for a lock: the others go first. A server whose
-                        // `lock_timeout` is short must not be asked as fast as it refuses.
+                        // This part waits for a lock, so the others go first. Pauses, so that a
+                        // server with a short `lock_timeout` is not asked as fast as it refuses.
                         waiting.insert(parts, at: 0)
                         Line.wait(.milliseconds(50))
                     }
@@ -169,8 +170,8 @@ final class Lane: @unchecked Sendable {
         _ parts: [Part], until deadline: ContinuousClock.Instant
     ) throws(PostgresFault) {
         let connection = try connect()
-        // A part that was sent in an earlier era has another generation now, if it is there. One that
-        // was not sent yet is decided by its generation: it may be of this era.
+        // A part that was sent in an earlier era has another generation now, if it was committed. A
+        // part that was not sent yet may be of this era: its generation decides.
         for part in parts where part.outcome == .open && part.mayBeWritten {
             guard let era = part.sentEra, era != connection.mark?.era else { continue }
             part.outcome = .refused(Self.unknown("another era"))
@@ -186,7 +187,7 @@ final class Lane: @unchecked Sendable {
         do throws(PostgresFault) {
             rest = try append.send(open)
             guard connector.acknowledges(connection) else {
-                // A former primary has let them in.
+                // A former primary has accepted them.
                 for part in open { part.outcome = .open }
                 throw Self.notPresent
             }
@@ -210,11 +211,12 @@ final class Lane: @unchecked Sendable {
         try decideByRow(rest.map(\.part), append)
     }
 
-    /// Decides parts that may be in the database, or that another's row has come before meanwhile.
+    /// Decides parts that may be in the database, or whose place another writer's row has taken
+    /// meanwhile.
     private func decideByRow(_ parts: [Part], _ append: Append) throws(PostgresFault) {
         let found = try append.look(for: parts)
         if found.contains(where: { $0.row == .own }) {
-            // Its wait for a standby may have been cancelled.
+            // The row's wait for a standby may have been cancelled.
             try connector.prove(append.connection, within: append.limit)
         }
         guard connector.acknowledges(append.connection) else { throw Self.notPresent }
@@ -224,9 +226,9 @@ final class Lane: @unchecked Sendable {
             } else if part.mayBeWritten,
                 part.runs.isEmpty || seen == nil || mayBeTrimmed(part, row, seen?.end)
             {
-                // Without records there is no row to recognise; and with another generation the row may
-                // be there under that. Where a history has continued, some row is at each place: if
-                // none does, it was trimmed.
+                // Without records there is no row to recognise. With another generation, the row
+                // may be in that one. If a history has continued, there is a row at each place; if
+                // there is none, it was trimmed.
                 part.outcome = .refused(Self.unknown("it was not answered"))
             } else {
                 part.outcome = .refused(
@@ -241,7 +243,7 @@ final class Lane: @unchecked Sendable {
         connector.rules.contains(.heedsTrimming) && row == .none && end != part.after
     }
 
-    /// The reason that a part was not let in, by the end of its session; nil if that is no reason.
+    /// The reason why a part was refused, as the end of its session shows; nil if that shows none.
     private static func refusal(of part: Part, _ seen: Append.Seen?) -> Refusal? {
         guard let after = part.after else { return .exists }
         guard let seen, !seen.isDeleted, let end = seen.end else { return .absent }
@@ -256,7 +258,7 @@ final class Lane: @unchecked Sendable {
                 publicDetail: "PostgreSQL has not answered"))
     }
 
-    /// The database refuses a part, now and later. That is no failure of the database.
+    /// The database refuses the parts, now and later. That is not a failure of the database.
     private func refuse(_ parts: [Part], _ fault: PostgresFault) {
         for part in parts where part.outcome == .open {
             part.outcome = .refused(.failed(.refusal(fault)))
@@ -273,13 +275,14 @@ final class Lane: @unchecked Sendable {
 }
 
 extension PostgresFault {
-    /// The next attempt after a statement that was answered with an error: nothing of it has happened.
+    /// The next attempt after a statement that was answered with an error. The statement had no
+    /// effect.
     fileprivate enum Remedy {
-        /// The same again.
+        /// The same parts again.
         case again
-        /// Half of it again, to find the part that is the cause.
+        /// Half of the parts again, to find the part that is the cause.
         case split
-        /// Nothing helps.
+        /// No other attempt would succeed.
         case fail
     }
 
@@ -301,7 +304,7 @@ extension PostgresFault {
 }
 
 extension JournalFailure {
-    /// The database works, and does not take what a part has.
+    /// The database works, but does not accept the content of a part.
     static func refusal(_ fault: PostgresFault) -> JournalFailure {
         JournalFailure(
             reason: .refused, detail: "PostgreSQL: \(fault.sentence)",
@@ -317,8 +320,8 @@ extension JournalFailure {
 }
 
 extension PostgresFault {
-    /// For clients. The messages of libpq name the host and the port of the database, its user and its
-    /// name; those of PostgreSQL may name rows.
+    /// The detail for clients. libpq's messages name the host, port, user and name of the database,
+    /// and PostgreSQL's may name rows.
     var publicSentence: String {
         switch state {
         case nil: "PostgreSQL does not answer"
@@ -327,7 +330,8 @@ extension PostgresFault {
         }
     }
 
-    /// For clients: the fault of data, without the value, which PostgreSQL's message may quote.
+    /// The detail for clients: the fault in the data, without the value, which PostgreSQL's message
+    /// may quote.
     fileprivate var refusalSentence: String {
         let state = state ?? "unknown"
         let what =

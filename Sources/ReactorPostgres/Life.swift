@@ -60,10 +60,11 @@ struct Life {
         return found.isNull(0, 0) ? nil : Life(found, 0)
     }
 
-    /// The column behind ``columns``.
+    /// The column after ``columns``.
     private static let isStandby = 14
 
-    /// One row, whether there is such a session or not: each says which server it is from.
+    /// One row, whether there is such a session or not, because each row says which server it is
+    /// from.
     static let byID = """
         SELECT \(columns), pg_is_in_recovery()
         FROM (SELECT $1::text AS id) t LEFT JOIN sessions s ON s.id = t.id \(newest)
@@ -80,7 +81,7 @@ struct Life {
         return life
     }
 
-    /// Of a session that is not deleted.
+    /// The head of a session that is not deleted.
     var head: SavedHead {
         var head = SavedHead(key: key, reactor: reactor)
         head.owner = owner
@@ -133,7 +134,7 @@ struct Life {
     static let snapshotAt = newestSnapshot(
         "number, version, last_action, state_version, time, state, listens")
 
-    /// One row, as that of ``byID``: a pooler may continue a connection between two statements.
+    /// One row, like ``byID``, because a pooler may change the server between two statements.
     private static func newestSnapshot(_ columns: String) -> String {
         """
         SELECT s.*, pg_is_in_recovery() FROM (SELECT 1) one LEFT JOIN LATERAL (
@@ -143,7 +144,8 @@ struct Life {
         """
     }
 
-    /// The form of the newest kept state at or before a version. The state is not read: it may be large.
+    /// The form of the newest kept state at or before a version. The state is not read, because it
+    /// may be large.
     func stateVersion(at version: UInt64, _ connection: Connection) throws(PostgresFault) -> Int? {
         var parameters = only(row)
         parameters.add(version)
@@ -200,10 +202,10 @@ struct Life {
 
     /// Calls `act` with the entries after a position, in order, until it returns false.
     ///
-    /// A run may begin before the position and end behind it, so the reading begins with the last run
-    /// that continues a position at or before it.
+    /// A run may begin before the position and end after it. So the read begins with the last run
+    /// that continues a position at or before this one.
     ///
-    /// - Parameter start: nil: before the first one, which may be the creation.
+    /// - Parameter start: nil to begin before the first entry, which may be the creation.
     func each(
         after start: HistoryPosition?, through last: UInt64, _ connection: Connection,
         _ act: (HistoryEntry) throws -> Bool
@@ -221,7 +223,7 @@ struct Life {
             guard found.count > 0, !found.bool(0, Self.isSliceOfStandby) else {
                 throw PostgresFault.standby
             }
-            // Between two statements the next rows may be trimmed.
+            // The next rows may be trimmed between two statements.
             guard !found.isNull(0, 0), statement == Self.firstSlice || found.continues(from) else {
                 return
             }
@@ -240,10 +242,10 @@ struct Life {
     }
 
     private static let sliceRows = 64
-    /// The column behind those of a run.
+    /// The column after those of a run.
     private static let isSliceOfStandby = 5
 
-    /// At least one row, as ``byID``.
+    /// At least one row, like ``byID``.
     static let firstSlice = """
         SELECT r.number, r.part, r.lines, r.after_number, r.after_part, pg_is_in_recovery() FROM (
             SELECT coalesce(f.after_number, -1) AS an, coalesce(f.after_part, 0) AS ap

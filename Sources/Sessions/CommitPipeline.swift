@@ -4,9 +4,9 @@ internal import Storage
 
 /// Commits the steps of a table's sessions.
 ///
-/// Design: the steps that all sessions collect in one round are submitted to the journal as one batch.
-/// Batches end in the order in which they were submitted, so the first one in flight is the one that
-/// ended.
+/// Design: the steps that all sessions collect in one round are submitted to the journal as one
+/// batch. Batches end in the order in which they were submitted, so a batch that ends is the first
+/// one in flight.
 ///
 /// Invariant: after a step that begins a form (``Step/beginsForm``), nothing of its session is
 /// submitted until that step is committed. The step may have no record, so the journal would accept
@@ -25,13 +25,13 @@ final class CommitPipeline {
     private var uncommittedBytes = 0
     /// Called when no batch is in flight.
     private var completion: (() -> Void)?
-    /// Whether steps were gathered that had waited for a batch.
+    /// Whether steps that had waited for a batch were gathered.
     private var hasReleased = false
-    /// Whether the process ends: nothing is submitted any more.
+    /// True once the process ends. No step is submitted after that.
     private(set) var isStopped = false
-    /// The sessions of which a step was rolled back after it had been submitted, and that the journal has
-    /// not ended, each with the number of its last rollback. Only for a journal with owners. Invariant: it
-    /// has no more sessions than there are steps in flight.
+    /// The sessions with a step that was rolled back after it had been submitted, and on which the
+    /// journal has not decided yet. Each has the number of its last rollback. Only for a journal
+    /// with owners. Invariant: there are no more of these sessions than steps in flight.
     private var undecided: [SessionID: UInt64] = [:]
     private var lastRollback: UInt64 = 0
     private let hasOwners: Bool
@@ -81,7 +81,7 @@ final class CommitPipeline {
         gathering.append(step)
     }
 
-    /// Gathers the step that has waited for one that begins a form.
+    /// Gathers a step that waited for a step that begins a form.
     private func release(after step: Step) {
         guard step.beginsForm, let next = step.next else { return }
         gathering.append(next)
@@ -101,8 +101,9 @@ final class CommitPipeline {
         gathering.removeAll { $0 === step }
     }
 
-    /// Whether the journal may still let in what was submitted of the session and rolled back. Who reads
-    /// the session in the journal before that is not over may miss it.
+    /// Whether the journal may still accept a step of the session that was submitted and rolled
+    /// back. A reader that loads the session from the journal before this has ended may miss the
+    /// step.
     func isUndecided(_ id: SessionID) -> Bool { undecided[id] != nil }
 
     private func addUndecided(_ id: SessionID) {
@@ -115,8 +116,8 @@ final class CommitPipeline {
         }
     }
 
-    /// The journal has lost history: nothing that was submitted before is let in any more, because it names
-    /// another generation.
+    /// Called when the journal has lost history: it no longer accepts steps that were submitted
+    /// before, because they name another generation.
     func forgetUndecided() { undecided = [:] }
 
     /// Uncounts the replies and the bytes of a step.
@@ -165,7 +166,7 @@ final class CommitPipeline {
         /// The end of a session that is not in memory. It is not part of a step: its failure does not
         /// fail the commits of other sessions.
         case deletion(SessionID, OwnedSession)
-        /// No batch: a caller that waits for those before it.
+        /// Not a batch: a caller that waits for the batches before it.
         case barrier(() -> Void)
 
         var steps: [Step] { if case .steps(let steps) = self { steps } else { [] } }
@@ -178,8 +179,8 @@ final class CommitPipeline {
         submit(batch, .deletion(id, session), table)
     }
 
-    /// The journal has lost history: the outcomes of deletions that it has not ended are unknown, and
-    /// stay so.
+    /// Called when the journal has lost history: the outcomes of deletions under way are unknown,
+    /// and stay so.
     func abandonDeletions(in table: SessionTable, _ failure: JournalFailure) {
         var deletions: [(SessionID, OwnedSession)] = []
         for index in inFlight.indices {
@@ -193,7 +194,8 @@ final class CommitPipeline {
     }
 
     private func submit(_ batch: Batch, _ flight: Flight, _ table: SessionTable) {
-        // Batches that were abandoned may still end: their ends would be taken for that of this one.
+        // Batches that were abandoned may still end. Their ends would be taken for the end of this
+        // batch.
         guard !isStopped else { return }
         inFlight.append(flight)
         let hop = hop
@@ -232,7 +234,8 @@ final class CommitPipeline {
                     commit(step)
                     continue
                 }
-                // Even a step that could fail alone: memory is not what the journal has.
+                // Rolls back even a step that could fail alone, because memory differs from the
+                // journal.
                 let failure = refusal.failure(of: step.session.key)
                 FailedCommit(session: step.session, failure: failure).rollBack(from: step)
             }
@@ -270,7 +273,7 @@ final class CommitPipeline {
         completion = act
     }
 
-    /// Calls `act` when the batches that are submitted now have ended, or when the process ends.
+    /// Calls `act` when the batches submitted so far have ended, or when the process ends.
     func afterSubmitted(_ act: @escaping () -> Void) {
         if inFlight.isEmpty { act() } else { inFlight.append(.barrier(act)) }
     }
@@ -300,7 +303,7 @@ final class CommitPipeline {
         inFlight = []
     }
 
-    /// Calls the completion: the end of an abandoned batch does not call it.
+    /// Calls the completion, because the end of an abandoned batch does not call it.
     func complete() {
         let act = completion
         completion = nil

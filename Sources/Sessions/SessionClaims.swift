@@ -4,32 +4,34 @@ internal import Storage
 
 /// Claims sessions for this node, and gives them up. Exists only if several nodes write to the journal.
 ///
-/// Design: a session is claimed when it is loaded, and given up when it leaves memory: some at a time,
-/// in one call for each round.
+/// Design: a session is claimed when it is loaded, and given up when it leaves memory. Each round
+/// gives up several sessions in one call.
 ///
-/// Invariants: a session that is being given up is claimed again only after that. Otherwise the journal
-/// might carry out the claim first, and the session would run here and belong to nobody. It is claimed,
-/// and given up, only after the journal has decided everything that was submitted of it: a batch that is
-/// handed in again is let in under any owner, and a session that was loaded before would lack it.
+/// Invariants: a session that is being given up is claimed again only after that. Otherwise the
+/// journal might execute the claim first, and the session would run here without an owner. A
+/// session is claimed, and given up, only after the journal has decided on everything that was
+/// submitted of it. Why: a batch that is sent again is accepted under any owner, and a session that
+/// was loaded earlier would lack it.
 final class SessionClaims {
     private let ownership: any Ownership
     /// Sessions to give up with the next call.
     private var released: [OwnedSession] = []
     /// The sessions of the call that is under way, and those of `released`.
     private var leaving: Set<String> = []
-    /// Sessions whose release has failed; it is repeated with the next tick.
+    /// Sessions whose release has failed. The next tick repeats it.
     private var failed: [String: OwnedSession] = [:]
     private var isReleasing = false
-    /// Claims that wait until their session is given up. A session has one at a time: that of its
-    /// ``PendingOperations/Operation``.
+    /// Claims that wait until their session is given up. A session has one claim at a time: the one
+    /// of its ``PendingOperations/Operation``.
     private var waiting: [String: () -> Void] = [:]
-    /// Sessions that were given up for their home, with that member. The next claim of each is referred to
-    /// it: another node has sent a request here because this node was the owner.
+    /// Sessions that were given up for their home, with that member. The next claim of each is
+    /// referred to that member, because another node sent its request here when this node was still
+    /// the owner.
     private var homes = Routes<SessionID>()
     private(set) var counts = ClaimCounts()
 
-    /// The most sessions that wait to be given up. The others stay with this node until it is asked for
-    /// them, or ends.
+    /// The maximum number of sessions that wait to be given up. The others stay with this node
+    /// until another node needs them, or this node ends.
     private static let releaseLimit = 100_000
     private static let callLimit = 1_000
 
@@ -51,8 +53,9 @@ final class SessionClaims {
     /// Makes this node the owner of a session. Calls `act` later, on the loop of the table.
     ///
     /// - Parameters:
-    ///   - deposed: The owner that is gone or silent; nil: none is deposed.
-    ///   - isDeletion: Whether the session is to be deleted, so that nobody has to be able to read it.
+    ///   - deposed: The owner that is gone or silent, and is deposed; nil if none is.
+    ///   - isDeletion: Whether the session is to be deleted, so that no node has to be able to read
+    ///     it.
     func claim(
         _ id: SessionID, deposing deposed: Node? = nil, isDeletion: Bool = false,
         in table: SessionTable, then act: @escaping (Result<Claim, JournalFailure>) -> Void
@@ -98,8 +101,8 @@ final class SessionClaims {
 
     // MARK: Reading
 
-    /// Where a session is read that this node cannot rebuild: at a member that can, if there is one. Nil
-    /// if this node can.
+    /// The member that can read a session which this node cannot rebuild, if there is one. Nil if
+    /// this node can rebuild it.
     func reader(of saved: SavedSession, in table: SessionTable) -> SessionLookup? {
         let version = saved.snapshot?.stateVersion ?? 0
         if let here = table.absent.registration(saved.reactor), here.stateVersion >= version {
@@ -129,7 +132,7 @@ final class SessionClaims {
 
     /// Finds out whether another member owns a session. Calls `act` later, on the loop of the table.
     ///
-    /// - Parameter deposed: An owner that is gone or silent, and counts as none.
+    /// - Parameter deposed: An owner that is gone or silent, and does not count.
     func look(
         for id: SessionID, deposing deposed: Node?, in table: SessionTable,
         then act: @escaping (Result<Sight, JournalFailure>) -> Void
@@ -191,8 +194,8 @@ final class SessionClaims {
 
     // MARK: Homes
 
-    /// The member that is to continue the session when it is at rest: its home, which can read it. Nil if that
-    /// is this node, or none.
+    /// The member that should continue the session when it is at rest: its home, if that can read
+    /// it. Nil if this is this node, or if there is none.
     func home(of session: Session, _ members: Members) -> Node? {
         let registration = session.registration
         let home = members.home(
@@ -207,8 +210,8 @@ final class SessionClaims {
         counts.sentHome += 1
     }
 
-    /// The home for which a session was given up. Once: two nodes with different views of the members would
-    /// refer a session to each other.
+    /// The home for which a session was given up. Returned only once, because two nodes with
+    /// different views of the members would refer a session to each other for ever.
     private func takeHome(of id: SessionID) -> Node? {
         guard let home = homes[id] else { return nil }
         homes.forget(id)
@@ -279,7 +282,7 @@ package struct ClaimCounts: Sendable, Equatable {
     package var deposed: UInt64 = 0
     /// Sessions that this node has given up because it leaves.
     package var handedOver: UInt64 = 0
-    /// Sessions that this node has given up because another one is their home.
+    /// Sessions that this node has given up because another node is their home.
     package var sentHome: UInt64 = 0
 
     package mutating func add(_ other: ClaimCounts) {

@@ -146,7 +146,7 @@ package struct SavedSession: Sendable, Equatable {
     package var hasStoredAnswers: Bool
     /// Counts the changes of the session's owner; 0 for a journal without owners.
     package var epoch: Int64 = 0
-    /// Who owned the session when it was read; nil for a journal without owners.
+    /// The owner of the session when it was read; nil for a journal without owners.
     package var ownership: SavedOwnership?
 
     package init(key: SessionKey, reactor: String, isDeleted: Bool = false) {

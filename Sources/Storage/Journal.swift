@@ -41,7 +41,7 @@ package protocol Journal: CommitLane {
     /// The work of the previous process when it ended. Default: none.
     var interrupted: [InterruptedWork] { get }
 
-    /// Who decides on sessions; nil, the default, if this process owns them all.
+    /// The owners of sessions; nil, the default, if this process owns all sessions.
     var ownership: (any Ownership)? { get }
 
     /// Finds sessions whose effects or sources rest since their process has ended; nil, the default, if
@@ -107,12 +107,13 @@ package protocol CommitLane: Sendable {
     /// exactly once if and only if the result is `.pending`, on any thread, never from inside this
     /// call.
     ///
-    /// A journal that keeps records lets a part in only if the session's history ends at the position
-    /// that the part continues, and refuses it otherwise; the other parts of the batch are committed.
-    /// More batches may be submitted before the caller learns that a part is not in the journal: parts
-    /// that were decided upon it, which have its lineage, are refused whatever the journal has at their
-    /// position by then. (With `.outcomeUnknown` a part may be in the journal, and the parts upon it
-    /// too: a later read of the archive decides.) A part without records may fail alone.
+    /// A journal that keeps records accepts a part only if the session's history ends at the
+    /// position that the part continues, and refuses it otherwise. The other parts of the batch are
+    /// committed. More batches may be submitted before the caller learns that a part is not in the
+    /// journal. Parts that depend on it, and so have its lineage, are refused whatever the journal
+    /// has at their position by then. (With `.outcomeUnknown`, a part and the parts that depend on
+    /// it may be in the journal. A later read of the archive decides.) A part without records may
+    /// fail alone.
     ///
     /// A part without records that expects the end of a deleted session is dropped, and counts as
     /// committed.

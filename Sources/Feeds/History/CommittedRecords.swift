@@ -1,14 +1,16 @@
 internal import Cluster
 package import Storage
 
-/// Consecutive records of a session that its owner has committed, on the way to nodes that follow the session.
+/// Consecutive records that a session's owner has committed, on their way to nodes that follow the
+/// session.
 ///
-/// Why a node that follows may believe them: they are sent after the commit, and a position of a generation has
-/// one content for ever, since the journal lets in what continues its end. A deposed owner's commit is refused,
-/// and nothing is sent of it. If acknowledged records are lost with a primary, every session has another
-/// generation in the era that begins. So they are what the journal's answer would have been.
+/// Why a node that follows may believe them: they are sent after the commit, and a position of a
+/// generation has one content for ever, because the journal accepts only records that continue its
+/// end. A deposed owner's commit is refused, and its records are not sent. If acknowledged records
+/// are lost with a primary, every session has another generation in the era that begins. So the
+/// records equal what the journal would return.
 package struct CommittedRecords: Equatable, Sendable {
-    /// Of more bytes of text a hint is sent.
+    /// For more bytes of text, a hint is sent instead.
     package static let limitBytes = 65_536
 
     package var generation: String

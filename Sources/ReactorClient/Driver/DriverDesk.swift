@@ -182,9 +182,9 @@ struct DriverDesk {
         return applied.compactMap { takeEnded(outputs[$0]) }
     }
 
-    /// The end of a send that its sender can know before the program's code has run for its news, because
-    /// nobody reads them as they come: neither the session's states nor the steps of the send. Who
-    /// asks for the state waits for the news (`catchUp`).
+    /// The end of a send that its sender can know before the program's code has run for its news,
+    /// because nobody reads them as they come: neither the session's states nor the steps of the
+    /// send. A caller that asks for the state waits for the news (`catchUp`).
     private mutating func takeEnded(_ decision: Decision) -> EndedSend? {
         guard case .deliver(_, .outcome(let number, .applied(let receipt))) = decision.output,
             decision.sink?.hasReaders != true, let ticket = tickets[number], !ticket.hasReaders

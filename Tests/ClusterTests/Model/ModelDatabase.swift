@@ -8,7 +8,7 @@ struct ModelDatabase {
         var marks: [Int]
     }
 
-    /// Who has written a row, and its number there.
+    /// The node that wrote a row, and the row's number at that node.
     struct Batch: Equatable {
         var node: Int
         var number: Int

@@ -208,7 +208,7 @@ struct ClusterTopicTests {
     {
         try await withPeer([]) { _, peer, session, topic in
             await peer.end()
-            // What is sent on a link whose end has not been read has an unknown outcome.
+            // A value that is sent on a link whose end has not been read has an unknown outcome.
             while try await !session.client.get("/metrics").text.contains("\nreactor_links 0\n") {}
             let answer = try await session.client.post(topic, "\"a\"")
             #expect(answer.status == 200, "\(answer.text)")

@@ -96,7 +96,7 @@ struct RoundTests {
             throw SendFailure.cancelled
         }
         #expect(receipt.version == 1)
-        // Who asks waits for the news.
+        // A caller that asks waits for the news.
         #expect(await state.value == 5)
         #expect(await version.value == 1)
         #expect(await room.currentState.count == 5)
