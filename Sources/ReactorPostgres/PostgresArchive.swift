@@ -28,7 +28,7 @@ final class PostgresArchive: Archive, PostgresHistory {
     }
 
     /// The reason why a connection cannot be made.
-    var failure: JournalFailure? { readers.lazy.compactMap(\.failure).first }
+    var failure: JournalFailure? { readers.compactMap(\.failure).first }
 
     /// Tries to make the connections that are missing.
     func look() {

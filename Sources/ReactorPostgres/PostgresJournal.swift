@@ -146,7 +146,6 @@ package final class PostgresJournal: Journal {
 
     package var failure: JournalFailure? {
         if let doubt = connector.doubt { return JournalFailure(doubt) }
-        // Not lazily: that reads a failure twice, and it may have ended in between.
         return queues.compactMap(\.failure).first ?? reader.failure ?? proofs.failure ?? sweeper
             .failure
             ?? owners?.failure

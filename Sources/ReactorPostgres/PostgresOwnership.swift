@@ -77,7 +77,7 @@ final class PostgresOwnership: Ownership {
     /// Nil while this node is a member and has all connections.
     var failure: JournalFailure? {
         guard membership.members.isHeard else { return Self.failure(Self.unheard) }
-        return lines.lazy.compactMap(\.failure).first ?? membership.lineFailure
+        return lines.compactMap(\.failure).first ?? membership.lineFailure
     }
 
     private var lines: [Line] { [claimLine, confirmLine, followLine] }
