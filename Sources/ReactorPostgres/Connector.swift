@@ -250,10 +250,8 @@ final class Connector: Sendable {
         try? connection.execute(
             "SET client_connection_check_interval = '1s'", within: Self.limit)
         if rules.contains(.locksUse) { try usage.acquire(connection) }
-        // Read before the look, which shows all that was flushed by then. More may be flushed, and recorded,
-        // between the look and the comparison.
-        let last = database
         if purpose == .members {
+            let last = database
             let (found, backend, _) = try look(at: connection)
             connection.mark = found.mark
             if let last, found.isSame(as: last), isPresent(connection) {
@@ -265,11 +263,37 @@ final class Connector: Sendable {
             Self.end(lost, over: connection) { Line.wait(.milliseconds(20)) }
             if rules.contains(.beginsWithCommit) { try beginWithCommit(connection) }
         }
-        let (database, backend, age) = try look(at: connection)
-        let isAdopted = try adopt(database, after: last, connection)
-        if purpose == .history { settle(after: isAdopted ? .zero : age) }
+        let (backend, age) = try compare(connection)
+        if purpose == .history { settle(after: age) }
         return (connection, backend)
     }
+
+    /// Compares what a connection shows with what this node knows.
+    ///
+    /// While it looks, another connection may begin an era, here too: then it has seen what a
+    /// former primary would show, and looks again.
+    ///
+    /// - Returns: The time since the adoption of the database.
+    private func compare(
+        _ connection: Connection
+    ) throws(PostgresFault) -> (Backend, adopted: Duration) {
+        for _ in 0..<Self.lookLimit {
+            // Read before the look, which shows all that was flushed by then. More may be flushed,
+            // and recorded, between the look and the comparison.
+            let (last, newest) = book.withLock { ($0.database, $0.belief.newest) }
+            let (found, backend, age) = try look(at: connection)
+            if let isNew = try adopt(found, after: last, connection) {
+                return (backend, isNew ? .zero : age)
+            }
+            guard newest != book.withLock({ $0.belief.newest }) else { break }
+        }
+        hosts.forgetChoice()
+        throw .formerPrimary
+    }
+
+    /// Each look but the first one needs another era or timeline that has begun since the one
+    /// before.
+    private static let lookLimit = 3
 
     /// A connection to the host that is believed, whose settings are those of the server.
     func open() throws(PostgresFault) -> Connection {
@@ -391,9 +415,10 @@ final class Connector: Sendable {
     /// with what this node has heard of.
     ///
     /// - Returns: Whether this connection adopts it, because no node has connected to it before.
+    ///   Nil if a newer one is known.
     private func adopt(
         _ found: Database, after last: Database?, _ connection: Connection
-    ) throws(PostgresFault) -> Bool {
+    ) throws(PostgresFault) -> Bool? {
         guard rules.contains(.comparesDatabases) || last == nil else {
             connection.mark = last?.mark
             return false
@@ -404,10 +429,7 @@ final class Connector: Sendable {
                 message: "the schema \(address.schema) has another journal than before; "
                     + "a server that is started anew takes it", isBroken: false)
         }
-        guard book.withLock({ $0.belief.accepts(found.mark) }) else {
-            hosts.forgetChoice()
-            throw Self.formerPrimary
-        }
+        guard book.withLock({ $0.belief.accepts(found.mark) }) else { return nil }
         var (found, begins) = (found, false)
         let earlier = book.withLock { $0.beginChange(to: found, after: last) }
         let adoption: Era.Adoption
@@ -424,33 +446,28 @@ final class Connector: Sendable {
         (found.era, found.branch) = (adoption.era, adoption.branch)
         found.lineage = adoption.lineage
         connection.mark = found.mark
-        try announce(found, begins: begins)
-        return adoption.isNew
+        return announce(found, begins: begins) ? adoption.isNew : nil
     }
-
-    /// Another attempt may reach the present database.
-    private static let formerPrimary = PostgresFault(
-        message: "the server is a former primary: another one was promoted since", isBroken: true)
 
     /// Why within the lock: another connection must not show anything of the era before the watchers
     /// know of it. They send a message, and return.
     ///
     /// - Parameter begins: Whether the era begins with this connection. The first connection of a
     ///   process has no watcher to notify, but counts.
-    private func announce(_ found: Database, begins: Bool) throws(PostgresFault) {
-        let (isFormer, changed) = book.withLock { book -> (Bool, (@Sendable () -> Void)?) in
-            // Another connection or node has found a newer database meanwhile.
-            guard book.belief.accepts(found.mark) else { return (true, nil) }
+    /// - Returns: False if another connection, or another node, has found a newer database meanwhile.
+    private func announce(_ found: Database, begins: Bool) -> Bool {
+        let (isNewest, changed) = book.withLock { book -> (Bool, (@Sendable () -> Void)?) in
+            guard book.belief.accepts(found.mark) else { return (false, nil) }
             let (before, doubted) = (book.database, book.belief.sought != nil)
             book.become(found)
             if found.era > before?.era ?? found.era || begins && before == nil {
                 book.losses += 1
                 for lost in book.watchers { lost(UInt64(found.era)) }
             }
-            return (false, before?.mark == found.mark && !doubted ? nil : book.changed)
+            return (true, before?.mark == found.mark && !doubted ? nil : book.changed)
         }
-        if isFormer { throw Self.formerPrimary }
         changed?()
+        return isNewest
     }
 
     // MARK: A connection that was lost
@@ -476,17 +493,5 @@ final class Connector: Sendable {
             guard let found, found.count > 0 else { return }
             pause()
         }
-    }
-}
-
-extension PostgresFault {
-    /// No host that this node reaches has the newest database that the node has heard of.
-    static func behind(_ mark: DatabaseMark) -> PostgresFault {
-        PostgresFault(
-            message:
-                "a newer database was heard of (\(mark)), which this server does not reach: it "
-                + "commits and shows nothing until it does; check the hosts of the address, or "
-                + "restart this server if that database is gone",
-            isBroken: true)
     }
 }

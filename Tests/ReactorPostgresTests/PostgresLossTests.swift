@@ -1,3 +1,4 @@
+import Cluster
 import EngineSuite
 import PostgresRig
 import Storage
@@ -103,6 +104,58 @@ struct PostgresLossTests {
         }
         #expect(journal.figures?.historyLosses == 1)
         await journal.close()
+    }
+
+    /// By then it has seen what a former primary would show.
+    @Test func `a connection that looks while another one begins an era looks again`() async throws
+    {
+        let server = try PostgresServer.shared.get()
+        let schema = server.newSchema()
+        let address = try PostgresAddress(server, schema)
+        try PostgresJournal.prepare(address)
+        // The connection `slow` has read the row of its look, and waits for the gate.
+        try server.execute(
+            """
+            SET search_path = \(schema); CREATE TABLE gate();
+            CREATE FUNCTION pass(value bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
+                WHILE current_setting('application_name') = '\(schema)/slow'
+                    AND NOT EXISTS (SELECT FROM \(schema).gate)
+                    LOOP PERFORM pg_sleep(0.005); END LOOP;
+                RETURN value; END $$;
+            ALTER TABLE cluster RENAME TO stored;
+            CREATE VIEW cluster AS SELECT identity, system, timeline, era, is_synchronous, touched,
+                branch, table_oid, adopted, pass(version) AS version FROM stored
+            """)
+        let connector = Connector(address, settling: .zero)
+        _ = try connector.connect("first")
+        let waiting =
+            "SELECT 1 FROM pg_stat_activity WHERE application_name = '\(schema)/slow' "
+            + "AND wait_event = 'PgSleep'"
+        var found: Result<DatabaseMark?, PostgresFault>?
+        // On a slow machine, the time for a statement may end at the gate.
+        repeat {
+            try server.execute("DELETE FROM \(schema).gate")
+            let line = Line(connector, "slow")
+            let result = Mutex<Result<DatabaseMark?, PostgresFault>?>(nil)
+            line.async {
+                let mark = Result { () throws(PostgresFault) in
+                    try line.run { connection throws(PostgresFault) in connection.mark }
+                }
+                result.withLock { $0 = mark }
+            }
+            while result.withLock({ $0 == nil }), try server.query(waiting).count == 0 {}
+            let before = try #require(connector.mark)
+            var lost = before
+            (lost.timeline, lost.branch) = (0, 2)
+            connector.hear(DatabaseStanding(lost))
+            _ = try connector.connect("quick")
+            #expect(connector.mark?.era == before.era + 1)
+            try server.execute("INSERT INTO \(schema).gate DEFAULT VALUES")
+            while result.withLock({ $0 == nil }) {}
+            found = result.withLock { $0 }
+            await line.close()
+        } while found?.isUnanswered == true
+        #expect(try found?.get() == connector.mark)
     }
 
     /// The promotion is safe, so no era begins, and the former primary answers over the old connections.
@@ -396,5 +449,13 @@ struct PostgresLossTests {
         try other.execute("ROLLBACK", within: .seconds(600))
         #expect(await journal.verdict(on: .mutation("s0", 1)) == .committed)
         await journal.close()
+    }
+}
+
+extension Result<DatabaseMark?, PostgresFault> {
+    /// Whether the time for a statement has ended.
+    fileprivate var isUnanswered: Bool {
+        guard case .failure(let fault) = self else { return false }
+        return fault.isUnanswered
     }
 }
