@@ -45,7 +45,7 @@ struct DatabaseChoiceTests {
         let ownership = try #require(journal.ownership)
         let changes = Mutex<[OwnershipChange]>([])
         ownership.watch { change in changes.withLock { $0.append(change) } }
-        #expect(await journal.verdict(on: .created("s")) == .committed)
+        await journal.create("s")
         #expect(ownership.members.isHeard)
         #expect(journal.failure == nil)
         var newer = ownership.members.database
@@ -100,6 +100,7 @@ struct DatabaseChoiceTests {
             #expect(await next.verdict(on: record) == .committed)
             #expect(next.figures?.historyLosses == (round == 0 ? 1 : 0))
             await next.close()
+            try standby.waitForEnd(of: schema)
         }
         #expect(try primary.query("SELECT 1 FROM \(schema).runs").count == 1)
         #expect(try standby.query("SELECT 1 FROM \(schema).runs").count == 4)
@@ -158,6 +159,7 @@ struct DatabaseChoiceTests {
         let address = try PostgresAddress(server, schema)
         let member = Member(node: Node(number: 1), address: "10.0.0.1:7080", loops: 1)
         await (try PostgresJournal(address, looksEvery: nil)).close()
+        try server.waitForEnd(of: schema)
         try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
         let journal = try PostgresJournal(
             address, member: member, settling: .milliseconds(300), looksEvery: nil)
@@ -173,7 +175,8 @@ struct DatabaseChoiceTests {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
         let address = try PostgresAddress(server, schema)
-        let first = try PostgresJournal(address, looksEvery: nil)
+        let first = try PostgresJournal(
+            address, commitLimit: .seconds(600), looksEvery: nil)
         do {
             _ = try PostgresJournal(address, looksEvery: nil)
             Issue.record("two servers decide on all sessions")
@@ -187,6 +190,7 @@ struct DatabaseChoiceTests {
         }
         #expect(await first.verdict(on: .created("s")) == .committed)
         await first.close()
+        try server.waitForEnd(of: schema)
         let nodes = try [1, 2].map { try ClusterNode($0, server, schema) }
         do {
             _ = try PostgresJournal(address, looksEvery: nil)
@@ -195,6 +199,7 @@ struct DatabaseChoiceTests {
             #expect(error.detail.contains("the nodes of a cluster use this journal"))
         }
         for node in nodes { await node.close() }
+        try server.waitForEnd(of: schema)
         await (try PostgresJournal(address, looksEvery: nil)).close()
     }
 
@@ -206,11 +211,11 @@ struct DatabaseChoiceTests {
         let first = try PostgresJournal(
             PostgresAddress(server, schema, by: relay.folder), commitLimit: .milliseconds(200),
             looksEvery: nil)
-        #expect(await first.verdict(on: .created("s")) == .committed)
+        await first.create("s")
         relay.close()
-        let places = "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE '\(schema)/%'"
-        while try server.query(places).count > 0 {}
-        let second = try PostgresJournal(PostgresAddress(server, schema), looksEvery: nil)
+        try server.waitForEnd(of: schema)
+        let second = try PostgresJournal(
+            PostgresAddress(server, schema), commitLimit: .seconds(600), looksEvery: nil)
         try relay.listen()
         if case .failed = await first.verdict(on: .mutation("s", 1)) {
         } else {
@@ -261,7 +266,10 @@ struct DatabaseChoiceTests {
         let schema = server.newSchema()
         var journal = try journal([server], schema)
         #expect(await journal.verdict(on: .created("s")) == .committed)
-        if !isRunning { await journal.close() }
+        if !isRunning {
+            await journal.close()
+            try server.waitForEnd(of: schema)
+        }
         try restoreDump(server, schema)
         if isRunning {
             await journal.keepHouse()
@@ -294,6 +302,7 @@ struct DatabaseChoiceTests {
         let first = try ClusterNode(1, server, schema)
         #expect(await first.journal.verdict(on: .created("s")) == .committed)
         await first.close()
+        try server.waitForEnd(of: schema)
         try server.execute(
             """
             SET search_path = \(schema);
@@ -311,6 +320,7 @@ struct DatabaseChoiceTests {
             try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
         case .prepared:
             try PostgresContents.prepare(PostgresAddress(server, schema), isRestored: true)
+            try server.waitForEnd(of: schema)
         case .standby: try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
         }
         for round in 0..<2 {
@@ -352,14 +362,13 @@ struct DatabaseChoiceTests {
         try server.execute("CREATE ROLE \(role) SUPERUSER LOGIN")
         let address = try PostgresAddress(
             "postgres://\(role)@/postgres?host=\(server.folder)&schema=\(schema)")
-        let journal = try PostgresJournal(address, looksEvery: nil)
+        let journal = try PostgresJournal(
+            address, commitLimit: .seconds(600), looksEvery: nil)
         let open = "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE '\(schema)/%'"
         #expect(try server.query(open).count == 5, "all are made at the start")
         #expect(journal.failure == nil)
         try server.execute("ALTER ROLE \(role) NOLOGIN")
-        _ = try server.query(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                + "WHERE application_name = '\(schema)/reader'")
+        try server.cutConnections(to: schema, for: "reader")
         await #expect(throws: JournalFailure.self) { try await journal.head("s") }
         #expect(journal.failure != nil)
         #expect(await journal.verdict(on: .created("s")) == .committed, "the writers are there")
@@ -402,7 +411,7 @@ struct DatabaseChoiceTests {
         }
         let text = server.address(schema, by: relay.folder)
         let journal = try PostgresJournal(
-            PostgresAddress(text + "&pooler=session"), looksEvery: nil)
+            PostgresAddress(text + "&pooler=session"), commitLimit: .seconds(600), looksEvery: nil)
         #expect(await journal.verdict(on: .created("s")) == .committed)
         await journal.close()
         #expect(throws: PostgresAddress.Fault.self) {
@@ -438,7 +447,7 @@ struct DatabaseChoiceTests {
         await journal.close()
     }
 
-    @Test(arguments: [-86_400_000, 130_000, 110_000, 0] as [Int64])
+    @Test(arguments: [-86_400_000, 130_000, 60_000, 0] as [Int64])
     func `a server whose clock differs by minutes says so`(difference: Int64) async throws {
         let server = try PostgresServer.shared.get()
         let journal = try PostgresJournal(

@@ -36,6 +36,7 @@ struct DeskTests {
         let address = try PostgresAddress(server, schema)
         let journal = try PostgresJournal(address, looksEvery: nil)
         await journal.close()
+        try server.waitForEnd(of: schema)
         let connector = Connector(address)
         let line = Line(connector, "desk")
         let holder = try Holder(server, schema)

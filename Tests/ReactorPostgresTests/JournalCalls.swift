@@ -17,6 +17,16 @@ extension PostgresJournal {
         await verdict(on: Batch(records: records))
     }
 
+    /// Creates a session. On a slow machine, a short limit of a commit may be over before the
+    /// database has answered: then it tries again.
+    func create(_ session: String) async {
+        while true {
+            let verdict = await verdict(on: .created(session))
+            if verdict == .committed || verdict == .partial([.of(session): .exists]) { return }
+            await look()
+        }
+    }
+
     func records(_ session: String, _ generation: String = "g1") async throws -> [HistoryEntry] {
         try await ask {
             $0.records(

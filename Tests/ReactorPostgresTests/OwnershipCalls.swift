@@ -169,4 +169,6 @@ final class Changes: Sendable {
     }
 
     var count: Int { all.withLock { $0.count } }
+
+    var last: OwnershipChange? { all.withLock { $0.last } }
 }

@@ -328,7 +328,7 @@ struct OwnershipTests {
         let member = Member(
             node: Node(number: 2), address: "10.0.0.2:7080", loops: 1, reactors: ["others": 1])
         let other = try PostgresJournal(
-            PostgresAddress(rig.server, rig.schema), member: member,
+            PostgresAddress(rig.server, rig.schema), member: member, lease: .seconds(3_600),
             lockLimit: .milliseconds(200), looksEvery: nil)
         let holder = try rig.server.connection()
         try holder.execute(
@@ -485,13 +485,13 @@ struct OwnershipTests {
         try await a.create("s", 1)
         #expect(throws: JournalFailure.self) { try PostgresJournal(address, looksEvery: nil) }
         await a.close()
-        // It ignores owners.
-        let alone = try PostgresJournal(address, looksEvery: nil)
+        try rig.server.waitForEnd(of: rig.schema)
+        let alone = try PostgresJournal(address, commitLimit: .seconds(600), looksEvery: nil)
         #expect(alone.ownership == nil)
-        #expect(await alone.verdict(on: .mutation("s", 2)) == .committed)
-        #expect(await alone.verdict(on: .created("t")) == .committed)
-        #expect(try await alone.load("t")?.epoch == 0)
+        #expect(await alone.verdict(on: .mutation("s", 2), .created("t")) == .committed)
+        #expect(try await alone.load("t")?.epoch == 0, "it ignores owners")
         await alone.close()
+        try rig.server.waitForEnd(of: rig.schema)
         let b = try rig.node(2)
         #expect(try await b.own("s").end.number == 2)
         #expect(try await b.own("t").epoch == 2)

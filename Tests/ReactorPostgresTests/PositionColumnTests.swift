@@ -24,7 +24,8 @@ struct PositionColumnTests {
     func `any numbers beside the records can be read`(number: Int64) async throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
-        let journal = try PostgresJournal(PostgresAddress(server, schema), looksEvery: nil)
+        let journal = try PostgresJournal(
+            PostgresAddress(server, schema), commitLimit: .seconds(600), looksEvery: nil)
         var batch = Batch(records: [.created("s")])
         batch.answers = [.of("s", "k")]
         batch.started = [RunningAction(session: "s", generation: "g1", action: 1, content: [])]

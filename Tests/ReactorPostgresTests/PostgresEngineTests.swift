@@ -9,20 +9,28 @@ import Testing
 @Suite("PostgreSQL keeps what every journal promises", .timeLimit(.minutes(15)))
 struct PostgresEngineTests {
     private final class OpenPostgres: OpenEngine {
-        private let address: PostgresAddress
+        private let server: PostgresServer
+        private let schema: String
         private var present: PostgresJournal
         var journal: any Journal { present }
 
         init(_ server: PostgresServer) throws {
-            address = try PostgresAddress(server, server.newSchema())
-            present = try PostgresJournal(
-                address, rules: .all.subtracting(.writesTimes), looksEvery: nil)
+            (self.server, schema) = (server, server.newSchema())
+            present = try Self.open(server, schema)
         }
 
         func reopen() async throws {
             await present.close()
-            present = try PostgresJournal(
-                address, rules: .all.subtracting(.writesTimes), looksEvery: nil)
+            try server.waitForEnd(of: schema)
+            present = try Self.open(server, schema)
+        }
+
+        private static func open(
+            _ server: PostgresServer, _ schema: String
+        ) throws -> PostgresJournal {
+            try PostgresJournal(
+                PostgresAddress(server, schema), commitLimit: .seconds(600),
+                rules: .all.subtracting(.writesTimes), looksEvery: nil)
         }
     }
 
@@ -52,7 +60,8 @@ struct PostgresEngineTests {
         private static func open(_ address: PostgresAddress) throws -> PostgresJournal {
             let member = Member(node: Node(number: 7), address: "10.0.0.1:7080", loops: 1)
             return try PostgresJournal(
-                address, member: member, rules: .all.subtracting(.writesTimes), looksEvery: nil)
+                address, member: member, lease: .seconds(3_600), commitLimit: .seconds(600),
+                rules: .all.subtracting(.writesTimes), looksEvery: nil)
         }
     }
 

@@ -45,7 +45,8 @@ struct PostgresLaneTests {
 
     @Test func `loops share as many lanes as the address says`() async throws {
         let server = try PostgresServer.shared.get()
-        let address = server.address(server.newSchema())
+        let schema = server.newSchema()
+        let address = server.address(schema)
         for (suffix, count) in [("", 2), ("&lanes=1", 1), ("&lanes=3", 3)] {
             let journal = try PostgresJournal(
                 PostgresAddress(address + suffix), commitLimit: .seconds(600), looksEvery: nil)
@@ -53,6 +54,7 @@ struct PostgresLaneTests {
             #expect(Set(lanes).count == count)
             for (index, lane) in lanes.enumerated() { #expect(lane == lanes[index % count]) }
             await journal.close()
+            try server.waitForEnd(of: schema)
         }
     }
 

@@ -69,9 +69,7 @@ struct PostgresLossTests {
             "SELECT pid FROM pg_stat_activity WHERE application_name = '\(schema)/reader'"
         let before = try server.query(readers).count
         try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
-        _ = try server.query(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                + "WHERE application_name = '\(schema)/writer'")
+        try server.cutConnections(to: schema, for: "writer")
         let verdict = await journal.verdict(on: .mutation("s", 1))
         // Whether the server has received the part before it ended the connection is not certain.
         let isUnknown = verdict.failure(of: .of("s"))?.reason == .outcomeUnknown
@@ -93,9 +91,7 @@ struct PostgresLossTests {
         }
         for _ in 0..<2 { _ = try await journal.head("a") }
         try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
-        _ = try server.query(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                + "WHERE application_name = '\(schema)/reader'")
+        try server.cutConnections(to: schema, for: "reader")
         for (id, lane) in lanes {
             let key = try #require(try await journal.head(id)).key
             #expect(key.generation != "g1")
@@ -172,9 +168,7 @@ struct PostgresLossTests {
         let standby = try PostgresServer(standbyOf: primary, in: PostgresServer.newFolder())
         try standby.promote()
         relay.lead(to: standby)
-        _ = try primary.query(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                + "WHERE application_name = '\(schema)/writer'")
+        try primary.cutConnections(to: schema, for: "writer")
         #expect(await journal.verdict(on: .mutation("s", 1)) == .committed)
         for _ in 0..<2 { #expect(try await journal.head("s")?.end.number == 1) }
         #expect(journal.figures?.historyLosses == 0)
@@ -185,7 +179,8 @@ struct PostgresLossTests {
     @Test func `no read of a session is believed that a standby has answered`() async throws {
         let primary = try PostgresServer()
         let schema = primary.newSchema()
-        let journal = try PostgresJournal(PostgresAddress(primary, schema), looksEvery: nil)
+        let journal = try PostgresJournal(
+            PostgresAddress(primary, schema), commitLimit: .seconds(600), looksEvery: nil)
         #expect(await journal.verdict(on: .created("s")) == .committed)
         await journal.close()
         let standby = try PostgresServer(standbyOf: primary, in: PostgresServer.newFolder())
@@ -279,15 +274,18 @@ struct PostgresLossTests {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
         let address = try PostgresAddress(server, schema)
-        let first = try PostgresJournal(address, looksEvery: nil)
+        let first = try PostgresJournal(
+            address, commitLimit: .seconds(600), looksEvery: nil)
         #expect(await first.verdict(on: .created("s")) == .committed)
         #expect(first.figures?.historyLosses == 0)
         await first.close()
+        try server.waitForEnd(of: schema)
         try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
         let second = try PostgresJournal(address, looksEvery: nil)
         #expect(second.figures?.historyLosses == 1)
         #expect(try await second.head("s")?.key.generation != "g1")
         await second.close()
+        try server.waitForEnd(of: schema)
         let third = try PostgresJournal(address, looksEvery: nil)
         #expect(third.figures?.historyLosses == 0)
         await third.close()
@@ -322,20 +320,13 @@ struct PostgresLossTests {
 
     /// Makes today's tables without the additions of version 4.
     private func makeVersion3(_ server: PostgresServer, _ schema: String) throws {
-        try waitForEnd(of: schema, at: server)
+        try server.waitForEnd(of: schema)
         try server.execute(
             """
             SET search_path = \(schema); DROP INDEX sessions_by_owner; DROP TABLE branches;
             ALTER TABLE cluster DROP branch, DROP table_oid, DROP adopted;
             UPDATE cluster SET version = 3
             """)
-    }
-
-    /// A server process ends a moment after its connection.
-    private func waitForEnd(of schema: String, at server: PostgresServer) throws {
-        let connections =
-            "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE '\(schema)/%'"
-        while try server.query(connections).count > 0 {}
     }
 
     /// It has no link and no lock, and its connections are those of today.
@@ -357,7 +348,7 @@ struct PostgresLossTests {
         }
         #expect(try server.query("SELECT version FROM \(schema).cluster").integer(0, 0) == 3)
         earlier = nil
-        try waitForEnd(of: schema, at: server)
+        try server.waitForEnd(of: schema)
         await (try PostgresJournal(address, looksEvery: nil)).close()
     }
 
@@ -365,7 +356,8 @@ struct PostgresLossTests {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
         let address = try PostgresAddress(server, schema)
-        let first = try PostgresJournal(address, looksEvery: nil)
+        let first = try PostgresJournal(
+            address, commitLimit: .seconds(600), looksEvery: nil)
         #expect(await first.verdict(on: .created("s"), .mutation("s", 1)) == .committed)
         await first.close()
         try makeVersion3(server, schema)
@@ -374,6 +366,7 @@ struct PostgresLossTests {
             #expect(try await next.head("s")?.key == .of("s"))
             #expect(next.figures?.historyLosses == 0)
             await next.close()
+            try server.waitForEnd(of: schema)
         }
         let found = try server.query("SELECT version, branch, table_oid FROM \(schema).cluster")
         #expect(found.integer(0, 0) == 5)
@@ -428,7 +421,8 @@ struct PostgresLossTests {
         // Its own, because its statements are counted.
         let server = try PostgresServer()
         let schema = server.newSchema()
-        let journal = try PostgresJournal(PostgresAddress(server, schema), looksEvery: nil)
+        let journal = try PostgresJournal(
+            PostgresAddress(server, schema), commitLimit: .seconds(600), looksEvery: nil)
         let ids = (0..<200).map { "s\($0)" }
         #expect(await journal.verdict(on: Batch(records: ids.map { .created($0) })) == .committed)
         _ = try await journal.head("s0")

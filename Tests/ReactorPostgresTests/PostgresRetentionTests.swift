@@ -21,6 +21,7 @@ struct PostgresRetentionTests {
             let clock = time
             journal = try PostgresJournal(
                 PostgresAddress(server, schema), retention: retention,
+                commitLimit: .seconds(600),
                 now: { database in database + clock.now.withLock { $0 } }, sweepLimit: limit,
                 looksEvery: nil)
         }

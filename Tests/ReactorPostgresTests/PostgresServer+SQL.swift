@@ -16,11 +16,25 @@ extension PostgresServer {
         try Connection([("dbname", "postgres://postgres@/postgres?host=\(folder)")])
     }
 
-    /// Ends the connections to a schema, in the middle of their statements.
-    func cutConnections(to schema: String) throws {
+    /// Ends the connections to a schema, in the middle of their statements. They are over
+    /// afterwards: a process that is slow to end would still answer.
+    ///
+    /// - Parameter name: What the connections are for. Default: all of them.
+    func cutConnections(to schema: String, for name: String = "%") throws {
         _ = try query(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                + "WHERE application_name LIKE '\(schema)/%'")
+            "SELECT pg_terminate_backend(pid, 600000) FROM pg_stat_activity "
+                + "WHERE application_name LIKE '\(schema)/\(name)'")
+    }
+
+    /// Waits until nobody uses a journal any more. A server process ends a moment after its
+    /// connection, and holds its lock until then: another server would be refused.
+    func waitForEnd(of schema: String) throws {
+        let users = """
+            SELECT 1 FROM pg_stat_activity WHERE application_name LIKE '\(schema)/%' UNION ALL
+            SELECT 1 FROM pg_locks WHERE locktype = 'advisory'
+                AND classid = hashtext('reactor \(schema) use')::oid
+            """
+        while try query(users).count > 0 {}
     }
 }
 

@@ -74,7 +74,8 @@ struct PostgresToolTests {
             #expect(try Self.export(address) == before.lines)
             #expect(try PostgresContents(address).rowProblems() == [])
             // It continues, and new sessions get rows of their own.
-            let journal = try PostgresJournal(address, looksEvery: nil)
+            let journal = try PostgresJournal(
+                address, commitLimit: .seconds(600), looksEvery: nil)
             #expect(await journal.verdict(on: .created("another")) == .committed)
             let first = before.lines.first { $0.hasPrefix("{\"session\"") } ?? ""
             let id = String(first.split(separator: "\"")[3])
@@ -106,7 +107,8 @@ struct PostgresToolTests {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
         let address = try PostgresAddress(server, schema)
-        let journal = try PostgresJournal(address, looksEvery: nil)
+        let journal = try PostgresJournal(
+            address, commitLimit: .seconds(600), looksEvery: nil)
         for entry in HistoryEntry.life("s", 4) {
             #expect(await journal.verdict(on: entry) == .committed)
         }
@@ -244,7 +246,8 @@ struct PostgresToolTests {
             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(schema)_role;
             GRANT USAGE ON ALL SEQUENCES IN SCHEMA \(schema) TO \(schema)_role
             """)
-        let journal = try PostgresJournal(address, looksEvery: nil)
+        let journal = try PostgresJournal(
+            address, commitLimit: .seconds(600), looksEvery: nil)
         #expect(await journal.verdict(on: .created("s"), .mutation("s", 1)) == .committed)
         await journal.keepHouse()
         try server.cutConnections(to: schema)

@@ -51,8 +51,8 @@ struct RuleTests {
                 PostgresAddress(server, schema, by: relay.folder), commitLimit: .seconds(600),
                 rules: rules.subtracting(.locksUse), looksEvery: nil)
             let other = try PostgresJournal(
-                PostgresAddress(server, schema), rules: .all.subtracting(.locksUse), looksEvery: nil
-            )
+                PostgresAddress(server, schema), commitLimit: .seconds(600),
+                rules: .all.subtracting(.locksUse), looksEvery: nil)
             #expect(await journal.verdict(on: .created("s")) == .committed)
             relay.become(.swallowingRequests)
             let pending = Pending(
@@ -81,7 +81,8 @@ struct RuleTests {
             #expect(await journal.verdict(on: .created("s")) == .committed)
             try server.execute("DROP SCHEMA \(schema) CASCADE")
             let other = try PostgresJournal(
-                address, rules: .all.subtracting(.locksUse), looksEvery: nil)
+                address, commitLimit: .seconds(600), rules: .all.subtracting(.locksUse),
+                looksEvery: nil)
             #expect(await other.verdict(on: .created("s")) == .committed)
             try server.cutConnections(to: schema)
             let verdict = await journal.verdict(on: .mutation("s", 1))
