@@ -6,10 +6,9 @@ struct ClusterPartProcessTests: ProcessCluster {
     private static let forward = #"{"type":"forward"}"#
 
     /// Starts three servers with a long grace, so that effects end before their server even on a
-    /// slow machine. If no server is killed, leases are long as well, because a slow node that
-    /// loses its lease loses its effects.
+    /// slow machine.
     private func withServers(
-        environment: [String: String] = ["FIXTURE_LEASE_SECONDS": "600"],
+        leasesEnd: Bool = false,
         _ act: (NodeProcesses, [ServerProcess]) async throws -> Void
     ) async throws {
         try await withNodes { nodes in
@@ -18,7 +17,7 @@ struct ClusterPartProcessTests: ProcessCluster {
                 servers.append(
                     try await nodes.start(
                         .fixtures, ["--drain-delay", "100ms", "--grace", "10m"],
-                        environment: environment))
+                        leaseEnds: leasesEnd))
             }
             try await act(nodes, servers)
             for server in servers { try? await server.murder() }
@@ -126,7 +125,7 @@ struct ClusterPartProcessTests: ProcessCluster {
     }
 
     @Test func `a parent whose node was killed continues elsewhere`() async throws {
-        try await withServers(environment: [:]) { nodes, servers in
+        try await withServers(leasesEnd: true) { nodes, servers in
             for number in 0..<4 {
                 let parent = try await parent(at: servers[2])
                 let row = try await part("row", "row", of: parent, at: servers[number % 2])

@@ -10,11 +10,15 @@ struct ClusterTopicProcessTests: ProcessCluster {
 
     /// Three servers.
     private func withServers(
+        leasesEnd: Bool = false,
         _ act: (NodeProcesses, [ServerProcess]) async throws -> Void
     ) async throws {
         try await withNodes { nodes in
             var servers: [ServerProcess] = []
-            for _ in 0..<3 { servers.append(try await nodes.start(.fixtures, Self.options)) }
+            for _ in 0..<3 {
+                servers.append(
+                    try await nodes.start(.fixtures, Self.options, leaseEnds: leasesEnd))
+            }
             try await act(nodes, servers)
             for server in servers { try? await server.murder() }
         }
@@ -46,7 +50,7 @@ struct ClusterTopicProcessTests: ProcessCluster {
     @Test func `a value reaches the sessions of all nodes, also when one has been killed`()
         async throws
     {
-        try await withServers { _, servers in
+        try await withServers(leasesEnd: true) { _, servers in
             var sessions: [SessionHandle] = []
             for server in servers { sessions.append(try await session("profile", at: server)) }
             for (index, server) in servers.enumerated() {
@@ -74,7 +78,7 @@ struct ClusterTopicProcessTests: ProcessCluster {
     @Test func `a node that is paused makes the outcome known or unknown, and never silent`()
         async throws
     {
-        try await withServers { _, servers in
+        try await withServers(leasesEnd: true) { _, servers in
             var sessions: [SessionHandle] = []
             for server in servers { sessions.append(try await session("profile", at: server)) }
             try await publish("a", at: servers[0], until: 3)

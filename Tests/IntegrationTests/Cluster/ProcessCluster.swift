@@ -12,10 +12,14 @@ struct NodeProcesses {
     /// - Parameters:
     ///   - options: In addition to those of a node.
     ///   - secret: The character of which its secret consists.
+    ///   - leaseEnds: Whether the test waits for the end of its lease. Otherwise the lease of the
+    ///     fixtures is longer than a test: a slow node that loses it loses its sessions.
     func start(
         _ program: ServerProcess.Program = .server, _ options: [String] = [],
-        environment: [String: String] = [:], secret: String = "s"
+        environment: [String: String] = [:], secret: String = "s", leaseEnds: Bool = false
     ) async throws -> ServerProcess {
+        var environment = environment
+        if !leaseEnds { environment["FIXTURE_LEASE_SECONDS"] = "3600" }
         let path = "\(folder.path)/\(secret)"
         try String(repeating: secret, count: 32).write(
             toFile: path, atomically: true, encoding: .utf8)

@@ -228,7 +228,8 @@ struct RollingTests: ProcessCluster {
     {
         try await withNodes { nodes in
             let dies = try await nodes.start(
-                .fixtures, environment: ["FIXTURE_VERSION": "1", "FIXTURE_HOLDS": "1"])
+                .fixtures, environment: ["FIXTURE_VERSION": "1", "FIXTURE_HOLDS": "1"],
+                leaseEnds: true)
             let session = try await dies.client().session("versioned")
             _ = try await dies.client().session("feed")
             let idle = try await dies.client().session("versioned")
@@ -254,7 +255,8 @@ struct RollingTests: ProcessCluster {
         try await withNodes { nodes in
             let plain = try await nodes.start(.server)
             let host = try await nodes.start(
-                .fixtures, ["--drain-delay", "1h"], environment: ["FIXTURE_VERSION": "1"])
+                .fixtures, ["--drain-delay", "1h"], environment: ["FIXTURE_VERSION": "1"],
+                leaseEnds: true)
             // The other node is known with the next beat.
             let path = "/v1/sessions/there"
             var made = try await plain.client().put(path, #"{"reactor":"versioned"}"#)

@@ -60,6 +60,7 @@ final class SharedJournal: Sendable {
         book.withLock {
             $0.members[member.node] = member
             $0.hidden.insert(member.node)
+            $0.referred = []
         }
     }
 
