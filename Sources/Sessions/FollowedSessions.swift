@@ -116,8 +116,9 @@ final class FollowedSessions {
             let ticket = pace.send()
             table.load(load.id, for: load.client) { [unowned table] result in
                 self.loadsUnderWay.remove(load.id)
-                if self.pace.end(ticket, result) {
-                    self.repeatLoad(load, isOutdated: load.isRepeated)
+                if self.pace.end(ticket, result, after: load.repeats) {
+                    self.repeatLoad(
+                        load, isOutdated: load.isRepeated, repeats: load.repeats + 1)
                 } else {
                     self.loaded(load, result, in: table)
                 }
@@ -175,8 +176,11 @@ final class FollowedSessions {
         if let feed = table.asleep(id), feed.isVoid { feed.abandonReaders() }
     }
 
-    private func repeatLoad(_ load: Load, isClaimed: Bool = false, isOutdated: Bool = false) {
+    private func repeatLoad(
+        _ load: Load, isClaimed: Bool = false, isOutdated: Bool = false, repeats: Int = 0
+    ) {
         let next = self.load(load.id)
+        next.repeats = max(next.repeats, repeats)
         next.streams += load.streams
         next.isRepeated = next.isRepeated || isOutdated
         next.isClaimed = next.isClaimed || isClaimed || load.isClaimed

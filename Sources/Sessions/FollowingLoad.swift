@@ -13,6 +13,8 @@ final class FollowingLoad {
     var isRepeated = false
     /// Whether it has waited for records of the owner.
     var isLate = false
+    /// How often the load was sent again because it had found no room.
+    var repeats = 0
     /// A stream that waits for the load.
     struct Stream {
         let client: WorkClient?

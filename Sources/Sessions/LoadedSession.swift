@@ -42,9 +42,15 @@ extension SessionTable {
 ///
 /// Design: the size of a session is not known before the journal has answered. If several loads
 /// together find no room, fewer are sent at a time, and those that found no room are sent again.
+///
+/// Bounds: a load is sent again ``repeatLimit`` times. Other loads may be under way all the time,
+/// although the load finds no room because of what its own client holds.
 struct LoadPace {
     /// States may be large, so only this many are loaded at the same time.
     private static let limit = 64
+    /// If there is room for one load at a time, about a third of those that wait are sent again,
+    /// and a third of these once more. So this is enough for thousands.
+    private static let repeatLimit = 8
     private var limit = Self.limit
     private var underWay = 0
     private var sent: UInt64 = 0
@@ -65,10 +71,11 @@ struct LoadPace {
 
     /// Ends a load, because the journal has answered.
     ///
+    /// - Parameter repeats: how often the load was sent again until now.
     /// - Returns: whether to send the load again, because it found no room while others were under
     ///   way.
     mutating func end(
-        _ ticket: Ticket, _ result: Result<LoadedSession, JournalFailure>
+        _ ticket: Ticket, _ result: Result<LoadedSession, JournalFailure>, after repeats: Int
     ) -> Bool {
         underWay -= 1
         guard case .success(.overBudget) = result else {
@@ -76,7 +83,7 @@ struct LoadPace {
             return false
         }
         limit = max(limit / 2, 1)
-        return !ticket.isFirst || ticket.number < sent
+        return repeats < Self.repeatLimit && (!ticket.isFirst || ticket.number < sent)
     }
 }
 

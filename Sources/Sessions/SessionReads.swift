@@ -27,6 +27,8 @@ final class SessionReads {
         var reads: [Read] = []
         /// When the question was sent, by the loop's own clock in milliseconds.
         var asked: Int64 = 0
+        /// How often its load was sent again because there was no room for it.
+        var repeats = 0
 
         init(_ id: SessionID) { self.id = id }
 
@@ -215,7 +217,7 @@ final class SessionReads {
         let ticket = pace.send()
         let client = group.reads.first?.client
         table.load(group.id, for: client) { [unowned table] result in
-            let isRepeated = self.pace.end(ticket, result)
+            let isRepeated = self.pace.end(ticket, result, after: group.repeats)
             self.loaded(group, result, for: client, isRepeated: isRepeated, in: table)
         }
     }
@@ -230,6 +232,7 @@ final class SessionReads {
         if case .failure(.historyLost) = result {
             load(group, in: table)
         } else if isRepeated {
+            group.repeats += 1
             waiting.append(group)
         } else if !group.reads.isEmpty {
             if let found = found(group.id, result, for: client, in: table) {
@@ -307,6 +310,7 @@ final class SessionReads {
 
     private func answerLate(_ group: Group, _ failure: JournalFailure, in table: SessionTable) {
         for read in group.takeReads() {
+        group.repeats = 0
             guard read.freshness != .confirmed, let session = table.readable(group.id) else {
                 read.act(.unreadable(failure), .none)
                 continue

@@ -488,6 +488,51 @@ struct ClusterReadTests {
 
     @Test func `an ended session, and one that never was, are known on any node`() throws {
         let (rigs, session) = try two()
+    /// The journal answers everything that is under way at the second node.
+    private func answerAll(_ rigs: ClusterRig) {
+        rigs.run()
+        let node = rigs.nodes[1]
+        for index in 0..<node.waitingCount { node.carryOut(index) }
+        while node.waitingCount > 0 { node.deliver(0) }
+        rigs.run()
+    }
+
+    // It was loaded again without end, and its stream was never answered.
+    @Test func `a stream without room is refused although others are loaded all the time`() throws {
+        let (rigs, work) = try large("s", "t", limit: 10_000_000, client: 500_000)
+        let (ada, bob) = (WorkClient(subject: "ada"), WorkClient(subject: "bob"))
+        let other = try #require(work.charge(200_000, for: ada))
+        rigs.nodes[1].setImmediate(false)
+        var refused = 0
+        _ = try rigs.request("s", at: 1, for: ada) { if case .overBudget = $0 { refused += 1 } }
+        for _ in 0..<20 {
+            let token = try rigs.request("t", at: 1, for: bob)
+            answerAll(rigs)
+            #expect(rigs[1].output.isStreaming(token))
+        }
+        #expect(refused == 1)
+        _ = consume other
+    }
+
+    // The same: it was answered only when it was late.
+    @Test func `a read without room is refused although others are loaded all the time`() throws {
+        let (rigs, work) = try large("s", limit: 10_000_000, client: 500_000)
+        let (ada, bob) = (WorkClient(subject: "ada"), WorkClient(subject: "bob"))
+        let other = try #require(work.charge(200_000, for: ada))
+        for number in 0..<20 { try rigs[0].create("t\(number)", .sized()) }
+        rigs.settle()
+        rigs.nodes[1].setImmediate(false)
+        let (lines, others) = (Lines(), Lines())
+        try ask("s", rigs, for: ada, into: lines)
+        for number in 0..<20 {
+            try ask("t\(number)", rigs, for: bob, into: others)
+            answerAll(rigs)
+            #expect(others.texts.count == number + 1)
+        }
+        #expect(lines.texts == ["no copy"])
+        _ = consume other
+    }
+
         try end(session, rigs)
         var found: SessionLookup?
         rigs[1].table.read(try #require(SessionID("never"))) { found = $0 }
