@@ -11,10 +11,15 @@ package final class SessionCopy: ReadableSession {
     package let registration: Registration
     package let table: SessionTable
     package let incarnation: UInt64
-    package let stateEstimate: Int
+    private let snapshotBytes: Int
+    /// The bytes of the state as JSON; nil: they are not known, because a few bytes of mutations can
+    /// make a large state.
+    private var stateBytes: Int?
     private let fold: any StateFold
     package private(set) var isAwake = true
     package var copyCharge: WorkCharge?
+    /// Whether later reads may be shown the copy: it is small, or counts as optional bytes.
+    var mayBeKept = false
     /// Streams that open together. One search finds the parts of the state for all of them.
     private var requests: [SubscriptionRequest] = []
 
@@ -28,9 +33,9 @@ package final class SessionCopy: ReadableSession {
         self.registration = registration
         self.table = table
         incarnation = table.sessions.nextIncarnation()
-        let bytes = saved.snapshot?.state.count ?? 0
-        stateEstimate = min(bytes, table.limits.stateBytes)
-        table.pass.count(bytes)
+        snapshotBytes = saved.snapshot?.state.count ?? 0
+        stateBytes = saved.mutations.isEmpty ? snapshotBytes : nil
+        table.pass.count(snapshotBytes)
         table.beginWork(.rebuilding, of: feed, incarnation)
         defer { table.endWork(of: feed) }
         fold = try registration.fold(of: saved)
@@ -83,13 +88,29 @@ package final class SessionCopy: ReadableSession {
 
     // MARK: The state
 
+    package var stateEstimate: Int { min(stateBytes ?? snapshotBytes, table.limits.stateBytes) }
+
+    /// Finds out the bytes of the state, unless it was encoded already.
+    ///
+    /// - Returns: nil if it has no JSON.
+    func measure() -> Int? {
+        if stateBytes == nil {
+            var state: [UInt8] = []
+            try? encodeState(.raw, at: nil, to: &state)
+            table.pass.count(state.count)
+        }
+        return stateBytes
+    }
+
     package func encodeState(
         _ form: StateForm, at version: UInt64?, to out: inout [UInt8]
     ) throws(JSONEncodingFailure) {
+        let start = out.count
         switch form {
         case .raw: try fold.encodeRaw(to: &out)
         case .shown: reportBare(try fold.encodeShown(to: &out))
         }
+        stateBytes = out.count - start
     }
 
     package func appendPulses(_ chosen: UInt64, at version: UInt64, to out: inout [UInt8]) {

@@ -237,6 +237,7 @@ final class SessionReads {
         } else if !group.reads.isEmpty {
             if let found = found(group.id, result, for: client, in: table) {
                 for read in group.takeReads() { read.act(found, .none) }
+                if case .copy(let copy) = found { keep(copy, for: client, in: table) }
             } else {
                 refuse(group, client, in: table)
             }
@@ -257,39 +258,59 @@ final class SessionReads {
         case .success(.saved(let saved, let charge)):
             let found = loader.copy(id, .success(saved))
             guard case .copy(let copy) = found else { return found }
-            return keep(copy, charge, for: client, in: table) ? found : nil
+            return count(copy, charge, for: client, in: table) ? found : nil
         }
     }
 
-    /// Counts a copy as long as it is in memory. Keeps it for later reads if it is small, or if
-    /// there is room for optional bytes.
+    /// Counts a copy as long as it is in memory: as optional bytes if there is room for them.
     ///
     /// - Parameter charge: the charge of the load; nil if it was small.
     /// - Returns: false if there is no room for the copy at all.
-    private func keep(
+    private func count(
         _ copy: SessionCopy, _ charge: WorkCharge?, for client: WorkClient?,
         in table: SessionTable
     ) -> Bool {
-        let (work, bytes) = (table.services.work, copy.stateEstimate)
-        // Its bytes would count twice. (A few bytes in the journal can make a large state.)
+        let bytes = copy.stateEstimate
+        // Its bytes would count twice.
         _ = charge?.resize(to: 0)
-        if bytes > WorkBudget.smallestBytes {
-            repeat {
-                copy.copyCharge = work.charge(bytes, for: client, mayBeDropped: true)
-            } while copy.copyCharge == nil && copies.removeOldest()
-            guard copy.copyCharge != nil else {
-                copy.copyCharge = work.charge(bytes, for: client)
-                return copy.copyCharge != nil
+        copy.mayBeKept = countOptional(bytes, of: copy, for: client, in: table)
+        guard !copy.mayBeKept else { return true }
+        copy.copyCharge = table.services.work.charge(bytes, for: client)
+        return copy.copyCharge != nil
+    }
+
+    /// Counts the bytes of a copy as optional ones, if they are many. Others give way to it.
+    ///
+    /// - Returns: false if there is no room.
+    private func countOptional(
+        _ bytes: Int, of copy: SessionCopy, for client: WorkClient?, in table: SessionTable
+    ) -> Bool {
+        guard bytes > WorkBudget.smallestBytes else { return true }
+        repeat {
+            if let charge = copy.copyCharge {
+                if charge.resize(to: bytes) { return true }
+            } else {
+                copy.copyCharge = table.services.work.charge(
+                    bytes, for: client, mayBeDropped: true)
+                if copy.copyCharge != nil { return true }
             }
-        }
+        } while copies.removeOldest()
+        return false
+    }
+
+    /// Keeps a copy for later reads, if there is room. By now the bytes of its state are known.
+    private func keep(_ copy: SessionCopy, for client: WorkClient?, in table: SessionTable) {
+        guard copy.mayBeKept, let bytes = copy.measure(),
+            countOptional(bytes, of: copy, for: client, in: table)
+        else { return }
         copies.insert(copy, at: table.uptime, table.feeds.journal.losses)
-        return true
     }
 
     /// Refuses the reads of a client that has no room for the session. The others load it
     /// on their own.
     private func refuse(_ group: Group, _ client: WorkClient?, in table: SessionTable) {
         let reads = group.takeReads()
+        group.repeats = 0
         group.reads = reads.filter { $0.client != client }
         for read in reads where read.client == client { read.act(.overBudget, .none) }
         load(group, in: table)
@@ -310,7 +331,6 @@ final class SessionReads {
 
     private func answerLate(_ group: Group, _ failure: JournalFailure, in table: SessionTable) {
         for read in group.takeReads() {
-        group.repeats = 0
             guard read.freshness != .confirmed, let session = table.readable(group.id) else {
                 read.act(.unreadable(failure), .none)
                 continue
