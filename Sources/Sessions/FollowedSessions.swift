@@ -26,7 +26,8 @@ final class FollowedSessions {
     /// Loads that are not sent yet, by session. (A load that was sent may be older than a later
     /// request, so that request needs another load.)
     private var unsent: [SessionID: Load] = [:]
-    /// The loads that are not sent yet, the oldest first.
+    /// The loads that are not sent yet, the oldest first. Bound: those that clients wait for or that
+    /// subscribers need, and those that have come since ``ask(in:)`` was last called.
     private var waiting: Deque<Load> = []
     private var early = EarlyLoads()
     private var loadsUnderWay: Set<SessionID> = []
@@ -97,11 +98,7 @@ final class FollowedSessions {
         var later: [Load] = []
         defer { if !later.isEmpty { waiting.prepend(contentsOf: later) } }
         while pace.hasRoom, let load = waiting.popFirst() {
-            // A session that is followed already may need its state for its other subscribers.
-            if load.dropUnwanted(), table.sessions.followed(load.id) == nil {
-                unsent[load.id] = nil
-                continue
-            }
+            guard isNeeded(load, in: table) else { continue }
             guard loadsUnderWay.insert(load.id).inserted else {
                 later.append(load)
                 continue
@@ -125,6 +122,14 @@ final class FollowedSessions {
                 self.endAwaiting(load, in: table)
             }
         }
+    }
+
+    /// Whether a client waits for the load. Otherwise it is dropped, unless the session is followed
+    /// already: it may need its state for its other subscribers.
+    private func isNeeded(_ load: Load, in table: SessionTable) -> Bool {
+        guard load.dropUnwanted(), table.sessions.followed(load.id) == nil else { return true }
+        unsent[load.id] = nil
+        return false
     }
 
     /// Asks for the records that have come during the load.
@@ -291,6 +296,7 @@ final class FollowedSessions {
     func ask(in table: SessionTable) {
         let now = table.uptime
         held.removeAll()
+        waiting.removeAll { !isNeeded($0, in: table) }
         if table.feeds.subscribers.stateBytes > table.feeds.subscribers.stateLimit / 2 {
             for feed in table.sessions.followed { feed.dropUnusedStates() }
         }

@@ -18,6 +18,8 @@ final class SessionReads {
     struct Read {
         let freshness: Freshness
         let client: WorkClient?
+        /// Whether the client still waits; if not, `act` may not be called.
+        let isWanted: () -> Bool
         let act: (SessionLookup, Age) -> Void
     }
 
@@ -36,6 +38,14 @@ final class SessionReads {
         func takeReads() -> [Read] {
             defer { reads = [] }
             return reads
+        }
+
+        /// Drops the reads whose clients have left.
+        ///
+        /// - Returns: whether any read is left.
+        func dropUnwanted() -> Bool {
+            reads.removeAll { !$0.isWanted() }
+            return !reads.isEmpty
         }
     }
 
@@ -58,7 +68,8 @@ final class SessionReads {
     /// The reads of this round, in order of the first one of each session.
     private var gathered: [Group] = []
     private var groups: [SessionID: Group] = [:]
-    /// Loads that wait for others.
+    /// Loads that wait for others. Bound: those that clients wait for, and those that have come since
+    /// ``answerLate(in:)`` was last called.
     private var waiting: Deque<Group> = []
     /// Groups whose question has no answer yet, oldest first, and some that have.
     private var asked: Deque<Group> = []
@@ -212,7 +223,7 @@ final class SessionReads {
     }
 
     private func load(_ group: Group, in table: SessionTable) {
-        guard !group.reads.isEmpty else { return }
+        guard group.dropUnwanted() else { return }
         guard pace.hasRoom else { return waiting.append(group) }
         let ticket = pace.send()
         let client = group.reads.first?.client
@@ -327,6 +338,7 @@ final class SessionReads {
             asked.removeFirst()
             answerLate(group, .late, in: table)
         }
+        waiting.removeAll { !$0.dropUnwanted() }
     }
 
     private func answerLate(_ group: Group, _ failure: JournalFailure, in table: SessionTable) {
@@ -404,13 +416,17 @@ extension SessionTable {
     /// in memory, with a copy of one, or with the reason why there is none.
     ///
     /// - Precondition: ``hasOwners``.
-    /// - Parameter client: the client for which a copy is made.
+    /// - Parameters:
+    ///   - client: the client for which a copy is made.
+    ///   - isWanted: whether the client still waits; if not, `act` may not be called.
     package func read(
         _ id: SessionID, _ freshness: Freshness, for client: WorkClient? = nil,
+        while isWanted: @escaping () -> Bool = { true },
         then act: @escaping (SessionLookup, Age) -> Void
     ) {
-        cluster?.reads.find(
-            id, SessionReads.Read(freshness: freshness, client: client, act: act), in: self)
+        let read = SessionReads.Read(
+            freshness: freshness, client: client, isWanted: isWanted, act: act)
+        cluster?.reads.find(id, read, in: self)
     }
 
     /// Answers reads that wait for the journal for too long. Called a few times a second if

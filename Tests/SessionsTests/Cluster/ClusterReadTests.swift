@@ -216,10 +216,79 @@ struct ClusterReadTests {
         #expect(rigs[0].line(try #require(replies.tokens.first)) == "unreadable v0 n0")
     }
 
-    // MARK: Copies that are kept
-
     /// Loads at the second node.
     private func loads(_ rigs: ClusterRig) -> Int { rigs.nodes[1].counts[.read] ?? 0 }
+
+    // MARK: Clients that leave
+
+    private enum Request: CaseIterable {
+        case read, stream
+    }
+
+    /// As many as a node loads at a time.
+    private static let loadLimit = 64
+
+    /// A node that loads as many sessions as it may. The journal does not answer yet.
+    private func busy(_ request: Request) throws -> ClusterRig {
+        let (rigs, _) = try two()
+        rigs.nodes[1].setImmediate(false)
+        for number in 0..<Self.loadLimit { try send(request, "first-\(number)", rigs) }
+        return rigs
+    }
+
+    /// Sends a request for a session that the journal does not have.
+    private func send(
+        _ request: Request, _ id: String, _ rigs: ClusterRig,
+        while isWanted: @escaping () -> Bool = { true }, then act: @escaping () -> Void = {}
+    ) throws {
+        let (table, name) = (rigs[1].table, try #require(SessionID(id)))
+        switch request {
+        case .read: table.read(name, .preferred, while: isWanted) { _, _ in act() }
+        case .stream: table.findForStream(name, for: nil, while: isWanted) { _ in act() }
+        }
+        rigs.run()
+    }
+
+    @Test(arguments: Request.allCases)
+    private func `nothing is loaded for a client that has left`(request: Request) throws {
+        let rigs = try busy(request)
+        var (isOpen, answered) = (true, 0)
+        for number in 0..<10 {
+            try send(request, "left-\(number)", rigs, while: { isOpen }) { answered += 1 }
+        }
+        try send(request, "last", rigs, then: { answered += 100 })
+        isOpen = false
+        rigs.settle()
+        #expect(loads(rigs) == Self.loadLimit + 1)
+        #expect(answered == 100)
+    }
+
+    // Otherwise they are in memory until the journal has answered the requests before them.
+    @Test(arguments: Request.allCases)
+    private func `requests of clients that have left leave the queue`(request: Request) throws {
+        final class Mark {}
+        let rigs = try busy(request)
+        var (isOpen, marks) = (true, [() -> Mark?]())
+        for number in 0..<100 {
+            let mark = Mark()
+            marks.append { [weak mark] in mark }
+            // Some ask for one session, as a client does that tries again.
+            try send(request, "left-\(number % 50)", rigs, while: { isOpen }) {
+                withExtendedLifetime(mark) {}
+            }
+        }
+        var answered = 0
+        try send(request, "last", rigs, then: { answered += 1 })
+        isOpen = false
+        rigs[1].table.answerLateReads()
+        rigs[1].table.askForChanges()
+        #expect(marks.count { $0() != nil } == 0)
+        rigs.settle()
+        #expect(answered == 1)
+        #expect(loads(rigs) == Self.loadLimit + 1)
+    }
+
+    // MARK: Copies that are kept
 
     @Test func `a copy is shown again after a question, for another owner too`() throws {
         let (rigs, session) = try two()

@@ -88,7 +88,9 @@ extension SessionTable {
         }
         // Copying a session does not wake it.
         guard !hasOwners else {
-            return read(id, .confirmed, for: client) { found, _ in export(found) }
+            return read(id, .confirmed, for: client, while: isWanted) { found, _ in
+                export(found)
+            }
         }
         let found = find(id)
         if case .notInMemory = found { wake(id, then: export) } else { export(found) }

@@ -186,10 +186,14 @@ enum RequestForwarder {
     private static func readAgain(_ forward: ForwardedRequest, on connection: HTTPConnection) {
         let (id, loop) = (connection.id, connection.loop)
         let client = loop.service.workClient(of: connection.identity)
-        loop.sessions.read(forward.session, .confirmed, for: client) { found, _ in
-            guard connection.id == id, case .forwarded(let present)? = connection.linkPart,
-                present === forward
-            else { return }
+        let isWanted = {
+            guard connection.id == id, case .forwarded(let present)? = connection.linkPart else {
+                return false
+            }
+            return present === forward
+        }
+        loop.sessions.read(forward.session, .confirmed, for: client, while: isWanted) { found, _ in
+            guard isWanted() else { return }
             if case .elsewhere(let member, _) = found {
                 return redirect(forward, to: member, on: connection)
             }

@@ -257,7 +257,8 @@ enum RequestDispatcher {
         case .owned: loop.sessions.wake(session) { respond($0, .none) }
         case .copy(let freshness):
             let client = loop.service.workClient(of: connection.identity)
-            loop.sessions.read(session, freshness, for: client, then: respond)
+            loop.sessions.read(
+                session, freshness, for: client, while: { connection.id == id }, then: respond)
         case .stream:
             let client = loop.service.workClient(of: connection.identity)
             loop.sessions.findForStream(session, for: client, while: { connection.id == id }) {
