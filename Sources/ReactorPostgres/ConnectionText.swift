@@ -15,7 +15,10 @@ enum ConnectionText {
 
     /// Whether libpq reads the text as its author meant it.
     static func isReadable(_ text: String) -> Bool {
-        guard let scheme = text.firstRange(of: "://") else { return isParsed(text) }
+        guard let scheme = text.firstRange(of: "://") else {
+            // Without `=`, libpq takes it for the name of a database.
+            return !text.contains("=") || isParsed(text)
+        }
         let rest = text[scheme.upperBound...]
         let question = rest.firstIndex(of: "?") ?? rest.endIndex
         let slash = rest[..<question].firstIndex(of: "/") ?? question
