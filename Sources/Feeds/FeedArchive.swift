@@ -22,8 +22,27 @@ package final class FeedArchive {
     /// Whether the journal has lost history of this generation. Only the readers are left, and they
     /// wait for the next generation.
     package var isVoid = false
+    private var followingBox: FollowingBox?
+
+    /// Why not in the object itself: most feeds are never followed, and it is half of their archive.
+    private final class FollowingBox {
+        var state: FollowingState
+
+        init(_ state: FollowingState) { self.state = state }
+    }
+
     /// Nil if this node continues the feed.
-    package var following: FollowingState?
+    package var following: FollowingState? {
+        get { followingBox?.state }
+        set {
+            guard let newValue else { return followingBox = nil }
+            if let followingBox {
+                followingBox.state = newValue
+            } else {
+                followingBox = FollowingBox(newValue)
+            }
+        }
+    }
 
     init(_ saved: SavedSession?) {
         keptAfter = saved?.keptAfter ?? 0

@@ -16,7 +16,9 @@ struct Attempt {
         /// A request, which is refused as a whole.
         case request
         /// A mutation that no request has made, with the mark of its begin.
-        case mutation(AttemptMark)
+        ///
+        /// Why indirect: otherwise each session has room for a mark all the time.
+        indirect case mutation(AttemptMark)
         /// No decision: a step is being rolled back, and its effects are cancelled at once.
         case rollback
     }
