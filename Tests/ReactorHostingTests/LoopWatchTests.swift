@@ -1,7 +1,5 @@
-import Logging
 import Sockets
 import Storage
-import Synchronization
 import Testing
 
 @testable import ReactorHosting
@@ -10,13 +8,11 @@ import Testing
 struct LoopWatchTests {
     private let passes = [PassClock(), PassClock()]
     private let slots = [CrashSlot(), CrashSlot()]
-    private let lines = Lines()
+    private let lines = LogLines()
     private let watch: LoopWatch
 
     init() {
-        let lines = lines
-        watch = LoopWatch(
-            limit: .seconds(10), logger: Logger(label: "test") { _ in Recorder(lines: lines) })
+        watch = LoopWatch(limit: .seconds(10), logger: lines.logger)
         for loop in 0..<2 { watch.add(loop, passes[loop], slots[loop].reader) }
     }
 
@@ -76,30 +72,5 @@ struct LoopWatchTests {
         _ = last.store(counters, of: 1)
         #expect(last.of([0, 1]).map(\.requests) == [4])
         #expect(last.of([]).isEmpty)
-    }
-}
-
-private final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-    var all: [String] { lines.withLock { $0 } }
-    func append(_ line: String) { lines.withLock { $0.append(line) } }
-}
-
-private struct Recorder: LogHandler {
-    let lines: Lines
-    var logLevel = Logger.Level.trace
-    var metadata: Logger.Metadata = [:]
-    var metadataProvider: Logger.MetadataProvider?
-
-    init(lines: Lines) { self.lines = lines }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let fields = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0)=\($1)" }
-        lines.append("\(event.message) " + fields.joined(separator: " "))
     }
 }

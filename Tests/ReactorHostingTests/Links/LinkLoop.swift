@@ -1,5 +1,6 @@
 import Cluster
 import Feeds
+import Logging
 import Sessions
 import Sockets
 import Storage
@@ -55,12 +56,12 @@ extension LinkTable {
     /// The links of a node in a cluster with one other node.
     convenience init(
         _ node: LocalNode, to far: Member, _ work: WorkBudget,
-        _ table: ConnectionTable, dial: @escaping OutgoingLinks.Dial
+        _ table: ConnectionTable, _ logger: Logger? = nil, dial: @escaping OutgoingLinks.Dial
     ) {
         var configuration = Configuration()
         configuration.logLevel = .critical
         let members = TwoMembers(members: Members(own: node.member, others: [far]))
-        let way = ClusterWay(node.member.node, members, configuration.logger)
+        let way = ClusterWay(node.member.node, members, logger ?? configuration.logger)
         let bodies = BodyBudget(configuration, exempt: [])
         self.init(node, way, bodies, work, table, nil, dial: dial)
     }

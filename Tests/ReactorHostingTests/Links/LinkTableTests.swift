@@ -1,5 +1,7 @@
 import Cluster
 import Feeds
+import Glibc
+import Logging
 import Sessions
 import Sockets
 import Storage
@@ -24,6 +26,21 @@ struct LinkTableTests {
         await rig.end()
     }
 
+    /// - Parameter isDialled: whether the loop had a socket when the connection was refused.
+    @Test(arguments: [true, false])
+    func `a link port that accepts no connections is in the log`(isDialled: Bool) async throws {
+        let lines = LogLines()
+        let rig = try LookupRig(lines.logger)
+        rig.sendRefused(isDialled: isDialled)
+        #expect(await rig.next() == "sent: true, lookups: 1")
+        #expect(await rig.next() == "notSent, may be deposed: true")
+        #expect(
+            lines.all == [
+                "no link: nothing accepts connections at the node's --link address node=2"
+            ])
+        await rig.end()
+    }
+
     @Test func `a client that goes during a pause is not asked for again`() async throws {
         let rig = try LookupRig()
         rig.pause(1, 2, abandoning: 1)
@@ -39,11 +56,11 @@ private final class LookupRig: Sendable {
     private let loop: EventLoop<LookupEnd>
     private let notes: AsyncStream<String>
 
-    init() throws {
+    init(_ logger: Logger? = nil) throws {
         let (notes, note) = AsyncStream.makeStream(of: String.self)
         let node = try LocalNode.linked()
         loop = try EventLoop<LookupEnd>(label: "links") {
-            LookupEnd($1, node) { note.yield($0) }
+            LookupEnd($1, node, logger) { note.yield($0) }
         }
         self.notes = notes
     }
@@ -55,6 +72,7 @@ private final class LookupRig: Sendable {
 
     func send() { loop.enqueue { $0.send() } }
     func failLookup() { loop.enqueue { $0.failLookup() } }
+    func sendRefused(isDialled: Bool) { loop.enqueue { $0.sendRefused(isDialled: isDialled) } }
     func pause(_ slots: UInt32..., abandoning abandoned: UInt32? = nil) {
         loop.enqueue { $0.pause(slots, abandoning: abandoned) }
     }
@@ -74,11 +92,16 @@ private final class LookupEnd: LinkLoop {
     private let far = Member(node: Node(number: 2), address: "node.example:7", loops: 1)
     private let note: (String) -> Void
 
-    init(_ table: ConnectionTable, _ node: LocalNode, _ note: @escaping (String) -> Void) {
+    init(
+        _ table: ConnectionTable, _ node: LocalNode, _ logger: Logger?,
+        _ note: @escaping (String) -> Void
+    ) {
         self.note = note
         let lookups = Lookups()
         self.lookups = lookups
-        links = LinkTable(node, to: far, WorkBudget(), table) { _, end in lookups.ends.append(end) }
+        links = LinkTable(node, to: far, WorkBudget(), table, logger) { _, end in
+            lookups.ends.append(end)
+        }
         links.delegate = self
     }
 
@@ -107,6 +130,16 @@ private final class LookupEnd: LinkLoop {
         let failure = SystemFailure(
             operation: "getaddrinfo", code: 1, detail: "node.example", message: "unknown")
         lookups.ends.last?(links.outgoing, .failure(failure))
+    }
+
+    /// In one job: no time is over between the request and the refusal.
+    func sendRefused(isDialled: Bool) {
+        send()
+        let socket = ConnectionID(slot: 9, generation: 9)
+        let failure = SystemFailure(
+            operation: "connect", code: ECONNREFUSED, detail: "node.example", message: "refused")
+        lookups.ends.last?(links.outgoing, isDialled ? .success(socket) : .failure(failure))
+        links.closed(socket, .refused)
     }
 
     // MARK: LinkLoop
