@@ -87,6 +87,18 @@ struct CyclerTests {
         #expect(rig.state(session) == #"{"sum":3,"text":null}"#)
     }
 
+    @Test func `an action of a batch that makes too many bytes of states fails alone`() throws {
+        let (rig, session) = try begun()
+        // Each action makes a state of 22 bytes, and no pulse.
+        rig.table.limits.turnBytes = 50
+        let adding = Cashier.add(1)
+        let token = try rig.act(Post.all(adding, adding, adding), on: session)
+        #expect(rig.line(token) == "rejected [2] v2 n2")
+        #expect(rig.state(session) == #"{"sum":2,"text":null}"#)
+        // Each request has the whole limit.
+        #expect(rig.line(try rig.act(adding, on: session)) == "received v3 n3")
+    }
+
     @Test
     func `the part after a wait is an effect: the reply comes before it, or waits on request`()
         async throws
