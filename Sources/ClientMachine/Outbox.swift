@@ -26,36 +26,15 @@ package struct Outbox: Equatable, Sendable {
 
     package init() {}
 
-    /// Restores an outbox.
-    ///
-    /// - Throws: the index of the first change that does not follow from those before it.
-    package init(replaying changes: some Sequence<OutboxChange>) throws(OutboxFault) {
-        for (index, change) in changes.enumerated() {
-            guard apply(change) else { throw .inconsistent(changeAt: index) }
+    /// Restores an outbox; nil if a change does not follow from those before it.
+    package init?(replaying changes: some Sequence<OutboxChange>) {
+        for change in changes {
+            guard apply(change) else { return nil }
         }
-    }
-
-    /// Restores an outbox without its past.
-    ///
-    /// - Throws: if no outbox has such a snapshot.
-    package init(_ snapshot: OutboxSnapshot) throws(OutboxFault) {
-        try self.init(replaying: snapshot.changes)
-        for (index, settlement) in snapshot.settlements.enumerated() {
-            let isQueued = lanes[settlement.session]?.entries
-                .contains { $0.ticket == settlement.ticket }
-            guard isQueued != true, settlements[settlement.ticket] == nil,
-                settlement.ticket < snapshot.nextTicket
-            else { throw .inconsistent(changeAt: snapshot.changes.count + index) }
-            keep(settlement)
-        }
-        guard nextTicket <= snapshot.nextTicket else {
-            throw .inconsistent(changeAt: snapshot.changes.count + snapshot.settlements.count)
-        }
-        nextTicket = snapshot.nextTicket
     }
 
     /// The least from which the outbox can be restored.
-    package var snapshot: OutboxSnapshot {
+    package var changes: [OutboxChange] {
         let names = lanes.keys.sorted { $0.text < $1.text }
         let entries = lanes.values.flatMap(\.entries).sorted { $0.ticket < $1.ticket }
         let sent = names.compactMap { name in
@@ -65,10 +44,9 @@ package struct Outbox: Equatable, Sendable {
                     date: sent.firstSent)
             }
         }
-        return OutboxSnapshot(
-            nextTicket: nextTicket,
-            settlements: settlements.values.sorted { $0.ticket < $1.ticket },
-            changes: entries.map(OutboxChange.queued) + sent)
+        let ends = settlements.values.sorted { $0.ticket < $1.ticket }
+        return entries.map(OutboxChange.queued) + sent + [.next(nextTicket)]
+            + ends.map(OutboxChange.settled)
     }
 
     package subscript(session: SessionName) -> Lane { lanes[session] ?? Lane() }
@@ -92,6 +70,7 @@ package struct Outbox: Equatable, Sendable {
         case .settled(let settlement): settle(settlement)
         case .seen(let ticket): forget(ticket)
         case .discarded(let ticket, let session): discard(ticket, of: session)
+        case .next(let ticket): advance(to: ticket)
         }
     }
 
@@ -133,22 +112,27 @@ package struct Outbox: Equatable, Sendable {
 
     private mutating func settle(_ settlement: Settlement) -> Bool {
         var settlement = settlement
-        settlement.entry = remove(settlement.ticket, of: settlement.session, includingSent: true)
-        guard settlement.entry != nil else { return false }
-        keep(settlement)
-        return true
-    }
-
-    private mutating func keep(_ settlement: Settlement) {
+        guard settlement.ticket < nextTicket, settlements[settlement.ticket] == nil,
+            let entry = remove(settlement.ticket, of: settlement.session, includingSent: true)
+                ?? settlement.entry
+        else { return false }
+        settlement.entry = entry
         settlements[settlement.ticket] = settlement
         actionCount += settlement.cost.actions
         byteCount += settlement.cost.bytes
+        return true
     }
 
     private mutating func forget(_ ticket: Ticket) -> Bool {
         guard let settlement = settlements.removeValue(forKey: ticket) else { return false }
         actionCount -= settlement.cost.actions
         byteCount -= settlement.cost.bytes
+        return true
+    }
+
+    private mutating func advance(to ticket: Ticket) -> Bool {
+        guard ticket >= nextTicket else { return false }
+        nextTicket = ticket
         return true
     }
 
@@ -189,9 +173,4 @@ package struct Outbox: Equatable, Sendable {
             byteCount += sign * entry.byteCount
         }
     }
-}
-
-/// The reason why an outbox cannot be restored.
-package enum OutboxFault: Error, Equatable, Sendable {
-    case inconsistent(changeAt: Int)
 }

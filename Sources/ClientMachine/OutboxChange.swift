@@ -12,10 +12,13 @@ package enum OutboxChange: Equatable, Sendable {
     case withdrawn(SessionName, RequestKey)
     /// The request is applied.
     case done(SessionName, RequestKey)
-    /// A send, waiting or sent, has come to an end that the program must see.
+    /// A send, waiting or sent, has come to an end that the program must see. It has its entry if the
+    /// change that queued the send is dead.
     case settled(Settlement)
     /// The program has seen the end of a send.
     case seen(Ticket)
     /// A waiting send was taken back.
     case discarded(Ticket, SessionName)
+    /// Later sends have no smaller ticket, so that one never stands for two sends.
+    case next(Ticket)
 }

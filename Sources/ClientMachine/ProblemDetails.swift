@@ -1,7 +1,7 @@
 internal import JSONCoding
 
 /// A refusal, in the server's words (RFC 9457).
-package struct ProblemDetails: Sendable, Hashable {
+package struct ProblemDetails: Sendable, Hashable, Codable {
     package var status: Int
     /// The server's name of the problem, such as `not_an_action`; empty if the response is not the
     /// service's own, such as one of a proxy.

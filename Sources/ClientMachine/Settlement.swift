@@ -10,8 +10,7 @@ package struct Settlement: Equatable, Sendable {
     package let ticket: Ticket
     package let session: SessionName
     package let outcome: Outcome
-    /// The send, once the outbox has settled it; nil in a change, and if an earlier version of this
-    /// library stored the settlement.
+    /// The send; nil in a change while a lane has it.
     package var entry: OutboxEntry?
 
     package init(

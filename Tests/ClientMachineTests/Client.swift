@@ -21,7 +21,7 @@ struct Client {
         self.saved = saved
         machine = ClientMachine(
             server: ServerAddress(origin: "https://example.com", path: "/base"),
-            outbox: try Outbox(replaying: saved), asksForCredentials: asksForCredentials,
+            outbox: try #require(Outbox(replaying: saved)), asksForCredentials: asksForCredentials,
             keepsStates: keepsStates, savesChanges: savesChanges, limits: limits,
             using: SeededGenerator(seed: seed))
     }

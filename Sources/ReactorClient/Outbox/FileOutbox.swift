@@ -9,7 +9,7 @@ internal import Synchronization
 #endif
 
 // Design: changes gather under a lock; a queue of its own takes all that have gathered, writes them as one
-// group and flushes once. So the changes of many sessions share a flush, and nobody waits for the disk
+// line and flushes once. So the changes of many sessions share a flush, and nobody waits for the disk
 // but the queue.
 
 /// An outbox in a file (ADR-0042): a program that is killed continues with it.

@@ -1,4 +1,5 @@
 internal import ClientMachine
+internal import JSONCoding
 
 /// The contents of an outbox's file: the result of its lines.
 struct OutboxContents: Equatable, Sendable {
@@ -14,10 +15,6 @@ struct OutboxContents: Equatable, Sendable {
     static let stateLimitBytes = 67_108_864
     /// The bound of their number; likewise.
     static let stateLimit = 1_024
-
-    init() {}
-
-    init(_ snapshot: OutboxSnapshot) throws(OutboxFault) { outbox = try Outbox(snapshot) }
 
     /// - Returns: false if the change does not follow from those before it.
     mutating func apply(_ change: OutboxChange) -> Bool { outbox.apply(change) }
@@ -40,29 +37,21 @@ struct OutboxContents: Equatable, Sendable {
 
     /// The same without the past, as a file that begins with it.
     func encoded(account: String?) -> [UInt8] {
-        let snapshot = outbox.snapshot
-        var content: [UInt8] = []
-        OutboxLine.head(version: OutboxLine.version, account: account).append(to: &content)
-        OutboxLine.nextTicket(snapshot.nextTicket).append(to: &content)
-        for settlement in snapshot.settlements {
-            if let entry = settlement.entry {
-                OutboxLine.change(.queued(entry)).append(to: &content)
-            }
-            OutboxLine.change(.settled(settlement)).append(to: &content)
-        }
-        for change in snapshot.changes { OutboxLine.change(change).append(to: &content) }
-        for session in order {
-            OutboxLine.state(session, states[session]).append(to: &content)
-        }
-        return OutboxGroup.encoded(content)
+        let head = OutboxRecord(kind: .head, form: Self.form, account: account)
+        return OutboxLine.encoded(
+            [head] + outbox.changes.map(OutboxRecord.init)
+                + order.map { OutboxRecord(states[$0], of: $0) })
     }
 }
 
 extension OutboxContents {
+    /// The present form of a file. Forms 1 and 2 were lines of words in groups.
+    private static let form = 3
+
     /// The reason why a file cannot be read.
     enum Fault: Error, Equatable {
         case damaged(at: Int, String)
-        /// A newer program has written it.
+        /// Another version of this library has written it.
         case version(Int)
         /// nil: no account.
         case account(String?)
@@ -70,7 +59,7 @@ extension OutboxContents {
 
     /// Reads a file.
     ///
-    /// - Returns: what it has, and its length without a group at the end that was cut off.
+    /// - Returns: what it has, and its length without a line at the end that was cut off.
     static func read(
         _ file: [UInt8], account: String?, keepsStates: Bool
     ) throws(Fault) -> (OutboxContents, Int) {
@@ -78,81 +67,73 @@ extension OutboxContents {
         let bytes = file.prefix((file.lastIndex { $0 != 0 } ?? -1) + 1)
         var contents = OutboxContents()
         var offset = 0
-        while true {
-            switch OutboxGroup.read(bytes, at: offset) {
-            case .group(let range):
-                var lines = OutboxLineReader(bytes[range])
-                if offset == 0 {
-                    contents = try beginning(&lines, account: account, keepsStates: keepsStates)
-                } else {
-                    try contents.apply(&lines, keepsStates: keepsStates)
-                }
-                offset = range.upperBound
-            case .damaged(let reason): throw .damaged(at: offset, reason)
-            // The first group was durable before the file had its name.
-            case .end where offset == 0, .cutOff where offset == 0:
-                throw .damaged(at: bytes.count, "the file ends in its first group")
-            case .end, .cutOff: return (contents, offset)
+        while let end = bytes[offset...].firstIndex(of: UInt8(ascii: "\n")) {
+            guard let json = OutboxLine.json(bytes[offset..<end]) else {
+                if offset == 0, let form = earlierForm(bytes) { throw .version(form) }
+                throw .damaged(at: offset, "a line does not have its checksum")
             }
+            if offset == 0 { try check(json, account: account) }
+            guard let records = try? JSON.decode([OutboxRecord].self, from: json) else {
+                throw .damaged(at: offset, "a line has no known form")
+            }
+            for record in records.dropFirst(offset == 0 ? 1 : 0) {
+                guard contents.apply(record, keepsStates: keepsStates) else {
+                    throw .damaged(at: offset, "a line does not follow from those before it")
+                }
+            }
+            offset = end + 1
+        }
+        // The first line was durable before the file had its name.
+        guard offset > 0 else {
+            throw .damaged(at: bytes.count, "the file ends in its first line")
+        }
+        // Else the line is whole, and another byte is in the place of its line feed.
+        guard OutboxLine.json(bytes[offset...].dropLast()) == nil else {
+            throw .damaged(at: offset, "a line has no end")
+        }
+        return (contents, offset)
+    }
+
+    /// 1 or 2, if the file has one of these forms. They began with 27 bytes of lengths and checksums.
+    private static func earlierForm(_ bytes: ArraySlice<UInt8>) -> Int? {
+        let words = bytes.dropFirst(27).split(separator: UInt8(ascii: " "), maxSplits: 2)
+        guard words.count == 3, words[0].elementsEqual("reactor-client-outbox".utf8) else {
+            return nil
+        }
+        return Int(String(decoding: words[1], as: UTF8.self))
+    }
+
+    private static func check(_ json: [UInt8], account: String?) throws(Fault) {
+        guard let head = try? JSON.decode(Head.self, from: json) else {
+            throw .damaged(at: 0, "the file is no outbox of a client")
+        }
+        guard head.form == Self.form else { throw .version(head.form) }
+        // By bytes: texts that Swift regards as equal can be the names of two users.
+        guard head.account.map({ Array($0.utf8) }) == account.map({ Array($0.utf8) }) else {
+            throw .account(head.account)
         }
     }
 
-    private static func beginning(
-        _ lines: inout OutboxLineReader, account: String?, keepsStates: Bool
-    ) throws(Fault) -> OutboxContents {
-        let start = lines.offset
-        guard case .head(let version, let owner) = lines.next() else {
-            throw .damaged(at: start, "the file is no outbox of a client")
-        }
-        guard (1...OutboxLine.version).contains(version) else { throw .version(version) }
-        guard owner == account else { throw .account(owner) }
-        guard case .nextTicket(let ticket) = lines.next() else {
-            throw .damaged(at: lines.offset, "the next ticket is missing")
-        }
-        var snapshot = OutboxSnapshot(nextTicket: ticket, settlements: [], changes: [])
-        var states: [(SessionName, SavedState?)] = []
-        while !lines.isAtEnd {
-            switch lines.next() {
-            case .change(.settled(var settlement)):
-                if case .queued(let entry)? = snapshot.changes.last,
-                    entry.ticket == settlement.ticket, entry.session == settlement.session
-                {
-                    snapshot.changes.removeLast()
-                    settlement.entry = entry
-                }
-                snapshot.settlements.append(settlement)
-            case .change(let change): snapshot.changes.append(change)
-            case .state(let session, let state): states.append((session, state))
-            case .head, .nextTicket, nil:
-                throw .damaged(at: lines.offset, "a line has no known form")
-            }
-        }
-        do throws(OutboxFault) {
-            var contents = try OutboxContents(snapshot)
-            if keepsStates {
-                for (session, state) in states { contents.apply(state, of: session) }
-            }
-            return contents
-        } catch {
-            throw .damaged(at: start, "the beginning contradicts itself")
+    /// The first record of a line; the others may be of a form that this version does not know.
+    private struct Head: Decodable {
+        let form: Int
+        let account: String?
+
+        private enum Key: CodingKey { case form, account }
+
+        init(from decoder: any Decoder) throws {
+            var records = try decoder.unkeyedContainer()
+            let record = try records.nestedContainer(keyedBy: Key.self)
+            form = try record.decode(Int.self, forKey: .form)
+            account = try record.decodeIfPresent(String.self, forKey: .account)
         }
     }
 
-    private mutating func apply(
-        _ lines: inout OutboxLineReader, keepsStates: Bool
-    ) throws(Fault) {
-        while !lines.isAtEnd {
-            let start = lines.offset
-            switch lines.next() {
-            case .change(let change):
-                guard apply(change) else {
-                    throw .damaged(at: start, "a line does not follow from those before it")
-                }
-            case .state(let session, let state):
-                if keepsStates { apply(state, of: session) }
-            case .head, .nextTicket, nil:
-                throw .damaged(at: start, "a line has no known form")
-            }
+    private mutating func apply(_ record: OutboxRecord, keepsStates: Bool) -> Bool {
+        if let saved = record.saved {
+            if keepsStates { apply(saved.state, of: saved.session) }
+            return true
         }
+        return record.change.map { apply($0) } ?? false
     }
 }

@@ -8,7 +8,7 @@ struct OutboxFile: Sendable {
         /// Nothing of the write is in the file; later ones may succeed, and begin with its changes. Its
         /// states are lost.
         case rolledBack(String)
-        /// Behind its last durable group the file may have anything.
+        /// After its last durable line the file may have anything.
         case broken(String)
 
         var reason: String {
@@ -26,12 +26,12 @@ struct OutboxFile: Sendable {
     private let deadLimitBytes: Int
     private var file: Int32
     private(set) var contents: OutboxContents
-    /// The length up to which the file is durable: where the next group begins.
+    /// The length up to which the file is durable: where the next line begins.
     private(set) var length: Int
-    /// The lines of changes that are in the contents but not in the file. Invariant: bounded by the
-    /// outbox, whose sends wait for them.
-    private var unwritten: [UInt8] = []
-    /// Whether the rest of a write that was cut off is after `length`. A shorter group would not
+    /// Changes that are in the contents but not in the file. Invariant: bounded by the outbox, whose
+    /// sends wait for them.
+    private var unwritten: [OutboxRecord] = []
+    /// Whether the rest of a write that was cut off is after `length`. A shorter line would not
     /// overwrite all of it.
     private var hasRest = false
     /// The length from which it may be worthwhile to rewrite the file.
@@ -92,7 +92,7 @@ struct OutboxFile: Sendable {
         hasRest = length < bytes.count
     }
 
-    /// Appends a group, after the changes of earlier writes that were rolled back, and returns when
+    /// Appends a line, after the changes of earlier writes that were rolled back, and returns when
     /// it is durable. Writes nothing if there are no changes.
     mutating func append(
         _ changes: [OutboxChange], _ states: [SessionName: SavedState?] = [:]
@@ -101,30 +101,29 @@ struct OutboxFile: Sendable {
             guard contents.apply(change) else {
                 throw .broken("a change of the outbox does not follow from those before it")
             }
-            OutboxLine.change(change).append(to: &unwritten)
+            unwritten.append(OutboxRecord(change))
         }
-        var content = unwritten
+        var records = unwritten
         for session in states.keys.sorted(by: { $0.text < $1.text }) {
             let state = states[session] ?? nil
             contents.apply(state, of: session)
-            OutboxLine.state(session, state).append(to: &content)
+            records.append(OutboxRecord(state, of: session))
         }
-        guard !content.isEmpty else { return }
-        try write(content)
+        guard !records.isEmpty else { return }
+        try write(OutboxLine.encoded(records))
         unwritten = []
     }
 
-    private mutating func write(_ content: [UInt8]) throws(Failure) {
-        guard length + OutboxGroup.headLength + content.count <= Self.limitBytes else {
+    private mutating func write(_ line: [UInt8]) throws(Failure) {
+        guard length + line.count <= Self.limitBytes else {
             throw .rolledBack("the file would have more than \(Self.limitBytes) bytes")
         }
         guard disk.leads(path, to: file) else {
             throw .broken("the file \(path) was moved or deleted")
         }
         if hasRest { try removeRest() }
-        let group = OutboxGroup.encoded(content)
         do throws(DiskFault) {
-            try disk.write(group, to: file, at: length)
+            try disk.write(line, to: file, at: length)
         } catch {
             throw rollBack("\(error)")
         }
@@ -132,11 +131,11 @@ struct OutboxFile: Sendable {
             try disk.flush(file)
         } catch {
             // The system may regard the data as written after it has reported that it is not, so a
-            // second flush would prove nothing. What can be done is done: the group is not to come back.
+            // second flush would prove nothing. What can be done is done: the line is not to come back.
             _ = rollBack("\(error)")
             throw .broken("\(error)")
         }
-        length += group.count
+        length += line.count
     }
 
     /// Removes what a failed write may have left.
@@ -196,7 +195,7 @@ struct OutboxFile: Sendable {
 
     mutating func close() { disk.close(file) }
 
-    /// Makes a file with its first group, which is durable before the file has its name.
+    /// Makes a file with its first line, which is durable before the file has its name.
     private static func make(
         _ contents: OutboxContents, _ path: String, _ account: String?, _ disk: any OutboxDisk
     ) throws(DiskFault) -> (Int32, Int) {
@@ -219,8 +218,9 @@ extension OutboxContents.Fault: CustomStringConvertible {
     var description: String {
         switch self {
         case .damaged(let offset, let reason): "damaged at byte \(offset): \(reason)"
-        case .version(let version):
-            "it has form \(version), which a newer version of this library has written"
+        case .version(let form):
+            "it has form \(form), which another version of this library has written: send its "
+                + "actions with that version, or use another file"
         case .account(let account?): "it belongs to the account \(account)"
         case .account(nil): "it belongs to no account"
         }

@@ -1,90 +1,35 @@
-internal import ClientMachine
+internal import JSONCoding
 
-// A line: words with a space between them, then the texts whose lengths are among the words, one
-// after the other, then a line feed. `-` is no value.
-//
-//   reactor-client-outbox 2 <account>      the first line of the file
-//   n <ticket>                             the next ticket
-//   q <session> <ticket> <expected position> <settled milliseconds> <reactor> <action>,<action>…
-//   s <session> <key> <date> <number of sends> <body>
-//   w <session> <key>                      withdrawn
-//   d <session> <key>                      done
-//   r <session> <ticket> <status> <code> <detail>    refused
-//   i <session> <ticket>                   in doubt
-//                                          (in the first group each comes after the `q` of its send;
-//                                          in form 1 these sends were not stored)
-//   x <ticket>                             the program has seen the end of a send
-//   g <session> <ticket>                   discarded
-//   c <session> <position> <state>         a confirmed state; without a position: forgotten
+// The form of the file (ADR-0042): lines, each of which is what one flush has written, and valid as a
+// whole or not at all. A line is its checksum, a space, and an array of records as JSON, in which there
+// is no line feed. So text after the last line feed was cut off, and anything else that does not fit is
+// damage.
 
 /// One line of an outbox's file.
-enum OutboxLine: Equatable, Sendable {
-    /// The form of the file, and the account that it belongs to.
-    case head(version: Int, account: String?)
-    case nextTicket(TicketNumber)
-    case change(OutboxChange)
-    case state(SessionName, SavedState?)
-
-    static let version = 2
-
-    func append(to bytes: inout [UInt8]) {
-        switch self {
-        case .head(let version, let account):
-            let account = account.map { Array($0.utf8) }
-            Self.append(["reactor-client-outbox", "\(version)"], [account], to: &bytes)
-        case .nextTicket(let ticket): Self.append(["n", "\(ticket.number)"], to: &bytes)
-        case .change(let change): Self.append(change, to: &bytes)
-        case .state(let session, let saved):
-            let position = saved?.position.text ?? "-"
-            Self.append(["c", session.text, position], [saved?.state], to: &bytes)
+enum OutboxLine {
+    static func encoded(_ records: [OutboxRecord]) -> [UInt8] {
+        var line = [UInt8](repeating: UInt8(ascii: " "), count: 9)
+        do throws(JSONEncodingFailure) {
+            try JSON.encode(records, into: &line)
+        } catch {
+            preconditionFailure("texts and whole numbers have JSON: \(error)")
         }
+        line.replaceSubrange(..<8, with: hex(Checksum.of(line[9...])))
+        line.append(UInt8(ascii: "\n"))
+        return line
     }
 
-    private static func append(_ change: OutboxChange, to bytes: inout [UInt8]) {
-        switch change {
-        case .queued(let entry):
-            let words = [
-                "q", entry.session.text, "\(entry.ticket.number)",
-                entry.options.expects?.text ?? "-",
-                entry.options.settledMilliseconds.map { "\($0)" } ?? "-",
-                entry.makes.map { "\($0.utf8.count)" } ?? "-",
-                entry.actions.map { "\($0.count)" }.joined(separator: ","),
-            ]
-            bytes += words.joined(separator: " ").utf8
-            bytes.append(UInt8(ascii: " "))
-            bytes += (entry.makes ?? "").utf8
-            for action in entry.actions { bytes += action }
-            bytes.append(UInt8(ascii: "\n"))
-        case .sent(let session, let key, let body, let count, let date):
-            append(["s", session.text, key.text, "\(date)", "\(count)"], [body], to: &bytes)
-        case .withdrawn(let session, let key):
-            append(["w", session.text, key.text], to: &bytes)
-        case .done(let session, let key): append(["d", session.text, key.text], to: &bytes)
-        case .settled(let settlement): append(settlement, to: &bytes)
-        case .seen(let ticket): append(["x", "\(ticket.number)"], to: &bytes)
-        case .discarded(let ticket, let session):
-            append(["g", session.text, "\(ticket.number)"], to: &bytes)
-        }
+    /// The JSON of a line without its line feed; nil if the checksum is another one.
+    static func json(_ line: ArraySlice<UInt8>) -> [UInt8]? {
+        let json = line.dropFirst(9)
+        guard line.count > 9, line.prefix(8) == hex(Checksum.of(json))[...],
+            line[line.startIndex + 8] == UInt8(ascii: " ")
+        else { return nil }
+        return Array(json)
     }
 
-    private static func append(_ settlement: Settlement, to bytes: inout [UInt8]) {
-        let words = [settlement.session.text, "\(settlement.ticket.number)"]
-        switch settlement.outcome {
-        case .refused(let problem):
-            append(
-                ["r"] + words + ["\(problem.status)"],
-                [Array(problem.code.utf8), Array(problem.detail.utf8)], to: &bytes)
-        case .inDoubt: append(["i"] + words, to: &bytes)
-        }
-    }
-
-    private static func append(
-        _ words: [String], _ texts: [[UInt8]?] = [], to bytes: inout [UInt8]
-    ) {
-        let lengths = texts.map { text in text.map { "\($0.count)" } ?? "-" }
-        bytes += (words + lengths).joined(separator: " ").utf8
-        if !texts.isEmpty { bytes.append(UInt8(ascii: " ")) }
-        for text in texts { bytes += text ?? [] }
-        bytes.append(UInt8(ascii: "\n"))
+    private static func hex(_ value: UInt32) -> [UInt8] {
+        let digits = Array("0123456789abcdef".utf8)
+        return (0..<8).map { digits[Int(value >> UInt32(28 - $0 * 4) & 15)] }
     }
 }

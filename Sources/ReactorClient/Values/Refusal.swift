@@ -6,7 +6,7 @@ public struct Refusal: Hashable, Sendable {
     public let session: String
     /// ``SendFailure/refused(_:)``, ``SendFailure/positionChanged(_:)`` or ``SendFailure/inDoubt``.
     public let failure: SendFailure
-    /// Its actions as JSON. Empty if an earlier version of this library stored the refusal.
+    /// Its actions as JSON.
     public let actions: [String]
     let ticket: UInt64
 

@@ -168,7 +168,7 @@ struct KilledClientTests {
             await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
                 try await Self.liveUntilKilled(path)
             }
-            // In the file, until the end of its last group, is what was durable.
+            // Its last whole line is the last one that was durable.
             let rig = try Rig(ClientConfiguration(outbox: .file(path)))
             let room: RemoteReactor<Tally> = try await rig.client.session(
                 "room", of: "tally", predicting: Tally())
@@ -187,8 +187,9 @@ struct KilledClientTests {
         var counts = Reading(await room.state(\.count))
         stream.event("state", at(3), tally(3))
         _ = try await counts.next(2)
-        // Until the state is in the file, and then with an action that is not done.
-        while !Self.has(#""count":3"#, path) { await Task.yield() }
+        await Self.wait(for: path) { contents in
+            contents.states[room.session.name]?.state == Array(tally(3).utf8)
+        }
         try room.submit(.add(number: 10))
         let post = await rig.transport.request()
         // Its effect arrives, and its answer does not: this state must not be saved.
@@ -197,13 +198,20 @@ struct KilledClientTests {
         _ = try await counts.next(1)
         let other = try room.submit(.add(number: 0))
         var progress = Reading(other.outcomes)
-        _ = try await progress.next()
-        while !Self.has(#""number":0"#, path) { await Task.yield() }
+        // It is in the file then, after everything that was saved before.
+        #expect(try await progress.next() == .queued)
         _ = raise(SIGKILL)
     }
 
-    private static func has(_ text: String, _ path: String) -> Bool {
-        let bytes = FileManager.default.contents(atPath: path) ?? Data()
-        return bytes.range(of: Data(text.utf8)) != nil
+    /// Waits until the file has something, as another program would read it.
+    private static func wait(
+        for path: String, _ isThere: (OutboxContents) -> Bool
+    ) async {
+        while true {
+            let bytes = FileManager.default.contents(atPath: path).map(Array.init) ?? []
+            let read = try? OutboxContents.read(bytes, account: nil, keepsStates: true)
+            if let (contents, _) = read, isThere(contents) { return }
+            await Task.yield()
+        }
     }
 }

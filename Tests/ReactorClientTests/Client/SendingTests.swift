@@ -320,12 +320,13 @@ struct SendingTests {
         let name = try #require(SessionName("room"))
         var generator = SystemRandomNumberGenerator()
         let key = RequestKey(using: &generator)
-        let saved = try Outbox(replaying: [
+        let changes: [OutboxChange] = [
             .queued(
                 OutboxEntry(
                     ticket: TicketNumber(1), session: name, actions: [Array("{}".utf8)])),
             .sent(name, key, body: Array("{}".utf8), count: 1, date: Int64.max),
-        ])
+        ]
+        let saved = try #require(Outbox(replaying: changes))
         let outbox = HeldOutbox(SavedOutbox(saved))
         let rig = try Rig(ClientConfiguration(outbox: ClientOutbox { outbox }))
         outbox.makeDurable()

@@ -378,7 +378,7 @@ struct FileOutboxTests {
             #expect(next.contents.outbox.actionCount == 1)
             #expect(throws: OutboxFile.Failure.self) { try next.append([.queued(try entry(2))]) }
             disk.failNext(0, code: 0)
-            // A shorter group leaves no part of the longer one that was cut off.
+            // A shorter line leaves no part of the longer one that was cut off.
             try next.append([])
             next.close()
             let last = try OutboxFile(path, account: nil, keepsStates: false, on: disk)

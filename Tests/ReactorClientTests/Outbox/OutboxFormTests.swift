@@ -6,26 +6,24 @@ import Testing
 
 @Suite("ADR-0042 — the form of an outbox's file", .timeLimit(.minutes(15)))
 struct OutboxFormTests {
-    /// A file with several groups, where each ends, and the contents up to there.
+    /// A file with several lines, where each ends, and the contents up to there.
     private struct Sample {
         var bytes: [UInt8]
         var ends: [Int]
         var contents: [OutboxContents]
     }
 
-    private func sample(seed: UInt64, groups: Int = 6) throws -> Sample {
+    private func sample(seed: UInt64, lines: Int = 6) throws -> Sample {
         var script = try OutboxScript(seed: seed)
         for _ in 0..<5 { _ = script.group() }
         _ = script.state()
         let beginning = script.contents.encoded(account: "ada")
         var sample = Sample(
             bytes: beginning, ends: [beginning.count], contents: [script.contents])
-        for _ in 0..<groups {
-            var content: [UInt8] = []
-            for change in script.group() { OutboxLine.change(change).append(to: &content) }
+        for _ in 0..<lines {
+            let changes = script.group().map(OutboxRecord.init)
             let (session, state) = script.state()
-            OutboxLine.state(session, state).append(to: &content)
-            sample.bytes += OutboxGroup.encoded(content)
+            sample.bytes += OutboxLine.encoded(changes + [OutboxRecord(state, of: session)])
             sample.ends.append(sample.bytes.count)
             sample.contents.append(script.contents)
         }
@@ -58,7 +56,7 @@ struct OutboxFormTests {
         }
     }
 
-    @Test func `a file that is cut at any byte has its whole groups`() throws {
+    @Test func `a file that is cut at any byte has its whole lines`() throws {
         for seed in 0..<2 as Range<UInt64> {
             let sample = try sample(seed: seed)
             for cut in 0..<sample.bytes.count {
@@ -77,11 +75,11 @@ struct OutboxFormTests {
         }
     }
 
-    @Test func `a bit that is wrong anywhere is found, with the place of its group`() throws {
-        let sample = try sample(seed: 1, groups: 3)
+    @Test func `a bit that is wrong anywhere is found, with the place of its line`() throws {
+        let sample = try sample(seed: 1, lines: 3)
         var bytes = sample.bytes
         for index in bytes.indices {
-            let group = ([0] + sample.ends).last { $0 <= index }
+            let line = ([0] + sample.ends).last { $0 <= index }
             for bit in 0..<8 {
                 bytes[index] ^= 1 << bit
                 defer { bytes[index] ^= 1 << bit }
@@ -89,7 +87,7 @@ struct OutboxFormTests {
                     Issue.record("bit \(bit) of byte \(index) was not noticed")
                     continue
                 }
-                #expect(offset == group, "bit \(bit) of byte \(index)")
+                #expect(offset == line, "bit \(bit) of byte \(index)")
             }
         }
     }
@@ -101,42 +99,72 @@ struct OutboxFormTests {
         let adas = OutboxContents().encoded(account: "ada")
         #expect(fault(adas, "bob") == .account("ada"))
         #expect(fault(adas, nil)?.description == "it belongs to the account ada")
-        let newer = OutboxGroup.encoded(Array("reactor-client-outbox 3 something else\n".utf8))
-        #expect(fault(newer) == .version(3))
-        let other = OutboxGroup.encoded(Array("hello\n".utf8))
-        #expect(fault(other) == .damaged(at: 27, "the file is no outbox of a client"))
-        #expect(fault([]) == .damaged(at: 0, "the file ends in its first group"))
+        // Equal texts for Swift, and other bytes.
+        let composed = OutboxContents().encoded(account: "J\u{f8}rgen \u{e9}")
+        #expect(fault(composed, "J\u{f8}rgen \u{e9}") == nil)
+        #expect(fault(composed, "J\u{f8}rgen e\u{301}") == .account("J\u{f8}rgen \u{e9}"))
+        let newer = line(#"[{"form":4,"kind":"unheard"},{"kind":7,"account":[]},1]"#)
+        #expect(fault(newer) == .version(4))
+        let other = line(#"["hello"]"#)
+        #expect(fault(other) == .damaged(at: 0, "the file is no outbox of a client"))
+        #expect(fault([]) == .damaged(at: 0, "the file ends in its first line"))
         #expect(
             fault(Array("hello, this is a text of some length\n".utf8))?.description
-                == "damaged at byte 0: the head of a group does not have its checksum")
+                == "damaged at byte 0: a line does not have its checksum")
     }
 
-    @Test func `form 1, whose refusals have no actions, is read`() throws {
-        let lines = "reactor-client-outbox 1 - \nn 5\nr a 3 422 1 1 xy\nq a 4 - - - 2 {}\n"
-        let (contents, _) = try OutboxContents.read(
-            OutboxGroup.encoded(Array(lines.utf8)), account: nil, keepsStates: false)
-        let refusal = contents.outbox.settlements[TicketNumber(3)]
-        #expect(refusal?.entry == nil)
-        #expect(refusal?.outcome == .refused(.init(status: 422, code: "x", detail: "y")))
-        #expect(contents.outbox[try name("a")].entries.map(\.ticket.number) == [4])
-        #expect(contents.outbox.actionCount == 2)
+    /// Its content is a group of words with their lengths.
+    @Test(arguments: [1, 2])
+    func `a file of an earlier form is refused, and the sentence says what to do`(form: Int) {
+        let head = "0000003a 5f0a3d51 2c9e7d11\n"
+        let lines = "reactor-client-outbox \(form) 3 ada\nn 5\nq a 4 - - - 2 {}\n"
+        #expect(
+            fault(Array((head + lines).utf8))?.description
+                == "it has form \(form), which another version of this library has written: "
+                + "send its actions with that version, or use another file")
+    }
+
+    private func line(_ json: String) -> [UInt8] {
+        let text = Array(json.utf8)
+        let digits = String(Checksum.of(text[...]), radix: 16)
+        let padding = String(repeating: "0", count: 8 - digits.count)
+        return Array((padding + digits + " " + json + "\n").utf8)
     }
 
     @Test(arguments: [
-        "d a AAAA", "d a AAAA x", "w a", "x 0x1", "x 1 ", "q a 9 - - - 5 {}", "q a 9 - - - , {}",
-        "q a 9 y - - 2 {}", "q a 9 - y - 2 {}", "q a 9 - - 3 2 {}", "q a 9 - - - -1 {}",
-        "q ä 9 - - - 2 {}", "q a 0 - - - 2 {}", "s a k 1 0 2 {}", "s a k 1 2 2 {}", "r a 1 422 0 1",
-        "g a 77", "c a x 2 {}", "c a - 2 {}", "c a abcd1234.1 99999999999999999999 {}", "z", "",
-        "n 5", "reactor-client-outbox 1 - ",
+        #"{"kind":"done","session":"a","key":"AAAA"}"#, #"{"kind":"done","session":"a"}"#,
+        #"{"kind":"withdrawn","key":"k"}"#, #"{"kind":"seen","ticket":1}"#, #"{"kind":"seen"}"#,
+        #"{"kind":"seen","ticket":"1"}"#, #"{"kind":"queued","session":"a","ticket":9}"#,
+        #"{"kind":"queued","session":"a","ticket":9,"actions":[]}"#,
+        #"{"kind":"queued","session":"a","ticket":9,"actions":[{}]}"#,
+        #"{"kind":"queued","session":"a","ticket":9,"actions":["{}"],"expects":"y"}"#,
+        #"{"kind":"queued","session":"ä","ticket":9,"actions":["{}"]}"#,
+        #"{"kind":"queued","session":"a","ticket":0,"actions":["{}"]}"#,
+        #"{"kind":"sent","session":"a","key":"k","date":1,"count":2,"body":"{}"}"#,
+        #"{"kind":"sent","session":"a","key":"k","date":1,"count":2}"#,
+        #"{"kind":"inDoubt","session":"a","ticket":1,"actions":["{}"]}"#,
+        #"{"kind":"refused","session":"a","ticket":1}"#, #"{"kind":"inDoubt","session":"a"}"#,
+        #"{"kind":"discarded","session":"a","ticket":77}"#, #"{"kind":"next","ticket":0}"#,
+        #"{"kind":"state","position":"abcd1234.1"}"#,
+        #"{"kind":"state","session":"a","position":"x","state":"{}"}"#, #"{"kind":"unheard"}"#,
+        #"{"kind":"head","form":3}"#, "{}", "1", #"{"kind":"next","ticket":9"#,
     ])
-    func `a line that no writer writes is damage`(_ line: String) throws {
+    func `a record that no writer writes is damage`(_ record: String) throws {
         let beginning = OutboxContents().encoded(account: "ada")
-        let bytes = beginning + OutboxGroup.encoded(Array((line + "\n").utf8))
-        guard case .damaged(let offset, _) = fault(bytes) else {
+        guard case .damaged(let offset, _) = fault(beginning + line("[\(record)]")) else {
             Issue.record("it was read")
             return
         }
-        #expect(offset == beginning.count + OutboxGroup.headLength)
+        #expect(offset == beginning.count)
+    }
+
+    @Test func `a whole line whose line feed is another byte is damage`() throws {
+        var bytes = try sample(seed: 3).bytes
+        bytes[bytes.count - 1] = UInt8(ascii: "x")
+        guard case .damaged(_, "a line has no end") = fault(bytes) else {
+            Issue.record("it was read")
+            return
+        }
     }
 
     @Test func `the states have a bound, and the oldest go`() throws {

@@ -88,9 +88,16 @@ struct OutboxScript {
                 outcome: Bool.random(using: &generator) ? .inDoubt : .refused(problem)))
     }
 
-    /// Any bytes: an outbox does not look into actions.
+    /// Any text: an outbox does not look into actions.
     private mutating func bytes() -> [UInt8] {
         let count = Int.random(in: 0...largestAction, using: &generator)
-        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let characters: [Character] = [
+            "a", "\"", "\\", "\n", "\r\n", "\u{0}", "ü", "u\u{308}", "漢", "🙂", "/", "\u{7f}",
+            "\u{85}",
+            "\u{2028}", "\u{2029}", "\u{feff}",
+        ]
+        return (0..<count).reduce(into: "") { text, _ in
+            text.append(characters.randomElement(using: &generator) ?? "a")
+        }.utf8.map { $0 }
     }
 }

@@ -30,7 +30,6 @@ final class SimulatedClient {
 
     /// The outbox could not be written.
     private(set) var isBroken = false
-    private var snapshot: OutboxSnapshot?
     private var changes: [OutboxChange] = []
     /// Changes that are being written.
     private(set) var writing: [(number: UInt64, changes: [OutboxChange])] = []
@@ -308,16 +307,9 @@ final class SimulatedClient {
 
     /// The outbox that a new process would find.
     var durable: Outbox {
-        do {
-            var outbox = try snapshot.map { try Outbox($0) } ?? Outbox()
-            for (index, change) in changes.enumerated() where !outbox.apply(change) {
-                throw OutboxFault.inconsistent(changeAt: index)
-            }
-            return outbox
-        } catch {
-            blame("the outbox cannot be read: \(error)")
-            return Outbox()
-        }
+        if let outbox = Outbox(replaying: changes) { return outbox }
+        blame("a change of the outbox does not follow from those before it")
+        return Outbox()
     }
 
     private func write(_ new: [OutboxChange]) {
@@ -341,8 +333,7 @@ final class SimulatedClient {
 
     /// Rewrites the file as its present outbox.
     func compact() {
-        snapshot = durable.snapshot
-        changes = []
+        changes = durable.changes
     }
 
     /// The process is killed when some of the changes are durable, and another one begins.
