@@ -102,9 +102,8 @@ extension ClientMachine {
 
     /// Whether the body is the service's description of a session, and not a proxy's page.
     private static func describesSession(_ body: [UInt8]) -> Bool {
-        struct Description: Decodable { let position: String }
-        let description = try? JSON.decode(Description.self, from: body)
-        return description.flatMap { StreamPosition($0.position) } != nil
+        struct Description: Decodable { let position: StreamPosition }
+        return (try? JSON.decode(Description.self, from: body)) != nil
     }
 
     /// Reads the state beside the stream, if that is needed.
@@ -129,9 +128,7 @@ extension ClientMachine {
     ) {
         guard response.status == 200, let members = JSON.members(of: Self.trimmed(response.body)),
             let state = members["state"], let text = members["position"],
-            let position = (try? JSON.decode(String.self, from: text)).flatMap({
-                StreamPosition($0)
-            })
+            let position = try? JSON.decode(StreamPosition.self, from: text)
         else {
             return retry(
                 .readBack(session), why: "the state is not read: \(response.problem.detail)",

@@ -50,11 +50,6 @@ package struct ClientMachine: Sendable {
 
     package var outbox: Outbox { writer.outbox }
 
-    /// The uptime at which the last bytes of the session's stream have arrived; nil if it has none.
-    package func lastByteAt(_ session: SessionName) -> Duration? {
-        streams.carrier(of: session)?.lastByteAt
-    }
-
     /// The position up to which the session's events were delivered: the one to resume from.
     package func position(_ session: SessionName) -> StreamPosition? { links[session]?.reader.seen }
 

@@ -6,15 +6,18 @@ package struct RequestKey: Hashable, Sendable {
     package let text: String
 
     package init(using generator: inout some RandomNumberGenerator) {
-        let words = (generator.next() as UInt64, generator.next() as UInt64)
-        var characters: [UInt8] = []
-        characters.reserveCapacity(22)
-        // 21 characters of 6 bits, and one with the last 2 bits.
-        for index in 0..<22 {
-            characters.append(Self.character(Self.sixBits(of: words, at: index * 6)))
+        let high = UInt128(generator.next() as UInt64)
+        let bits = high << 64 | UInt128(generator.next() as UInt64)
+        // RFC 4648 §5: 21 characters of 6 bits, the highest first, and one with the last 2 bits.
+        let characters = (0..<22).map { index in
+            let sixBits = index < 21 ? bits >> UInt128(122 - index * 6) : bits << 4
+            return Self.alphabet[Int(truncatingIfNeeded: sixBits & 63)]
         }
         text = String(decoding: characters, as: UTF8.self)
     }
+
+    private static let alphabet = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     /// Nil unless the text is a key: 1 to 255 visible characters of ASCII.
     package init?(_ text: some StringProtocol) {
@@ -23,26 +26,5 @@ package struct RequestKey: Hashable, Sendable {
             bytes.allSatisfy({ (0x21...0x7e).contains($0) })
         else { return nil }
         self.text = String(text)
-    }
-
-    /// RFC 4648 §5.
-    private static func character(_ bits: UInt8) -> UInt8 {
-        switch bits {
-        case 0..<26: UInt8(ascii: "A") + bits
-        case 26..<52: UInt8(ascii: "a") + (bits - 26)
-        case 52..<62: UInt8(ascii: "0") + (bits - 52)
-        case 62: UInt8(ascii: "-")
-        default: UInt8(ascii: "_")
-        }
-    }
-
-    /// Bits of the 128, the highest first; those past the end are 0.
-    private static func sixBits(of words: (UInt64, UInt64), at offset: Int) -> UInt8 {
-        // The word that begins with the first of the six bits.
-        let window =
-            offset < 64
-            ? words.0 << UInt64(offset) | (offset == 0 ? 0 : words.1 >> UInt64(64 - offset))
-            : words.1 << UInt64(offset - 64)
-        return UInt8(window >> 58)
     }
 }

@@ -76,7 +76,7 @@ struct StreamConnection: Sendable {
     /// Its part in the status of a session of which it can bring events.
     func carrier(of session: SessionName) -> StreamTable.Carrier? {
         guard !isOfLog, isLive(session) else { return nil }
-        return StreamTable.Carrier(id: id, isOpen: isOpen, lastByteAt: lastByteAt)
+        return StreamTable.Carrier(id: id, isOpen: isOpen)
     }
 
     private var isShared: Bool { sessions.count > 1 }

@@ -48,7 +48,6 @@ struct StreamTable: Sendable {
     struct Carrier {
         let id: StreamID
         let isOpen: Bool
-        let lastByteAt: Duration
     }
 
     /// The stream of events that says how a session is followed: the newest that is open, else the

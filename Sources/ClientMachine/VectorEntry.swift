@@ -8,16 +8,6 @@ package enum VectorEntry: Equatable, Sendable {
     /// The session is over; the stream has nothing more of it.
     case over
 
-    package init?(_ text: some StringProtocol) {
-        switch text {
-        case "-": self = .nothing
-        case "x": self = .over
-        default:
-            guard let position = StreamPosition(text) else { return nil }
-            self = .position(position)
-        }
-    }
-
     package var text: String {
         switch self {
         case .position(let position): position.text

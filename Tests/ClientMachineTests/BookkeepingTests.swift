@@ -114,16 +114,6 @@ struct BookkeepingTests {
         }
     }
 
-    @Test(arguments: ["aaaaaaaa.4", "aaaaaaaa.4.1", "-", "x"])
-    func `an entry of a vector has one text`(text: String) {
-        #expect(VectorEntry(text)?.text == text)
-    }
-
-    @Test(arguments: ["", "X", "--", "aaaaaaaa", "-,-"])
-    func `a text of another form is no entry`(text: String) {
-        #expect(VectorEntry(text) == nil)
-    }
-
     @Test func `a vector has an entry for each session`() {
         #expect(VectorEntry.vector([.position(at(4)), .nothing, .over]) == "aaaaaaaa.4,-,x")
     }

@@ -433,7 +433,7 @@ struct ConnectionTests {
         #expect(client.head(stream).statuses == [.live])
         client.now.uptime += .seconds(3)
         _ = client.bytes(stream, ":\n")
-        #expect(client.machine.lastByteAt(room) == client.now.uptime)
+        #expect(client.machine.streams.all.map(\.lastByteAt) == [client.now.uptime])
         _ = client.receive(.streamEnded(stream, failure: "reset"))
         #expect(client.wait(.milliseconds(250)).statuses == [.connecting(attempt: 2)])
         #expect(client.receive(.leave(room)).statuses == [.idle])

@@ -2,10 +2,10 @@ internal import ClientMachine
 internal import JSONCoding
 
 /// A session as `GET /v1/sessions/{id}` describes it.
-struct SessionReading<State: Decodable & Sendable>: Sendable {
+struct SessionReading<State: Decodable & Sendable>: Decodable, Sendable {
     let reactor: String
     let version: UInt64
-    let position: Position
+    let position: StreamPosition
     let state: State
 }
 
@@ -20,25 +20,15 @@ extension ClientDriver {
         _ session: SessionName, version: UInt64?
     ) async throws(ClientFailure) -> SessionReading<State> {
         let query = version.map { "?version=\($0)" } ?? ""
-        let answer = try await get("/v1/sessions/\(session)\(query)", as: SessionAnswer<State>.self)
-        guard let position = Position(answer.position) else {
-            throw .undecodable("\"\(answer.position)\" is no position")
-        }
-        return SessionReading(
-            reactor: answer.reactor, version: answer.version, position: position,
-            state: answer.state)
+        return try await get("/v1/sessions/\(session)\(query)", as: SessionReading<State>.self)
     }
 
     /// The position at which a version was reached.
     func position(
         of session: SessionName, at version: UInt64
-    ) async throws(ClientFailure) -> Position {
-        struct Answer: Decodable { let position: String }
-        let answer = try await get("/v1/sessions/\(session)?version=\(version)", as: Answer.self)
-        guard let position = Position(answer.position) else {
-            throw .undecodable("\"\(answer.position)\" is no position")
-        }
-        return position
+    ) async throws(ClientFailure) -> StreamPosition {
+        struct Answer: Decodable { let position: StreamPosition }
+        return try await get("/v1/sessions/\(session)?version=\(version)", as: Answer.self).position
     }
 
     func delete(_ session: SessionName) async throws(ClientFailure) {
@@ -81,11 +71,4 @@ extension ClientDriver {
             throw .undecodable(error.sentence)
         }
     }
-}
-
-private struct SessionAnswer<State: Decodable>: Decodable {
-    let reactor: String
-    let version: UInt64
-    let position: String
-    let state: State
 }

@@ -61,7 +61,7 @@ where
         get async {
             if let version = await caughtUp.version { return version }
             if let read = try? await read(version: nil) {
-                await core.learn(read.version, at: read.position.value)
+                await core.learn(read.version, at: read.position)
             }
             return await core.version ?? 0
         }
@@ -215,7 +215,7 @@ where
         case .start: begin = .start
         case .after(let position): begin = .after(position.value)
         case .version(let version):
-            begin = .after(try await life.driver.position(of: name, at: version).value)
+            begin = .after(try await life.driver.position(of: name, at: version))
         }
         return try life.driver.readLog(of: hold, from: begin, limit: limit)
     }
