@@ -41,7 +41,7 @@ extension ClientDriver {
         } while desk.withLock { !$0.operations.isEmpty }
     }
 
-    private func perform(_ operation: OperationQueue.Operation) {
+    private func perform(_ operation: DriverOperations.Operation) {
         switch operation {
         case .output(let output): perform(output)
         case .saveState(let state, let session, let isLast):

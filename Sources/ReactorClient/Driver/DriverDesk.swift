@@ -42,7 +42,7 @@ struct DriverDesk {
     private var outputs: [Decision] = []
     /// Whether somebody waits for `outputs`.
     private var isAwaited = false
-    var operations = OperationQueue()
+    var operations = DriverOperations()
     private var waitingBytes = 0
     /// Bytes of streams that have led to `outputs`.
     private var decidedBytes = 0

@@ -18,7 +18,7 @@ struct OperationTests {
         var desk = try desk()
         let room = try #require(SessionName("room"))
         let now = DriverClock().now
-        func saved(_ operations: [OperationQueue.Operation]) -> [UInt64] {
+        func saved(_ operations: [DriverOperations.Operation]) -> [UInt64] {
             operations.compactMap { operation in
                 guard case .output(.persist(let number, _)) = operation else { return nil }
                 return number

@@ -4,7 +4,7 @@ internal import ClientMachine
 ///
 /// One thread at a time has them, in the order of the decisions. States for the outbox are among them: one
 /// that is newer than a change must not be durable before it.
-struct OperationQueue {
+struct DriverOperations {
     enum Operation {
         /// Of the machine.
         case output(Output)
