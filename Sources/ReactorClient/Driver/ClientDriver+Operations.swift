@@ -53,21 +53,15 @@ extension ClientDriver {
         switch output {
         case .persist(let number, let changes): outbox.write(number, changes)
         case .cancelRequest(let id), .closeStream(let id): cancel(.attempt(id))
-        case .request, .openStream, .askForCredential, .wakeMe:
-            if !desk.withLock({ $0.isClosing }) { begin(output) }
         case .deliver, .deliverLog, .keepState: break
-        }
-    }
-
-    private func begin(_ output: Output) {
-        switch output {
+        // Nothing begins any more.
+        case _ where desk.withLock(\.isClosing): break
         case .request(let id, let request): send(request, id)
         case .openStream(let id, let request):
             start(.attempt(id), request, isStream: true, StreamReceiver(id, self))
         case .askForCredential(let id, let refused):
             credentials?.ask(id, refused: refused, clock: clock) { [weak self] in self?.post($0) }
         case .wakeMe(let time): timer.set(time)
-        case .persist, .deliver, .deliverLog, .keepState, .cancelRequest, .closeStream: break
         }
     }
 

@@ -81,7 +81,7 @@ final class ClientDriver: Sendable {
         // A state that is saved when its session is left must contain the sends that have returned: with
         // such an outbox they wait for their news.
         let ended = outbox.keepsStates ? [] : desk.withLock { $0.decideEarly(at: clock.now) }
-        for send in ended { send.ticket.report(.applied(Receipt(send.receipt))) }
+        for (ticket, receipt) in ended { ticket.report(.applied(Receipt(receipt))) }
         carryOut()
     }
 

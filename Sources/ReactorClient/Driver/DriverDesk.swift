@@ -175,7 +175,7 @@ struct DriverDesk {
     /// Has the machine decide on what has arrived, before the task does.
     ///
     /// - Returns: the ends of sends of which the senders can know at once.
-    mutating func decideEarly(at now: ClientInstant) -> [EndedSend] {
+    mutating func decideEarly(at now: ClientInstant) -> [(Ticket, MachineReceipt)] {
         guard !isClosing else { return [] }
         guard let applied = decideOnInputs(at: now) else { return [] }
         isAwaited = true
@@ -185,12 +185,12 @@ struct DriverDesk {
     /// The end of a send that its sender can know before the program's code has run for its news,
     /// because nobody reads them as they come: neither the session's states nor the steps of the
     /// send. A caller that asks for the state waits for the news (`catchUp`).
-    private mutating func takeEnded(_ decision: Decision) -> EndedSend? {
+    private mutating func takeEnded(_ decision: Decision) -> (Ticket, MachineReceipt)? {
         guard case .deliver(_, .outcome(let number, .applied(let receipt))) = decision.output,
             decision.sink?.hasReaders != true, let ticket = tickets[number], !ticket.hasReaders
         else { return nil }
         tickets[number] = nil
-        return EndedSend(ticket: ticket, receipt: receipt)
+        return (ticket, receipt)
     }
 
     /// The next work; nil if there is none.
@@ -276,12 +276,6 @@ struct DriverDesk {
         lastCall += 1
         return .call(lastCall)
     }
-}
-
-/// A send that is applied, whose sender does not know it yet.
-struct EndedSend {
-    let ticket: Ticket
-    let receipt: MachineReceipt
 }
 
 /// A session that the program follows.
