@@ -55,17 +55,14 @@ struct AttemptTable: Sendable {
         /// Gives records an order that does not depend on hashes.
         let serial: UInt64
 
-        func canHurry(at now: Duration) -> Bool {
-            guard !isHurried, let notBefore, case .waiting(let until, _) = phase else {
-                return false
-            }
-            return until > max(now, notBefore)
-        }
-
-        mutating func hurry(at now: Duration) {
-            guard let notBefore, case .waiting(_, let why) = phase else { return }
+        /// - Returns: whether it waits less long.
+        mutating func hurry(at now: Duration) -> Bool {
+            guard !isHurried, let notBefore, case .waiting(let until, let why) = phase,
+                until > max(now, notBefore)
+            else { return false }
             phase = .waiting(until: max(now, notBefore), why: why)
             isHurried = true
+            return true
         }
     }
 
@@ -151,12 +148,11 @@ struct AttemptTable: Sendable {
         return nil
     }
 
-    /// Continues an attempt with its credential (C6). Nil if the attempt does not wait for one, and
-    /// if the server has just refused the same credential: ``isRefused(_:for:)`` distinguishes them.
+    /// Continues an attempt with its credential (C6); nil if it does not wait for one.
     mutating func receive(
         _ credential: Credential, for id: AttemptID, within wait: Duration, at now: Duration
     ) -> Step? {
-        guard let purpose = asking(id), !isRefused(credential, for: id) else { return nil }
+        guard let purpose = asking(id) else { return nil }
         remembered = lives(credential, at: now) ? credential : nil
         return launch(purpose, id, credential, until: now + wait)
     }
@@ -214,11 +210,9 @@ struct AttemptTable: Sendable {
         // With each answer: nearly always nothing waits after a failure.
         guard records.values.indices.contains(where: { records.values[$0].notBefore != nil })
         else { return [] }
-        let hurried = Array(
-            records.lazy.filter { $0.key.isHurriedBySuccess && $0.value.canHurry(at: now) }
-                .map(\.key))
-        for purpose in hurried { records[purpose]?.hurry(at: now) }
-        return hurried
+        return records.keys.filter {
+            $0.isHurriedBySuccess && records[$0]?.hurry(at: now) == true
+        }
     }
 
     /// Ends the wait of a purpose whose answer may be there by now, but not before the server's
@@ -305,12 +299,15 @@ struct AttemptTable: Sendable {
 
     /// The purposes whose wait is over, in the order in which they were first attempted.
     func due(at now: Duration) -> [Purpose] {
-        ordered { if case .waiting(let until, _) = $0 { until <= now } else { false } }
+        records.filter {
+            if case .waiting(let until, _) = $0.value.phase { until <= now } else { false }
+        }
+        .sorted { $0.value.serial < $1.value.serial }.map(\.key)
     }
 
     /// The attempts in which nothing has arrived for too long.
     func expired(at now: Duration) -> [AttemptID] {
-        running.keys.lazy.filter { (deadline(of: $0) ?? now + .seconds(1)) <= now }.sorted()
+        running.filter { phase(of: $0.value).due.map { $0 <= now } ?? false }.keys.sorted()
     }
 
     /// The moment at which something is due.
@@ -324,18 +321,6 @@ struct AttemptTable: Sendable {
             isEarliestKnown = true
         }
         return knownEarliest
-    }
-
-    private func deadline(of id: AttemptID) -> Duration? {
-        switch running[id].map({ phase(of: $0) }) {
-        case .asking(_, let deadline), .underWay(_, let deadline, _): deadline
-        case .idle, .queued, .waiting, nil: nil
-        }
-    }
-
-    private func ordered(_ isChosen: (Phase) -> Bool) -> [Purpose] {
-        records.filter { isChosen($0.value.phase) }
-            .sorted { $0.value.serial < $1.value.serial }.map(\.key)
     }
 
     private mutating func launch(
