@@ -34,10 +34,9 @@ package struct ClientResponse: Equatable, Sendable {
 
     /// The service's own refusal of a step; nil for any other answer, which decides nothing about a
     /// session or an action (C5).
-    func refusal(of step: ServiceRefusals.Step) -> ProblemDetails? {
-        guard isProblem else { return nil }
-        let problem = problem
-        return ServiceRefusals.contain(problem.code, in: step) ? problem : nil
+    func refusal(of step: ServiceRefusals) -> ProblemDetails? {
+        let problem = isProblem ? problem : nil
+        return problem.flatMap { step.codes.contains($0.code) ? $0 : nil }
     }
 
     /// Whether only a server that works answers so. Other answers may come from a proxy without one.
