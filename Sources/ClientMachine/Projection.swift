@@ -31,9 +31,20 @@ package struct Projection<Action: Decodable, State: Decodable> {
     /// Predicts nothing.
     package init() { prediction = nil }
 
+    /// Reduces an action over a state as the server's session would: the reactor's own synchronous part,
+    /// and nothing else (R4). Steps are not started, activities not delivered, and sources not opened:
+    /// events come from the server alone (R5).
+    ///
     /// - Parameter reactor: an instance that is used for nothing else.
     package init<R: Reactor>(predicting reactor: R) where R.Action == Action, R.State == State {
-        prediction = Predictor(reactor).predict
+        let observer = Ignoring<R>()
+        prediction = { state, action in
+            // A core for each action: a step of an earlier one that never ends must not change what an
+            // effect of this one does.
+            let core = ReactorCore(reactor: reactor, state: state)
+            _ = core.receive(action, tag: ActionTag(1), observer: observer)
+            return core.state
+        }
     }
 
     /// Decodes a confirmed state. One that cannot be decoded changes nothing but ``undecodable``.
@@ -97,4 +108,14 @@ package struct Projection<Action: Decodable, State: Decodable> {
     private static func decode(_ actions: [[UInt8]]) -> [Action] {
         actions.compactMap { try? JSON.decode(Action.self, from: $0) }
     }
+}
+
+/// Carries out nothing.
+private final class Ignoring<R: Reactor>: ReactorCoreObserver {
+    func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {}
+    func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>) {}
+    func failed(_ failure: ReactorFailure) {}
+    func start(_ run: EffectRun<R>) {}
+    func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {}
+    func settled(_ action: ActionTag) {}
 }
