@@ -10,11 +10,11 @@ extension ClientMachine {
             guard [409, 412].contains(problem.status) else {
                 return refuseSent(session, problem, at: now)
             }
-            settleSent(session, at: now, position: position) { _ in .refused(problem) }
+            settleSent(session, .refused(problem), position: position, at: now)
         // A question is never unfit, so this says nothing about the request.
         case .unfit where links[session]?.question != nil,
             .unread where links[session]?.question != nil:
-            settleSent(session, at: now) { _ in .inDoubt }
+            settleSent(session, .inDoubt, at: now)
         case .unfit(let problem): narrow(problem, session, at: now)
         case .unread(let problem):
             // An earlier attempt may have been executed, while the server still read such a body.
@@ -29,7 +29,7 @@ extension ClientMachine {
                 return retry(purpose, why: problem.detail, at: now)
             }
             narrow(refusal, session, at: now)
-        case .keyReused: settleSent(session, at: now) { _ in .inDoubt }
+        case .keyReused: settleSent(session, .inDoubt, at: now)
         case .unknownSession(let problem):
             guard reactor(of: session) != nil else {
                 return refuseSent(session, problem, at: now)
@@ -68,7 +68,7 @@ extension ClientMachine {
         _ problem: ProblemDetails, _ session: SessionName, at now: ClientInstant
     ) {
         guard let sent = outbox[session].sent, sent.entries.count > 1 else {
-            return settleSent(session, at: now) { _ in .refused(problem) }
+            return settleSent(session, .refused(problem), at: now)
         }
         writer.record(.withdrawn(session, sent.key))
         links[session]?.overlay.withdraw(sent.key)

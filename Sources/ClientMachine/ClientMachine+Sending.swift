@@ -3,24 +3,17 @@ extension ClientMachine {
         _ actions: [[UInt8]], _ options: SendOptions, _ session: SessionName, at now: ClientInstant
     ) {
         makeLink(session)
-        let limits = limits
-        let wishes = links[session]?.sendWishes(within: limits)
-        if let refusal = refusal(of: actions, wishes) {
+        guard !actions.isEmpty else { return deliver(.notAccepted(.empty), to: session) }
+        if let refusal = refusal(in: session) {
             return deliver(.notAccepted(refusal), to: session)
+        }
+        guard outbox.hasRoom(for: actions, within: limits) else {
+            return deliver(.notAccepted(.outboxFull), to: session)
         }
         let entry = OutboxEntry(
             ticket: outbox.nextTicket, session: session, actions: actions, options: options,
-            makes: wishes?.makes)
+            makes: links[session]?.makes())
         queue(entry, at: now)
-    }
-
-    private func refusal(
-        of actions: [[UInt8]], _ wishes: SessionLink.SendWishes?
-    ) -> SendRefusal? {
-        if actions.isEmpty { return .empty }
-        if let reason = writer.failure { return .outboxUnavailable(reason) }
-        if let refusal = wishes?.refusal { return refusal }
-        return outbox.hasRoom(for: actions, within: limits) ? nil : .outboxFull
     }
 
     /// Both changes become durable together, so the actions are in one place at any time. The
@@ -30,18 +23,22 @@ extension ClientMachine {
             return deliver(.notAccepted(.unknown), to: session)
         }
         makeLink(session)
-        let limits = limits
-        let wishes = links[session]?.sendWishes(within: limits)
-        if let reason = writer.failure {
-            return deliver(.notAccepted(.outboxUnavailable(reason)), to: session)
+        if let refusal = refusal(in: session) {
+            return deliver(.notAccepted(refusal), to: session)
         }
-        if let refusal = wishes?.refusal { return deliver(.notAccepted(refusal), to: session) }
         let options = SendOptions(settledMilliseconds: earlier.options.settledMilliseconds)
         let entry = OutboxEntry(
             ticket: outbox.nextTicket, session: session, actions: earlier.actions,
-            options: options, makes: wishes?.makes ?? earlier.makes)
+            options: options, makes: links[session]?.makes() ?? earlier.makes)
         writer.record(.seen(ticket))
         queue(entry, at: now)
+    }
+
+    /// Why no send of the session can be accepted.
+    private mutating func refusal(in session: SessionName) -> SendRefusal? {
+        if let reason = writer.failure { return .outboxUnavailable(reason) }
+        let limits = limits
+        return links[session]?.sendRefusal(within: limits)
     }
 
     private mutating func queue(_ entry: OutboxEntry, at now: ClientInstant) {
@@ -195,7 +192,7 @@ extension ClientMachine {
             }
             return applied(Receipt(position: position), session, at: now)
         }
-        settleSent(session, at: now) { _ in .inDoubt }
+        settleSent(session, .inDoubt, at: now)
     }
 
     /// The sent request was applied.
@@ -211,14 +208,12 @@ extension ClientMachine {
 
     /// The sends of the sent request come to another end than `applied`.
     mutating func settleSent(
-        _ session: SessionName, at now: ClientInstant, position: StreamPosition? = nil,
-        _ outcome: (Ticket) -> Settlement.Outcome
+        _ session: SessionName, _ outcome: Settlement.Outcome, position: StreamPosition? = nil,
+        at now: ClientInstant
     ) {
         guard let sent = outbox[session].sent else { return }
         links[session]?.narrowing.finish(sent.entries.count)
-        for entry in sent.entries {
-            end(entry.ticket, session, outcome(entry.ticket), position)
-        }
+        for entry in sent.entries { end(entry.ticket, session, outcome, position) }
         attempts.succeed(.post(session))
         continuePosting(session, at: now)
     }
@@ -253,7 +248,7 @@ extension ClientMachine {
         _ session: SessionName, _ problem: ProblemDetails, at now: ClientInstant
     ) {
         let isUnclear = links[session]?.isUnclear ?? false
-        settleSent(session, at: now) { _ in isUnclear ? .inDoubt : .refused(problem) }
+        settleSent(session, isUnclear ? .inDoubt : .refused(problem), at: now)
     }
 
     /// Refuses everything that the session's lane has.

@@ -79,37 +79,19 @@ struct SessionLink: Sendable {
     /// Whether its requests can be sent.
     var canPost: Bool { creation == .settled }
 
-    /// The part of a link in a new send.
-    struct SendWishes {
-        var refusal: SendRefusal?
-        /// As ``Following/makes``.
-        var makes: String?
+    /// As ``Following/makes``.
+    mutating func makes() -> String? { following?.makes }
+
+    mutating func sendRefusal(within limits: ClientLimits) -> SendRefusal? {
+        if end == .deleted { return .ended }
+        if let failure, creation == .due { return .unusable(failure) }
+        return overlay.hasRoom(within: limits) ? nil : .outboxFull
     }
 
-    mutating func sendWishes(within limits: ClientLimits) -> SendWishes {
-        var wishes = SendWishes(makes: following?.makes)
-        if end == .deleted {
-            wishes.refusal = .ended
-        } else if let failure, creation == .due {
-            wishes.refusal = .unusable(failure)
-        } else if !overlay.hasRoom(within: limits) {
-            wishes.refusal = .outboxFull
-        }
-        return wishes
-    }
-
-    /// The number of sends that a request may have.
-    struct RequestLimit {
-        /// Nil: any number.
-        var most: Int?
-        /// The bytes of its actions, unless it has one send.
-        var bytes: Int
-    }
-
-    /// Nil if no request can be sent now.
-    mutating func nextRequest(within limits: ClientLimits) -> RequestLimit? {
-        guard canPost else { return nil }
-        return RequestLimit(most: narrowing.most, bytes: batchBytes ?? limits.bytesInRequest)
+    /// - Returns: the number of sends that a request may have, nil: any number; and the bytes of its
+    ///   actions, unless it has one send. Nil if no request can be sent now.
+    mutating func nextRequest(within limits: ClientLimits) -> (most: Int?, bytes: Int)? {
+        canPost ? (narrowing.most, batchBytes ?? limits.bytesInRequest) : nil
     }
 
     /// The sent request took too long: the next ones are half as large.
