@@ -57,7 +57,7 @@ extension ClientMachine {
         case .stream(let stream):
             request = openRequest(stream)
         }
-        guard let request = request?.authorized(credential) else {
+        guard let request = request?.authorized(credential?.authorization) else {
             _ = attempts.remove(purpose)
             if case .create(let session) = purpose {
                 // Nobody wants it to be made any more. The sends find out whether it exists.

@@ -69,7 +69,7 @@ extension ClientMachine {
         }
         let lane = outbox[session]
         if let sent = lane.sent {
-            if links[session]?.overlay.has(sent.key) == false {
+            if links[session]?.overlay.firstAttempt(of: sent.key) == nil {
                 // Of an earlier life of the program.
                 links[session]?.overlay.add(sent, at: now.uptime)
                 links[session]?.isUnclear = true

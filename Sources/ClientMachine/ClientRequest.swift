@@ -27,11 +27,10 @@ package struct ClientRequest: Equatable, Sendable {
         self.body = body
     }
 
-    /// The same with the credential of its attempt.
-    func authorized(_ credential: Credential?) -> ClientRequest {
-        guard let credential else { return self }
+    /// The same with the value of an `Authorization` field, if there is one.
+    package func authorized(_ authorization: String?) -> ClientRequest {
         var request = self
-        request.fields.append(Field("Authorization", credential.authorization))
+        if let authorization { request.fields.append(Field("Authorization", authorization)) }
         return request
     }
 }
@@ -43,27 +42,29 @@ extension ClientRequest {
     static func post(
         _ sent: SentRequest, of session: SessionName, done: RequestKey? = nil
     ) -> ClientRequest {
-        var fields = [
-            Field("Content-Type", "application/json"), Field("Idempotency-Key", sent.key.text),
-        ]
-        if let done { fields.append(Field("Idempotency-Key-Done", done.text)) }
+        var request = actions(sent, session, sent.body)
+        if let done { request.fields.append(Field("Idempotency-Key-Done", done.text)) }
         if let position = sent.options.expects {
-            fields.append(Field("If-Match", "\"\(position.text)\""))
+            request.fields.append(Field("If-Match", "\"\(position.text)\""))
         }
-        return ClientRequest(
-            "POST", "/v1/sessions/\(session.text)/actions\(sent.options.query)", fields: fields,
-            body: sent.body)
+        return request
     }
 
     /// Asks for the answer to a request whose body the server does not read: an empty batch
     /// under its key.
     static func question(_ sent: SentRequest, of session: SessionName) -> ClientRequest {
+        actions(sent, session, Array("[]".utf8))
+    }
+
+    private static func actions(
+        _ sent: SentRequest, _ session: SessionName, _ body: [UInt8]
+    ) -> ClientRequest {
         ClientRequest(
             "POST", "/v1/sessions/\(session.text)/actions\(sent.options.query)",
             fields: [
                 Field("Content-Type", "application/json"),
                 Field("Idempotency-Key", sent.key.text),
-            ], body: Array("[]".utf8))
+            ], body: body)
     }
 
     /// - Parameter reactor: any text: a name that the server does not know is its refusal.

@@ -44,8 +44,6 @@ struct Overlay: Equatable, Sendable {
 
     subscript(key: RequestKey) -> Request? { requests.first { $0.key == key } }
 
-    func has(_ key: RequestKey) -> Bool { requests.contains { $0.key == key } }
-
     func firstAttempt(of key: RequestKey) -> Duration? {
         requests.firstIndex { $0.key == key }.map { requests[$0].firstAttempt }
     }
@@ -82,7 +80,8 @@ struct Overlay: Equatable, Sendable {
     mutating func withdraw(_ key: RequestKey) { requests.removeAll { $0.key == key } }
 
     mutating func answer(_ key: RequestKey, with receipt: Receipt) {
-        change(key) { $0.receipt = receipt }
+        guard let index = requests.firstIndex(where: { $0.key == key }) else { return }
+        requests[index].receipt = receipt
     }
 
     /// A send of a request that is under way was refused.
@@ -225,11 +224,6 @@ struct Overlay: Equatable, Sendable {
         }
         requests.removeAll { $0.isReported && ($0.isCovered || !keepsUncovered) }
         return reports
-    }
-
-    private mutating func change(_ key: RequestKey, _ body: (inout Request) -> Void) {
-        guard let index = requests.firstIndex(where: { $0.key == key }) else { return }
-        body(&requests[index])
     }
 }
 

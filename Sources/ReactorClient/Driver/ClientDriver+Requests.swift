@@ -58,12 +58,8 @@ extension ClientDriver {
     func answer(to request: ClientRequest) async throws(ClientFailure) -> ClientResponse {
         var refused: String?
         while true {
-            var attempt = request
             let credential = try await credentials?.credential(refused: refused)
-            if let credential {
-                attempt.fields.append(.init("Authorization", credential.authorization))
-            }
-            let response = try await carry(attempt)
+            let response = try await carry(request.authorized(credential?.authorization))
             guard response.status == 401, refused == nil, let credential else { return response }
             refused = credential.authorization
         }
