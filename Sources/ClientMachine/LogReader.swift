@@ -100,17 +100,14 @@ struct LogReader: Equatable, Sendable {
     mutating func receive(_ block: StreamBlock) -> Result {
         switch block.name {
         case "ping": return .nothing
-        case "end":
-            let reason = SessionReader.reason(block.data).flatMap(EndReason.init) ?? .deleted
-            return .deliver(.ended(reason))
+        case "end": return .deliver(.ended(block.endReason))
         default: break
         }
         guard let position = block.position else {
             return .malformed("the entry \(block.name) has no position")
         }
         if block.name == "reset" {
-            let reason = SessionReader.reason(block.data) ?? ""
-            return deliver(.reset(reason: reason), seen: position)
+            return deliver(.reset(reason: block.reason ?? ""), seen: position)
         }
         if let seen, seen.generation != position.generation || seen.reaches(position) {
             return .nothing

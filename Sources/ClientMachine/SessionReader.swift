@@ -7,6 +7,15 @@ struct StreamBlock: Equatable {
     var data: [UInt8]
     var position: StreamPosition?
     var cause: String?
+
+    /// That of an `end` or a `reset`.
+    var reason: String? {
+        struct Reason: Decodable { let reason: String? }
+        return (try? JSON.decode(Reason.self, from: data))?.reason
+    }
+
+    /// That of an `end`.
+    var endReason: EndReason { reason.flatMap(EndReason.init) ?? .deleted }
 }
 
 /// The events of one session's stream: each once, in order.
@@ -76,9 +85,7 @@ struct SessionReader: Equatable, Sendable {
         switch block.name {
         case "ping": return .nothing
         case "reset": return reset(block, demand)
-        case "end":
-            let reason = Self.reason(block.data).flatMap(EndReason.init) ?? .deleted
-            return .deliver(.ended(reason))
+        case "end": return .deliver(.ended(block.endReason))
         default: break
         }
         guard let position = block.position else {
@@ -111,7 +118,7 @@ struct SessionReader: Equatable, Sendable {
         // position of the reset would skip the snapshot.
         seen = demand.hasSnapshot ? nil : block.position
         awaitsSnapshot = demand.hasSnapshot
-        return .deliver(.reset(reason: Self.reason(block.data) ?? ""))
+        return .deliver(.reset(reason: block.reason ?? ""))
     }
 
     private mutating func snapshot(
@@ -178,10 +185,5 @@ struct SessionReader: Equatable, Sendable {
         guard !awaitsSnapshot else { return false }
         guard let seen else { return true }
         return seen.generation == position.generation && !seen.reaches(position)
-    }
-
-    static func reason(_ data: [UInt8]) -> String? {
-        struct Reason: Decodable { let reason: String? }
-        return (try? JSON.decode(Reason.self, from: data))?.reason
     }
 }
