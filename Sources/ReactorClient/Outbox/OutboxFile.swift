@@ -5,8 +5,8 @@ internal import ClientMachine
 /// Each call waits for the disk. After the failure `broken`, only ``close()`` may be called.
 struct OutboxFile: Sendable {
     enum Failure: Error, Equatable {
-        /// Nothing of the write is in the file; later ones may succeed, and begin with its changes. Its
-        /// states are lost.
+        /// The file is as it was: a part of a line counts as nothing. Later writes may succeed, and begin
+        /// with the changes of this one. Its states are lost.
         case rolledBack(String)
         /// After its last durable line the file may have anything.
         case broken(String)
@@ -31,13 +31,10 @@ struct OutboxFile: Sendable {
     /// Changes that are in the contents but not in the file. Invariant: bounded by the outbox, whose
     /// sends wait for them.
     private var unwritten: [OutboxRecord] = []
-    /// Whether the rest of a write that was cut off is after `length`. A shorter line would not
-    /// overwrite all of it.
+    /// Whether a part of a line may be after `length`, which a shorter line would not overwrite.
     private var hasRest = false
     /// The length from which it may be worthwhile to rewrite the file.
     private var rewriteLength = 0
-
-    private var temporary: String { path + ".new" }
 
     /// Opens the file, or makes it.
     ///
@@ -60,7 +57,6 @@ struct OutboxFile: Sendable {
             } else {
                 contents = OutboxContents()
                 (file, length) = try Self.make(contents, path, account, disk)
-                try disk.flushFolder(of: path)
                 return
             }
         } catch {
@@ -121,49 +117,24 @@ struct OutboxFile: Sendable {
         guard disk.leads(path, to: file) else {
             throw .broken("the file \(path) was moved or deleted")
         }
-        if hasRest { try removeRest() }
         do throws(DiskFault) {
+            if hasRest { try disk.truncate(file, to: length) }
+            hasRest = true
             try disk.write(line, to: file, at: length)
-        } catch {
-            throw rollBack("\(error)")
-        }
-        do throws(DiskFault) {
-            try disk.flush(file)
-        } catch {
-            // The system may regard the data as written after it has reported that it is not, so a
-            // second flush would prove nothing. What can be done is done: the line is not to come back.
-            _ = rollBack("\(error)")
-            throw .broken("\(error)")
-        }
-        length += line.count
-    }
-
-    /// Removes what a failed write may have left.
-    private mutating func rollBack(_ reason: String) -> Failure {
-        hasRest = true
-        do throws(Failure) {
-            try removeRest()
-            return .rolledBack(reason)
-        } catch {
-            switch error {
-            case .rolledBack(let second): return .rolledBack("\(reason); then \(second)")
-            case .broken(let second): return .broken("\(reason); then \(second)")
-            }
-        }
-    }
-
-    private mutating func removeRest() throws(Failure) {
-        do throws(DiskFault) {
-            try disk.truncate(file, to: length)
         } catch {
             throw .rolledBack("\(error)")
         }
         do throws(DiskFault) {
             try disk.flush(file)
         } catch {
+            // The system may regard data as written after it has reported that it is not, so a
+            // second flush would prove nothing. What can be done is done: the line is not to come back.
+            try? disk.truncate(file, to: length)
+            try? disk.flush(file)
             throw .broken("\(error)")
         }
         hasRest = false
+        length += line.count
     }
 
     /// Replaces the file by a shorter one if most of it is dead.
@@ -176,26 +147,22 @@ struct OutboxFile: Sendable {
         let dead = length - bytes.count
         rewriteLength = bytes.count + max(deadLimitBytes, bytes.count) + 1
         guard dead > deadLimitBytes, dead > length / 2 else { return }
-        let new: (file: Int32, length: Int)
         do throws(DiskFault) {
-            new = try Self.make(contents, path, account, disk)
+            let new = try Self.make(contents, path, account, disk)
+            disk.close(file)
+            (file, length) = new
+            hasRest = false
         } catch {
+            guard disk.leads(path, to: file) else { throw .broken("\(error)") }
             // Tried again when the file has grown as much once more.
             rewriteLength = length * 2
-            return
-        }
-        disk.close(file)
-        (file, length) = new
-        do throws(DiskFault) {
-            try disk.flushFolder(of: path)
-        } catch {
-            throw .broken("\(error)")
         }
     }
 
     mutating func close() { disk.close(file) }
 
-    /// Makes a file with its first line, which is durable before the file has its name.
+    /// Makes a file with its first line, which is durable before the file has its name. Returns when the
+    /// name is durable too.
     private static func make(
         _ contents: OutboxContents, _ path: String, _ account: String?, _ disk: any OutboxDisk
     ) throws(DiskFault) -> (Int32, Int) {
@@ -205,6 +172,7 @@ struct OutboxFile: Sendable {
             try disk.write(bytes, to: file, at: 0)
             try disk.flush(file)
             try disk.rename(path + ".new", to: path)
+            try disk.flushFolder(of: path)
             return (file, bytes.count)
         } catch {
             disk.close(file)
