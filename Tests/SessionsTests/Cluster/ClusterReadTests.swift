@@ -439,7 +439,8 @@ struct ClusterReadTests {
     // states could be held for nothing.
     @Test(arguments: [false, true])
     func `a copy counts with what its mutations have added`(isLogRead: Bool) throws {
-        let (rigs, work) = try large(limit: 1_000_000)
+        // While a page of the log is read, it counts 2 MiB.
+        let (rigs, work) = try large(limit: 10_000_000)
         let session = try rigs[0].create("s", .sized())
         rigs.settle()
         _ = try rigs.post(#"{"size":\#(Self.large)}"#, to: session, at: 0)
