@@ -49,19 +49,6 @@ extension Feed {
         if streams.isEmpty { loop.upstream?.forget(self) }
     }
 
-    /// Whether the subscribers should read the journal's newer records now. Otherwise the journal
-    /// is asked once more.
-    ///
-    /// Why: the journal may be faster than the link to the owner. Readers on other loops would move
-    /// back for records that are already on their way.
-    package func mayAdvance(to head: SavedHead, _ epoch: Int64) -> Bool {
-        guard let archive, archive.following?.awaited == nil else { return false }
-        guard hasBranches else { return true }
-        let isAwaited = archive.following?.awaitsRecords(
-            through: head.end.position, in: epoch, behind: history.committed.position)
-        return !(isAwaited ?? false)
-    }
-
     /// The journal has newer records of the session, and the subscribers read them.
     package func advance(to head: SavedHead) {
         guard head.end.position > history.committed.position else { return }
@@ -88,24 +75,16 @@ extension Feed {
         for stream in streams.all {
             // None of them stops in the middle of an event.
             stream.dropAll()
-            stream.closeBranches(isKept ? nil : .trimmed)
             stream.appendEnd(position, scratch: &loop.buffers.scratch)
             for subscriber in stream.subscribers { subscriber.endElsewhere(isKept: isKept) }
         }
     }
 
-    /// Whether subscribers of the stream may be on other loops.
-    ///
-    /// In a followed session they would move back after each gap in the owner's records, and while
-    /// the state that they read is not kept.
-    func maySpread(_ stream: SharedStream) -> Bool {
+    /// Whether subscribers may be on other loops.
+    var maySpread: Bool {
         if let source, source.isDeciding { return true }
-        return isFollowed && !isVoid && !isOver && stream.isSteady
-            && (!stream.selection.readsStates || stream.followed != nil)
+        return isFollowed && !isVoid && !isOver
     }
-
-    /// Whether readers on other loops get its events.
-    package var hasBranches: Bool { streams.all.contains { $0.branches.contains(where: \.isOpen) } }
 
     /// The session has another generation. The subscribers wait until it is loaded.
     package func strandReaders() {

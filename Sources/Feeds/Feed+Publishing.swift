@@ -107,7 +107,7 @@ extension Feed {
         }
         if wasFollowed || isCopy { advanceWaiting() }
         guard wasFollowed else { return }
-        for stream in streams.all { loop.branches.examine(stream, of: self) }
+        for stream in streams.all { loop.replicas.examine(stream, of: self) }
     }
 
     /// The session is asleep, and every subscriber has everything.
@@ -138,10 +138,7 @@ extension Feed {
     /// Disconnects the subscribers, because the journal has another session in place of this one,
     /// or none. They reconnect with the id of their last event.
     package func abandonReaders() {
-        for stream in streams.all {
-            stream.closeBranches(.abandoned)
-            stream.abandonAll()
-        }
+        for stream in streams.all { stream.abandonAll() }
         streams = FeedStreams()
         loop.upstream?.forget(self)
     }
@@ -155,7 +152,6 @@ extension Feed {
         for stream in earlier.streams.all where !stream.isUnused {
             if stream.selection.log { history.keepNotes() }
             let (next, _) = opener.presentStream(stream.selection)
-            next.takeBranches(of: stream, for: self)
             for subscriber in stream.subscribers {
                 subscriber.move(to: next, of: self)
                 moved.append(subscriber)

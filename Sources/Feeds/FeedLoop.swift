@@ -25,7 +25,7 @@ package final class FeedLoop {
     /// Reads of the journal by streams.
     package let background: BackgroundQueue
     /// The readers of its feeds on other loops, and those of other loops' feeds here.
-    package let branches = StreamBranches()
+    package let replicas = StreamReplicas()
 
     package init(
         _ journal: any Journal, _ limits: FeedLimits, _ work: WorkBudget,
@@ -42,7 +42,7 @@ package final class FeedLoop {
     package func removeAll() {
         rebuilds.removeAll()
         background.removeAll()
-        branches.removeAll()
+        replicas.removeAll()
     }
 
     /// Writes the new bytes of a stream to its subscribers, in this pass or a later one.

@@ -29,7 +29,6 @@ final class FollowedSessions {
     /// The loads that are not sent yet, the oldest first. Bound: those that clients wait for or that
     /// subscribers need, and those that have come since ``ask(in:)`` was last called.
     private var waiting: Deque<Load> = []
-    private var early = EarlyLoads()
     private var loadsUnderWay: Set<SessionID> = []
     private var pace = LoadPace()
     /// The number of loads that were sent.
@@ -64,7 +63,6 @@ final class FollowedSessions {
         hinted = []
         unsent = [:]
         waiting = []
-        early = EarlyLoads()
         held = HeldRecords()
     }
 
@@ -200,11 +198,6 @@ final class FollowedSessions {
             // Its subscribers get a `reset`, and continue with what the journal has.
             earlier.strandReaders()
         }
-        if let earlier, earlier.mayAwaitRecords(behind: load, saved),
-            early.insert(load, saved, table.feeds.journal.losses)
-        {
-            return
-        }
         // Perhaps only subscribers that have left were waiting for it.
         guard earlier != nil || !load.streams.isEmpty else { return }
         if !load.isClaimed, !load.streams.isEmpty, needsClaim(saved, in: table) {
@@ -230,18 +223,6 @@ final class FollowedSessions {
             if table.sessions.followed(load.id) === feed { seekHints(of: feed, in: table) }
         } catch {
             load.respond(.quarantined(error))
-        }
-    }
-
-    /// Continues with loads that have waited for records of the owner.
-    private func continueEarly(_ loads: [EarlyLoads.Early], in table: SessionTable) {
-        for (load, saved, losses) in loads {
-            load.isLate = true
-            guard table.feeds.journal.losses == losses else {
-                repeatLoad(load)
-                continue
-            }
-            loaded(load, .success(.saved(saved, load.charge)), in: table)
         }
     }
 
@@ -300,7 +281,6 @@ final class FollowedSessions {
         if table.feeds.subscribers.stateBytes > table.feeds.subscribers.stateLimit / 2 {
             for feed in table.sessions.followed { feed.dropUnusedStates() }
         }
-        continueEarly(early.removeAll(), in: table)
         for feed in table.sessions.followed { look(at: feed, now, in: table) }
         // Their subscribers are still getting the last events.
         for feed in table.sessions.asleep where feed.isOver {
@@ -400,7 +380,7 @@ final class FollowedSessions {
             load(feed.id)
             return
         }
-        if feed.mayAdvance(to: head, change.epoch) {
+        if feed.archive?.following?.awaited == nil {
             feed.advance(to: head)
         } else {
             feed.archive?.following?.hints.isDue = true
@@ -437,7 +417,6 @@ final class FollowedSessions {
             end.generation == feed.key.generation
             && end.position <= feed.history.committed.position
         guard !isKnown else { return }
-        feed.archive?.following?.noteGap(before: end.position)
         askSoon(about: feed)
     }
 
@@ -452,7 +431,6 @@ final class FollowedSessions {
         archive.following?.hints.come()
         received += 1
         held.append(feed, bytes: bytes)
-        continueEarly(early.remove(id, through: feed.history.committed.position), in: table)
     }
 
     func hintsEnded(of id: SessionID, in table: SessionTable) {

@@ -15,7 +15,7 @@ package struct SessionCounts: Sendable {
     package var runningEffects: [String: Int] = [:]
     package var resets: [ResetReason: UInt64] = [:]
     /// Subscribers that have gone back to the loop of their session.
-    package var returnedReaders: UInt64 = 0
+    package var laggedReaders: UInt64 = 0
     /// Calls of reactors' code.
     package var turns = TimeHistogram()
     /// Steps in each batch.
@@ -39,7 +39,7 @@ package struct SessionCounts: Sendable {
         waitingReads += other.waitingReads
         runningEffects.merge(other.runningEffects) { $0 + $1 }
         resets.merge(other.resets) { $0 + $1 }
-        returnedReaders += other.returnedReaders
+        laggedReaders += other.laggedReaders
         turns.add(other.turns)
         batches.add(other.batches)
         claims.add(other.claims)
@@ -57,8 +57,8 @@ extension SessionTable {
         counts.awake = awakeCount
         counts.asleep = count - awakeCount
         counts.readers = feeds.subscribers.readers
-        counts.readers.moved = feeds.branches.count
-        counts.returnedReaders = feeds.branches.returned
+        counts.readers.moved = feeds.replicas.count
+        counts.laggedReaders = feeds.replicas.lagged
         counts.resets = feeds.subscribers.resets
         counts.waitingReplies = commits.waitingReplies
         counts.uncommittedBytes = commits.waitingBytes

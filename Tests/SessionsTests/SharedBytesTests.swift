@@ -146,7 +146,7 @@ struct SharedBytesTests {
     /// A session with readers on two loops, one of which accepts nothing on the other loop.
     private func spread(limit: Int) throws -> (Rig, Session, WorkBudget, slow: UInt64) {
         let work = WorkBudget(limit: limit, clientLimit: limit)
-        let rig = Rig(answers: true, work: work, branchesFrom: 1)
+        let rig = Rig(answers: true, work: work, replicasFrom: 1)
         let session = try rig.create("s", .sized())
         rig.settleAll()
         let readers = (0..<4).map { _ in rig.subscribe(session, .allStates, .now) }
@@ -172,17 +172,18 @@ struct SharedBytesTests {
         #expect(rig.transcript(slow).events.last?.data == #"{"size":10,"text":"xxxxxxxxxx"}"#)
     }
 
-    @Test func `without room for them another loop keeps no states, and a slow reader goes back`()
+    @Test
+    func `without room for them another loop keeps no states, and a slow reader asks for them`()
         throws
     {
         // Half of it has room for the bytes of the session's own loop.
         let (rig, session, work, slow) = try spread(limit: 3 * Self.size)
         try grow(rig, session, to: Self.size)
         #expect(work.used < 2 * Self.size)
-        #expect(rig.second?.returns == 0)
+        #expect(rig.second?.lags == 0)
         rig.output.setCapacity(nil, of: slow)
         rig.settleAll()
-        #expect(rig.second?.returns == 1)
+        #expect(rig.second?.lags == 1)
         #expect(rig.transcript(slow).events.map(\.name) == ["state"])
         try grow(rig, session, to: 10)
         #expect(rig.transcript(slow).events.map(\.name) == ["state", "state"])

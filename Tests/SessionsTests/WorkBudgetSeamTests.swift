@@ -95,8 +95,8 @@ struct WorkBudgetSeamTests {
         #expect(unsafe state.withUnsafeBufferPointer { $0.baseAddress } == address)
     }
 
-    @Test func `a large event moves no reader of another loop back`() throws {
-        let rig = Rig(answers: true, registrations: [try .ledger()], branchesFrom: 1)
+    @Test func `a large event makes no reader of another loop lag`() throws {
+        let rig = Rig(answers: true, registrations: [try .ledger()], replicasFrom: 1)
         let session = try rig.create("s", .ledger())
         rig.settleAll()
         let readers = (0..<2).map { _ in rig.subscribe(session, .allStates) }
@@ -104,11 +104,11 @@ struct WorkBudgetSeamTests {
         try rig.act(Post.set(1), on: session)
         rig.settleAll()
         for reader in readers { rig.output.setCapacity(0, of: reader) }
-        try rig.act(Post.fill(StreamBranches.unreceivedLimit / 2 + 1), on: session)
+        try rig.act(Post.fill(StreamReplicas.unreceivedLimit / 2 + 1), on: session)
         rig.settleAll()
         let second = try #require(rig.second)
         #expect(second.moves == 1)
-        #expect(second.returns == 0)
+        #expect(second.lags == 0)
     }
 
     @Test(arguments: [100, 4])

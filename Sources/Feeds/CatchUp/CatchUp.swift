@@ -21,7 +21,7 @@ final class CatchUp {
     private var framer: EventFramer
     /// The entries up to here are written or in the subscriber's `unsent`. On the action log a part
     /// is a note; otherwise it is an event of the record.
-    private var reached: HistoryPosition
+    private(set) var reached: HistoryPosition
     /// Notes up to here have been read. This stream does not show notes.
     private var passed = HistoryPosition(0)
     /// The state at `reached`; only where states are read.
@@ -402,7 +402,7 @@ final class CatchUp {
         do throws(WorkOverload) {
             // It has grown by the entries.
             foldCharge = try loop.adjust(
-                foldCharge, to: foldBytes, for: loop.output.client(of: subscriber.id))
+                foldCharge, to: foldBytes, for: subscriber.client)
         } catch {
             return subscriber.refuse()
         }
@@ -425,7 +425,7 @@ final class CatchUp {
                 if let counted = slice.bytes {
                     try counted.charge(for: subscriber.client)
                 } else {
-                    try loop.charge(slice.framed.count, for: subscriber.id)
+                    try loop.charge(slice.framed.count, for: subscriber.client)
                 }
         } catch {
             return subscriber.refuse()
@@ -483,7 +483,7 @@ final class CatchUp {
     private func rebuildState(before entries: [HistoryEntry]) {
         isReading = true
         let request = RebuildQueue.Request(
-            client: loop.output.client(of: subscriber.id), isWanted: { [self] in !isOver })
+            client: subscriber.client, isWanted: { [self] in !isOver })
         let bytes = entries.reduce(0) { $0 + $1.storedBytes }
         // Many are read again: readers may wait for long, and many of them.
         let kept = bytes > Self.sliceBytes && !loop.journal.hasOwners ? nil : entries

@@ -31,10 +31,6 @@ package struct FollowingState {
     package var hasWaiting = false
     /// The number of the load that shows the next records; nil: they are shown as soon as this node has them.
     package var awaited: UInt64?
-    /// The journal's newest position in its last answer, while the owner's records up to there may be on their way.
-    private var expected: HistoryPosition?
-    /// The position of the newest hint that was no next record.
-    private var hinted: HistoryPosition?
     /// Whether the session has ended. Its subscribers get the last events.
     package var isOver = false
 
@@ -63,33 +59,6 @@ package struct FollowingState {
     ///   records. A question may come 125 ms early.
     package func isDue(at now: Int64, _ pause: Int64) -> Bool {
         !isHinted || hints.isDue || hasWaiting || now - confirmed > pause - 125
-    }
-
-    /// A record before this position may come only from the journal.
-    package mutating func noteGap(before position: HistoryPosition) {
-        hinted = max(position, hinted ?? position)
-    }
-
-    /// Whether the owner's records that the journal already has may be on their way.
-    ///
-    /// - Parameters:
-    ///   - end: the journal's newest position, in the ownership of `epoch`.
-    ///   - shown: the position up to which records were shown.
-    package func mayCome(
-        through end: HistoryPosition, in epoch: Int64?, behind shown: HistoryPosition
-    ) -> Bool {
-        end > shown && epoch == self.epoch && isHinted && hinted ?? shown <= shown
-    }
-
-    /// The same for an answer of the journal to a question. If the records have not arrived by the
-    /// next answer, some are missing.
-    mutating func awaitsRecords(
-        through end: HistoryPosition, in epoch: Int64, behind shown: HistoryPosition
-    ) -> Bool {
-        let isLate = expected.map { $0 > shown } ?? false
-        let mayCome = !isLate && mayCome(through: end, in: epoch, behind: shown)
-        expected = mayCome ? end : nil
-        return mayCome
     }
 
     package mutating func setOwner(_ node: Node?, epoch: Int64) {

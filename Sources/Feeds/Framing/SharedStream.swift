@@ -31,25 +31,18 @@ package final class SharedStream {
     private weak var largeSnapshot: ChargedBytes.Shared?
     private var largeSnapshotNumber: UInt64 = 0
     private(set) var subscribers: [Subscriber] = []
-    /// Its readers on other loops.
-    private(set) var branches: [StreamBranch] = []
-    /// The offset and the position up to which the branches have the stream.
-    private var sent: (offset: Int, through: HistoryPosition)
+    /// The subscribers that are on this loop for readers on other ones.
+    private var remoteCount = 0
+    /// On other loops. Invariant: as long as one has a reader.
+    private var replicas: [RemoteReader] = []
     /// The charge of the kept bytes of states, for ``payer``; nil if they are few.
     private var charge: WorkCharge?
-    /// In a branch: the charge of each run of kept bytes, and the offset at which the run ends.
+    /// In a replica: the charge of each run of kept bytes, and the offset at which the run ends.
     private var runCharges: Deque<(end: Int, charge: WorkCharge)> = []
     /// The subscriber whose client's share the kept bytes count in.
     private weak var payer: Subscriber?
-    /// Whether it is among ``StreamBranches/changed``.
-    var isChanged = false
     /// The subscribers before this index are the next to move.
     private var moveIndex = 0
-    /// The owner's messages that were framed since the subscribers had to read the journal; nil: they never had to.
-    private var framedSinceGap: Int?
-    /// Why: a subscriber that moves to another loop and comes back costs about as much as this number of deliveries
-    /// to it.
-    private static let steadyCount = 16
     /// The tally of the loop.
     let tally: SubscriberTally
     /// For a stream of states of a followed session: the state at `framedThrough`, or an earlier
@@ -64,14 +57,16 @@ package final class SharedStream {
         framer = EventFramer(selection)
         self.coveredAfter = position
         self.framedThrough = position
-        sent = (0, position)
     }
 
     var end: Int { bytes.end }
-    var isUnused: Bool { subscribers.isEmpty && branches.isEmpty }
+    var isUnused: Bool { subscribers.isEmpty && replicas.isEmpty }
+
+    /// The subscribers whose connections are on this loop.
+    var localCount: Int { subscribers.count - remoteCount }
 
     /// The subscribers on all loops.
-    var readerCount: Int { branches.reduce(subscribers.count) { $0 + $1.readers } }
+    var readerCount: Int { replicas.reduce(localCount) { $0 + $1.readers } }
 
     // MARK: Subscribers
 
@@ -79,7 +74,7 @@ package final class SharedStream {
         subscriber.index = subscribers.count
         subscribers.append(subscriber)
         moveIndex = subscribers.count
-        tally.add(subscriber)
+        if subscriber.isRemote { remoteCount += 1 } else { tally.add(subscriber) }
     }
 
     /// - Returns: false if it is not one of them.
@@ -90,7 +85,7 @@ package final class SharedStream {
         subscribers.swapAt(index, subscribers.count - 1)
         subscribers[index].index = index
         subscribers.removeLast()
-        tally.remove(subscriber)
+        if subscriber.isRemote { remoteCount -= 1 } else { tally.remove(subscriber) }
         if subscriber === payer { passCharge() }
         return true
     }
@@ -134,9 +129,8 @@ package final class SharedStream {
     /// next byte would cost as much as the rest of the delivery.
     var newestChunk: ChunkedBytes.Chunk { bytes.newestChunk }
 
-    /// Writes to the subscribers that wait for a later pass, and passes on what the branches have not got.
+    /// Writes to the subscribers that wait for a later pass, or for the end of the round.
     func deliverPending() {
-        passOn()
         for subscriber in subscribers where subscriber.isPending { subscriber.deliverPending() }
     }
 
@@ -152,9 +146,8 @@ package final class SharedStream {
     /// Whether subscribers have to get bytes before more are added.
     func isFull(_ limit: Int) -> Bool { bytes.count - limit > Self.surplusBytes }
 
-    /// Whether a subscriber reads the stream's bytes, here or on another loop. Other subscribers
-    /// read the journal.
-    var isRead: Bool { !branches.isEmpty || subscribers.contains(where: \.readsStream) }
+    /// Whether a subscriber reads the stream's bytes. Others read the journal.
+    var isRead: Bool { subscribers.contains(where: \.readsStream) }
 
     /// Frames the events that were committed up to `position`, or some of them: until the stream has more than `limit`
     /// bytes.
@@ -214,7 +207,6 @@ package final class SharedStream {
             guard charge == nil else { return }
         }
         charge = nil
-        passOn()
         dropAll()
         framer.forgetPart()
     }
@@ -256,8 +248,7 @@ package final class SharedStream {
             add(&scratch)
         }
         framedThrough = position
-        if hasUnsent { branches.first?.table.changed(self) }
-        feed.loop.branches.examine(self, of: feed)
+        feed.loop.replicas.examine(self, of: feed)
     }
 
     /// Adds framed bytes. Many are shared, not copied, so the next events are framed in
@@ -308,9 +299,7 @@ package final class SharedStream {
         let made = scratch.count
         add(&scratch)
         framedThrough = end
-        framedSinceGap = framedSinceGap.map { min($0 + 1, Self.steadyCount) }
-        if hasUnsent { branches.first?.table.changed(self) }
-        feed.loop.branches.examine(self, of: feed)
+        feed.loop.replicas.examine(self, of: feed)
         return made
     }
 
@@ -403,6 +392,11 @@ package final class SharedStream {
         subscriber.fallBehind(after: position(before: next + 1), rest: rest)
     }
 
+    /// The position of a reader that has all bytes before an offset between two events.
+    func position(at offset: Int) -> HistoryPosition {
+        position(before: marks.index(endingBehind: offset))
+    }
+
     /// The position of a reader that has all events before the mark of this index.
     private func position(before index: Int) -> HistoryPosition {
         // A reader that has all events has also passed later records without an event on this stream.
@@ -420,8 +414,8 @@ package final class SharedStream {
         removeAll()
     }
 
-    /// Whether every subscriber has got all bytes, and the branches are about to.
-    var isAtRest: Bool { !hasUnsent && subscribers.allSatisfy(\.isAtRest) }
+    /// Whether every subscriber has got all bytes.
+    var isAtRest: Bool { subscribers.allSatisfy(\.isAtRest) }
 
     /// Drops every byte.
     ///
@@ -445,15 +439,10 @@ package final class SharedStream {
         largeSnapshot = nil
     }
 
-    /// Whether the subscribers of a followed session's stream are unlikely to read the journal soon.
-    var isSteady: Bool { framedSinceGap ?? .max >= Self.steadyCount }
-
     /// The session was loaded into memory again, at this position. Only the journal has the events
     /// between.
     func restart(at position: HistoryPosition) {
-        framedSinceGap = 0
         deliverPending()
-        closeBranches()
         for subscriber in subscribers { leaveBehind(subscriber, before: .max) }
         removeAll()
         coveredAfter = position
@@ -466,7 +455,6 @@ package final class SharedStream {
     /// and wait for the session's next generation.
     func strand() {
         deliverPending()
-        closeBranches(.void)
         for subscriber in subscribers {
             leaveBehind(subscriber, before: .max)
             subscriber.strand()
@@ -549,15 +537,10 @@ package final class SharedStream {
         EventFramer.append(
             EventFramer.end, position, EventFramer.deleted[...], isChunked: selection.isChunked,
             to: &scratch)
-        appendEnd(framed: scratch, position)
-        branches.first?.table.end(self, with: scratch, position)
+        ending = (bytes.append(scratch), position)
     }
 
-    private func appendEnd(framed: [UInt8], _ position: Position) {
-        ending = (bytes.append(framed), position)
-    }
-
-    // MARK: Branches, on the loop of the session
+    // MARK: Replicas, on the loop of the session
 
     /// The next subscriber to move to another loop: the newest, and then each in its turn, from the last to the first.
     ///
@@ -568,56 +551,40 @@ package final class SharedStream {
         return subscribers[moveIndex]
     }
 
-    /// Whether a branch has not got all bytes.
-    private var hasUnsent: Bool {
-        !branches.isEmpty && sent.offset < bytes.end && branches.contains(where: \.isOpen)
+    func replica(on loop: Int) -> RemoteReader? { replicas.first { $0.loop == loop } }
+
+    func add(_ replica: RemoteReader) { replicas.append(replica) }
+
+    func remove(_ replica: RemoteReader) { replicas.removeAll { $0 === replica } }
+
+    /// Its subscriber joins the stream of another generation.
+    func moveReplica(_ replica: RemoteReader, to next: SharedStream) {
+        guard replicas.contains(where: { $0 === replica }) else { return }
+        remove(replica)
+        next.add(replica)
     }
 
-    /// Passes on what the branches have not got.
-    func passOn() {
-        if hasUnsent { branches.first?.table.collect(self) }
-    }
-
-    /// - Precondition: the other branches have got all bytes.
-    func add(_ branch: StreamBranch) {
-        branches.append(branch)
-        sent = (bytes.end, framedThrough)
-    }
-
-    func remove(_ branch: StreamBranch) { branches.removeAll { $0 === branch } }
-
-    /// The readers on other loops get nothing more there, and come back.
-    ///
-    /// - Parameter closing: why they do not continue then; also of those that have not come back from branches that were
-    ///   closed before.
-    func closeBranches(_ closing: StreamBranch.Closing? = nil) {
-        passOn()
-        if let closing { for branch in branches { branch.close(closing) } }
-        branches.first?.table.close(
-            self, through: framedThrough, isAbandoned: closing == .abandoned)
-    }
-
-    /// The readers that have not come back get a `reset` of this stream.
-    ///
-    /// - Parameter earlier: that of another generation, whose branches are closed.
-    func takeBranches(of earlier: SharedStream, for feed: Feed) {
-        for branch in earlier.branches { branch.move(to: self, of: feed) }
-        branches += earlier.branches
-        earlier.branches = []
-    }
-
-    /// The bytes that the branches have not got; they count as sent.
-    func takeRun() -> FramedRun {
-        defer { sent = (bytes.end, framedThrough) }
-        var run = FramedRun(after: sent.through, through: framedThrough)
-        run.bytes.reserveCapacity(bytes.end - sent.offset)
-        read(from: sent.offset) { span in
-            run.bytes.append(copying: span)
-            return true
+    /// Bytes from `offset` on, up to the end of an event: all of them, or `limit`, or one event.
+    func run(from offset: Int, limit: Int = .max) -> FramedRun {
+        var (end, through) = (bytes.end, framedThrough)
+        if end - offset > limit {
+            let index = max(
+                marks.index(endingBehind: offset), marks.index(endingBehind: offset + limit) - 1)
+            if index < marks.count { (end, through) = (marks[index].end, marks[index].position) }
         }
-        for mark in marks[marks.index(endingBehind: sent.offset)...] {
-            run.marks.append(Mark(position: mark.position, end: mark.end - sent.offset))
+        var run: [UInt8] = []
+        let wanted = end - offset
+        run.reserveCapacity(wanted)
+        read(from: offset) { span in
+            run.append(copying: span.extracting(first: min(span.count, wanted - run.count)))
+            return run.count < wanted
         }
+        return FramedRun(through: through, bytes: run)
+    }
+
+    /// All bytes from `offset` on, counted once for all loops if they are many.
+    func chargedRun(from offset: Int) -> FramedRun {
+        var run = run(from: offset)
         guard run.bytes.count > WorkBudget.smallestBytes else { return run }
         run.charge = tally.work.charge(
             run.bytes.count, for: (payer ?? subscribers.first)?.client, mayBeDropped: true)
@@ -625,31 +592,23 @@ package final class SharedStream {
         return run
     }
 
-    // MARK: A branch, on the loop of its readers
+    // MARK: A replica, on the loop of its readers
 
-    /// Appends events that the loop of the session has framed.
+    /// Appends events that the loop of the session has framed. They are kept and dropped together.
     func append(_ run: FramedRun) {
-        let begin = bytes.append(run.bytes)
-        for mark in run.marks {
-            marks.append(Mark(position: mark.position, end: begin + mark.end))
-        }
+        bytes.append(run.bytes)
+        marks.append(Mark(position: run.through, end: bytes.end))
         framedThrough = run.through
         if let charge = run.charge { runCharges.append((bytes.end, charge)) }
     }
 
-    /// Appends the session's last event; the subscribers get it and end.
-    func end(with framed: [UInt8], _ position: Position) {
-        deliverPending()
-        appendEnd(framed: framed, position)
-        for subscriber in subscribers { subscriber.drain() }
-    }
-
-    /// The session sends nothing more to this loop: the subscribers go back to it.
-    ///
-    /// - Parameter position: that of a reader that has all bytes.
-    func close(through position: HistoryPosition) {
+    /// The events so far are void. Subscribers that have not got all of them fall behind.
+    func beginAnew(at position: HistoryPosition) {
+        dropAll()
+        removeAll()
+        coveredAfter = position
         framedThrough = position
-        restart(at: position)
+        for subscriber in subscribers { subscriber.displace() }
     }
 
     /// Disconnects the subscribers.

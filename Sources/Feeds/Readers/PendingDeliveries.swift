@@ -41,7 +41,9 @@ package final class PendingDeliveries {
     ) {
         let newest = stream.newestChunk
         for subscriber in stream.subscribers where subscriber.isDue(newest) {
-            if waiting.isEmpty, delivered < limits.besideAnswers {
+            if subscriber.isRemote {
+                subscriber.deliverAtEndOfRound()
+            } else if waiting.isEmpty, delivered < limits.besideAnswers {
                 delivered += 1
                 subscriber.deliver(newest, to: output)
             } else if !subscriber.isPending {

@@ -17,12 +17,6 @@ package protocol ReaderOutput: AnyObject {
     func client(of token: UInt64) -> WorkClient?
 
     /// Moves the connection of a subscriber that has everything to another loop, where
-    /// ``StreamBranches/adopt(_:as:in:)`` continues it.
-    func move(_ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening) -> ReaderMove
-
-    /// Moves the connection of a subscriber, which has left, to the loop of its session, where
-    /// ``StreamBranches/continueStream(_:as:in:_:)`` continues it.
-    ///
-    /// - Returns: false if it cannot be moved; the connection is then finished.
-    func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool
+    /// ``StreamReplicas/adopt(_:as:in:)`` continues it.
+    func move(_ subscriber: Subscriber, to loop: Int, _ opening: ReplicaOpening) -> ReaderMove
 }

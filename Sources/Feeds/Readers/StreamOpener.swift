@@ -30,7 +30,8 @@ package struct StreamOpener {
     {
         guard request.selection.hasSnapshot else { return nil }
         return try snapshotData(
-            request.selection, at: history.newest.version, for: request.token)
+            request.selection, at: history.newest.version,
+            for: loop.output.client(of: request.token))
     }
 
     /// - Precondition: record `number` is committed, and `snapshot` is of that record. If `snapshot` is
@@ -135,7 +136,7 @@ package struct StreamOpener {
                         if let snapshot {
                             snapshot
                         } else {
-                            try snapshotData(selection, at: version, for: request.token)
+                            try snapshotData(selection, at: version, for: client)
                         }
                     return data.framed(after: EventFramer.snapshotHead(after))
                 }
@@ -150,7 +151,7 @@ package struct StreamOpener {
             opening.block = EventFramer.idBlock(after)
         }
         stream.add(subscriber)
-        loop.branches.examine(stream, of: feed)
+        loop.replicas.examine(stream, of: feed)
         answer(.subscribed(subscriber, opening), to: request.token)
         subscriber.advance()
         feed.account(stream)
@@ -210,7 +211,7 @@ package struct StreamOpener {
         opening.held = try stream.snapshotBlock(at: position.number, for: subscriber.client) {
             () throws(WorkOverload) in
             try snapshotData(
-                stream.selection, at: history.committed.version, for: subscriber.id
+                stream.selection, at: history.committed.version, for: subscriber.client
             ).framed(after: EventFramer.snapshotHead(position))
         }
         return opening
@@ -227,16 +228,15 @@ package struct StreamOpener {
 
     /// The data of a snapshot of this selection at this version.
     ///
-    /// - Parameter token: of the subscriber's connection.
     private func snapshotData(
-        _ selection: Selection, at version: UInt64, for token: UInt64
+        _ selection: Selection, at version: UInt64, for client: @autoclosure () -> WorkClient?
     ) throws(WorkOverload) -> ChargedBytes {
         let charge = try loop.charge(
-            selection.readsStates ? source.stateEstimate : 0, for: token)
+            selection.readsStates ? source.stateEstimate : 0, for: client())
         var data = snapshotData(selection, at: version)
         LineSeparators.escape(from: 0, in: &data)
         return ChargedBytes(
-            data, try loop.adjust(charge, to: data.count, for: loop.output.client(of: token)))
+            data, try loop.adjust(charge, to: data.count, for: client()))
     }
 
     private func snapshotData(_ selection: Selection, at version: UInt64) -> [UInt8] {

@@ -1,3 +1,5 @@
+// Why one file: the states of a reader, and what each event does in them, change together.
+
 internal import Storage
 
 /// A reader of one stream: a position in its bytes.
@@ -15,6 +17,9 @@ package final class Subscriber {
         /// The stream has dropped events that the reader has not got. The journal may have the events
         /// after this position; nil: they are lost.
         case behind(after: HistoryPosition?)
+        /// On another loop than its session: that loop sends the events that the replica has dropped,
+        /// one run after the other.
+        case fetching
         /// The journal has lost history. The subscriber waits for the session's next generation.
         case stranded
         /// The session has another generation, and the subscriber needs a `reset`.
@@ -45,8 +50,17 @@ package final class Subscriber {
 
     /// Whether it is in the loop's ``PendingDeliveries``.
     var isPending = false
-    /// Nil on the loop of the session. A cycle until the subscriber leaves.
-    private let branch: BranchStream?
+    private let way: Way
+
+    private enum Way {
+        /// The connection is on the loop of the session.
+        case connection
+        /// The connection is on another loop, and so is this subscriber. A cycle until it leaves.
+        case replica(StreamReplica)
+        /// The connection is on another loop, and this subscriber on that of the session: it sends
+        /// whole runs.
+        case remote(RemoteReader)
+    }
 
     /// The reads of the journal that did not find what comes next, of a session that is followed. Others may
     /// read other records.
@@ -68,33 +82,37 @@ package final class Subscriber {
         self.feed = feed
         self.output = feed.loop.output
         self.stream = stream
-        branch = nil
+        way = .connection
         state = stream.place(after: position)
     }
 
     /// A subscriber that has everything, on another loop than its session.
-    init(id: UInt64, branch: BranchStream, output: any ReaderOutput) {
+    init(id: UInt64, replica: StreamReplica, output: any ReaderOutput) {
         self.id = id
         self.output = output
-        self.branch = branch
-        stream = branch.stream
+        way = .replica(replica)
+        stream = replica.stream
         state = .live(stream.end)
     }
 
-    /// A subscriber that comes back from another loop to that of its session. ``advance()`` continues it.
+    /// A subscriber on the loop of its session, for readers on another one. ``advance()`` continues
+    /// it.
     ///
-    /// - Parameter feed: nil: its session has ended.
-    init(
-        id: UInt64, feed: Feed?, stream: SharedStream, _ state: State,
-        output: any ReaderOutput
-    ) {
-        self.id = id
+    /// - Parameters:
+    ///   - feed: nil: its session has ended.
+    ///   - state: nil: it has everything.
+    init(_ remote: RemoteReader, feed: Feed?, stream: SharedStream, _ state: State? = nil) {
+        id = ReaderToken.remote
         self.feed = feed
-        self.output = output
+        output = remote
+        way = .remote(remote)
         self.stream = stream
-        self.state = state
-        branch = nil
+        self.state = state ?? .live(stream.end)
     }
+
+    /// Nil for a reader whose connection is on this loop.
+    var remote: RemoteReader? { if case .remote(let remote) = way { remote } else { nil } }
+    var isRemote: Bool { id == ReaderToken.remote }
 
     /// The client whose share of the ``WorkBudget`` it uses.
     var client: WorkClient? { output.client(of: id) }
@@ -113,7 +131,18 @@ package final class Subscriber {
         guard !isBlocked else { return false }
         return switch state {
         case .behind, .displaced: true
-        case .live, .ahead, .catchingUp, .stranded, .draining, .ended: false
+        case .live, .ahead, .catchingUp, .fetching, .stranded, .draining, .ended: false
+        }
+    }
+
+    /// The position of a reader that has got everything so far; nil: a reset comes first.
+    private var position: HistoryPosition? {
+        switch state {
+        case .live(let offset), .draining(let offset): stream.position(at: offset)
+        case .ahead(let position): position
+        case .catchingUp(let catchUp): catchUp.reached
+        case .behind(let position): position
+        case .fetching, .stranded, .displaced, .ended: nil
         }
     }
 
@@ -123,7 +152,7 @@ package final class Subscriber {
     var readsStream: Bool {
         switch state {
         case .live, .ahead: true
-        case .catchingUp, .behind, .stranded, .displaced, .draining, .ended: false
+        case .catchingUp, .behind, .fetching, .stranded, .displaced, .draining, .ended: false
         }
     }
 
@@ -134,7 +163,7 @@ package final class Subscriber {
         switch state {
         case .live(let offset), .draining(let offset):
             readers.lagBytes = max(readers.lagBytes, stream.end - offset + unsent.count)
-        case .catchingUp: readers.catchingUp += 1
+        case .catchingUp, .fetching: readers.catchingUp += 1
         case .behind, .stranded, .displaced: readers.behind += 1
         case .ahead, .ended: break
         }
@@ -220,6 +249,13 @@ package final class Subscriber {
         deliver()
     }
 
+    /// For readers on another loop: the bytes are sent at the end of the round, or before the stream
+    /// changes in another way.
+    func deliverAtEndOfRound() {
+        isPending = true
+        remote?.change()
+    }
+
     private func deliver() {
         guard !isBlocked, case .live(let offset) = state, offset < stream.end else { return }
         state = .live(write(from: offset))
@@ -232,10 +268,11 @@ package final class Subscriber {
             case .live: return deliver()
             case .catchingUp(let catchUp): return catchUp.proceed()
             case .behind(let position): guard resync(after: position) else { return }
+            case .fetching: return replica?.accepted(self) ?? ()
             case .displaced: guard reset(.generation) else { return }
             case .draining(let offset):
                 state = .draining(write(from: offset))
-                if case .draining(stream.end) = state, !isBlocked { finish() }
+                if case .draining(let offset) = state, offset >= stream.end, !isBlocked { finish() }
                 return
             case .ahead, .stranded, .ended: return
             }
@@ -249,6 +286,12 @@ package final class Subscriber {
 
     private func write(from offset: Int) -> Int {
         var offset = offset
+        if let remote {
+            while offset < stream.end, !isBlocked {
+                isBlocked = !remote.send(from: &offset, of: stream)
+            }
+            return offset
+        }
         stream.read(from: offset) { span in
             let accepted = output.write(span, to: id)
             offset += accepted
@@ -301,7 +344,7 @@ package final class Subscriber {
             state = .behind(after: nil)
         // The stream has framed everything.
         case .ahead: state = .draining(stream.ending?.offset ?? stream.end)
-        case .behind, .stranded, .displaced, .draining, .ended: break
+        case .behind, .fetching, .stranded, .displaced, .draining, .ended: break
         }
         advance()
     }
@@ -316,7 +359,7 @@ package final class Subscriber {
             catchUp.end()
             state = .behind(after: nil)
         case .live, .ahead, .behind, .stranded, .displaced: state = .behind(after: nil)
-        case .draining, .ended: break
+        case .fetching, .draining, .ended: break
         }
         if isWaiting { advance() }
     }
@@ -326,11 +369,16 @@ package final class Subscriber {
     func strand() {
         if case .catchingUp(let catchUp) = state { catchUp.end() }
         state = .stranded
+        remote?.strand()
     }
 
     /// Joins a stream of the session's next generation; ``advance()`` then sends a `reset`.
     func move(to next: SharedStream, of feed: Feed) {
         stream.remove(self)
+        if let remote {
+            stream.moveReplica(remote, to: next)
+            remote.strand()
+        }
         self.feed = feed
         stream = next
         next.add(self)
@@ -341,8 +389,8 @@ package final class Subscriber {
     ///
     /// - Returns: whether to continue writing.
     private func resync(after position: HistoryPosition?) -> Bool {
-        if let branch, let position {
-            goBack(from: branch, after: position)
+        if let replica {
+            fetch(from: replica, after: position)
             return false
         }
         if let position, rejoin(after: position) { return true }
@@ -357,19 +405,6 @@ package final class Subscriber {
         // this stream, so none is skipped.
         catchUp(after: position, of: feed)
         return true
-    }
-
-    /// The loop of the session has the next events, reads them in the journal, or sends the `reset`.
-    private func goBack(from branch: BranchStream, after position: HistoryPosition) {
-        state = .ended
-        isPending = false
-        stream.remove(self)
-        if output.sendBack(self, branch.returning(after: position)) {
-            branch.wentBack()
-        } else {
-            branch.left()
-            output.finish(self)
-        }
     }
 
     /// Continues at an offset in the stream, if that has everything after the position.
@@ -397,6 +432,10 @@ package final class Subscriber {
             stream.tally.countReset(reason)
             opening.block = EventFramer.resetBlock(reason, ending.position)
             return send(opening)
+        }
+        if let replica {
+            fetch(from: replica, after: nil)
+            return false
         }
         guard let feed else { return false }
         // Without a state in memory there is no snapshot for the reset.
@@ -429,8 +468,39 @@ package final class Subscriber {
         state = .ended
         isPending = false
         unsent = UnsentBytes()
-        if stream.remove(self) { branch?.left() }
+        if stream.remove(self) { replica?.left(self) }
     }
+
+    // MARK: A replica, on the loop of its readers
+
+    private var replica: StreamReplica? {
+        if case .replica(let replica) = way { replica } else { nil }
+    }
+
+    /// The loop of the session has the next events, reads them in the journal, or sends the `reset`.
+    private func fetch(from replica: StreamReplica, after position: HistoryPosition?) {
+        state = .fetching
+        replica.fetch(for: self, after: position)
+    }
+
+    /// Some of what it lacks has arrived.
+    func receive(_ run: FramedRun) {
+        unsent.append(run.bytes[...], of: run.charge)
+        if !isBlocked, sendUnsent() { advance() }
+    }
+
+    /// Everything that it lacked has arrived: the replica has the next events.
+    func joinReplica() { state = .live(stream.end) }
+
+    /// The last bytes that it gets have arrived.
+    func finishFetching() {
+        // Not the later bytes of the replica.
+        state = .draining(.max)
+        advance()
+    }
+
+    /// The history that was shown is void.
+    func displace() { if case .behind = state { state = .displaced } }
 
     // MARK: Bytes
 
@@ -451,6 +521,9 @@ package final class Subscriber {
     package func send(_ opening: StreamOpening) -> Bool {
         var head: [UInt8] = []
         opening.append(retryMilliseconds: nil, to: &head)
+        guard !isRemote else {
+            return send(head + opening.snapshot + opening.end, of: opening.held?.charge)
+        }
         unsent.append(head[...])
         unsent.append(opening.snapshot[...], of: opening.held)
         unsent.append(opening.end[...])
@@ -459,6 +532,16 @@ package final class Subscriber {
 
     private func sendUnsent() -> Bool {
         while let next = unsent.first {
+            if let remote {
+                // Without a position their readers could not continue after them.
+                if let position {
+                    isBlocked = !remote.send(
+                        Array(next), through: position, of: stream, unsent.firstCharge)
+                    guard !isBlocked else { return false }
+                }
+                unsent.drop(next.count)
+                continue
+            }
             let accepted = output.write(next.span, to: id)
             unsent.drop(accepted)
             isBlocked = accepted < next.count

@@ -15,6 +15,8 @@ struct UnsentBytes {
     var isEmpty: Bool { pieces.isEmpty }
     var count: Int { pieces.reduce(0) { $0 + $1.bytes.count } }
     var first: ArraySlice<UInt8>? { pieces.first?.bytes }
+    /// That of the first bytes, if they are counted by themselves.
+    var firstCharge: WorkCharge? { pieces.first?.charge as? WorkCharge }
 
     /// - Parameter charge: is held until the bytes are dropped.
     mutating func append(_ bytes: ArraySlice<UInt8>, of charge: AnyObject? = nil) {

@@ -24,7 +24,8 @@ package final class ChargedBytes {
     }
 
     package let shared: Shared
-    private let charge: WorkCharge?
+    /// Nil if they are few.
+    let charge: WorkCharge?
 
     private init(_ shared: Shared, _ charge: WorkCharge?) {
         self.shared = shared

@@ -84,7 +84,7 @@ struct SpreadTests {
                 try await session.alert("message \(round + 1)")
             }
             try await check(1...3, session, on: streams)
-            #expect(try await client.metric("subscribers_returned_total") == 0)
+            #expect(try await client.metric("subscribers_lagged_total") == 0)
         }
     }
 
@@ -149,8 +149,8 @@ struct SpreadTests {
         }
     }
 
-    /// No client reads until the branch has dropped what they lack.
-    @Test func `slow readers go back and miss nothing`() async throws {
+    /// No client reads until the replica has dropped what they lack.
+    @Test func `slow readers get what they lack from the session's loop`() async throws {
         try await withJournal { journal in
             let server = try await journal.start("--loops", "2")
             let client = server.client()
@@ -181,18 +181,18 @@ struct SpreadTests {
                 #expect(numbers == Array(1...sent))
                 #expect(!text.contains("event: reset"))
             }
-            #expect(try await client.metric("subscribers_returned_total") ?? 0 > 0)
+            #expect(try await client.metric("subscribers_lagged_total") ?? 0 > 0)
         }
     }
 
     // Its connection had the deadline of one that accepts nothing, as while its session was loaded.
-    @Test func `a reader that has gone back to a sleeping session has heartbeats`() async throws {
+    @Test func `a reader that lacks events of a sleeping session has heartbeats`() async throws {
         // Which of two readers is moved depends on which has got everything first.
-        while try await !secondGoesBack() { try Task.checkCancellation() }
+        while try await !secondLags() { try Task.checkCancellation() }
     }
 
-    /// Returns whether the second reader was moved; if so, it has gone back to the sleeping session.
-    private func secondGoesBack() async throws -> Bool {
+    /// Returns whether the second reader was moved; if so, it has asked the sleeping session's loop.
+    private func secondLags() async throws -> Bool {
         var isMoved = false
         try await withJournal { journal in
             let server = try await journal.start(
@@ -220,10 +220,10 @@ struct SpreadTests {
             // If it has stayed, the session sleeps when it has got everything.
             await Self.receive(sent, from: readers[0])
             while try await client.metric("sessions") != 0 {
-                if try await client.metric("subscribers_returned_total") != 0 { return }
+                if try await client.metric("subscribers_lagged_total") != 0 { return }
             }
             await Self.receive(sent, from: readers[1])
-            #expect(try await client.metric("subscribers_returned_total") == 1)
+            #expect(try await client.metric("subscribers_lagged_total") == 1)
             let received = await readers[1].receive(until: ": ping")
             #expect(received.ending == nil)
             isMoved = true

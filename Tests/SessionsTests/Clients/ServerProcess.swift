@@ -169,9 +169,8 @@ final class ServerProcess: SessionOutput {
 
     // There is one loop.
     func move(
-        _ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening
+        _ subscriber: Subscriber, to loop: Int, _ opening: ReplicaOpening
     ) -> ReaderMove { .refused }
-    func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool { false }
     func timeHasPassed() {}
     func report(_ failure: SessionFailure, of feed: Feed) {}
 

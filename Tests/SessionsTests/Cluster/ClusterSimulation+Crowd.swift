@@ -158,7 +158,7 @@ extension ClusterSimulation {
         for process in processes where !process.isPaused {
             let found = sessions.compactMap(SessionID.init).first { id in
                 let feed = process.rig.table.asleep(id)
-                return (feed?.isFollowed ?? false) && (feed?.hasBranches ?? false)
+                return (feed?.isFollowed ?? false) && (feed?.hasReplicas ?? false)
             }
             guard let found, let owner = cluster.owner(of: found.text),
                 let other = processes.first(where: { $0.node.node == owner }), other !== process,
@@ -172,4 +172,9 @@ extension ClusterSimulation {
             return settle(process)
         }
     }
+}
+
+extension Feed {
+    /// Whether some of its readers are on another loop.
+    var hasReplicas: Bool { streams.all.contains { $0.readerCount > $0.localCount } }
 }

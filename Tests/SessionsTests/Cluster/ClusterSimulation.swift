@@ -48,7 +48,7 @@ final class ClusterSimulation {
             topics = TopicEnd(error: (number % 2 == 0 ? number : -number) * 3_600_000_000)
             rig = Rig(
                 node: node, registrations: registrations, snapshotEvery: 4, deliveries: .least,
-                branchesFrom: [0, Int.max][Int(number % 2)])
+                replicasFrom: [0, Int.max][Int(number % 2)])
             let inbox = rig.inbox
             parts = PartEnd(node, rig, links)
             node.watch { change in _ = inbox.put { $0.ownershipChanged(change) } }
@@ -293,7 +293,7 @@ final class ClusterSimulation {
         run(process)
         for id in sessions.compactMap(SessionID.init) {
             guard let feed = process.rig.table.asleep(id), feed.isFollowed else { continue }
-            if feed.streams.all.contains(where: { !$0.branches.isEmpty }) { spread += 1 }
+            if feed.hasReplicas { spread += 1 }
             if feed.streams.all.contains(where: { $0.followed != nil }) { states += 1 }
         }
         if number(0..<2) == 0 { settle(process) }

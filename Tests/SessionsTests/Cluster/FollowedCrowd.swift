@@ -26,13 +26,13 @@ extension FollowedStreams {
 
     /// Two readers of each of these selections.
     func spread(_ selections: [Selection] = Self.shared) throws -> FollowedCrowd {
-        let (rigs, links, session) = try linked(sendingRecords: true, branchesFrom: 1)
+        let (rigs, links, session) = try linked(sendingRecords: true, replicasFrom: 1)
         let readers = try selections.flatMap { [$0, $0] }.map {
             ($0, try rigs.stream("s", at: 1, $0))
         }
         deliver(links, rigs)
         let second = try #require(rigs[1].second)
-        try #require(second.table.feeds.branches.count == selections.count { !$0.readsStates })
+        try #require(second.table.feeds.replicas.count == selections.count)
         return FollowedCrowd(
             rigs: rigs, links: links, session: session, readers: readers, second: second)
     }

@@ -18,9 +18,9 @@ extension FollowedStreams {
 
     /// Nodes with links; the first owns the session.
     func linked(
-        _ count: Int = 2, sendingRecords sendsRecords: Bool = false, branchesFrom: Int = .max
+        _ count: Int = 2, sendingRecords sendsRecords: Bool = false, replicasFrom: Int = .max
     ) throws -> (ClusterRig, ScriptedLinks, Session) {
-        let rigs = ClusterRig(count, [try .ledger()], branchesFrom: branchesFrom)
+        let rigs = ClusterRig(count, [try .ledger()], replicasFrom: replicasFrom)
         let links = ScriptedLinks(sendsRecords: sendsRecords)
         for index in 0..<count { links.add(rigs.nodes[index].node, rigs[index].table) }
         let session = try rigs[0].create("s", .ledger())

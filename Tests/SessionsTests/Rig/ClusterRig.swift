@@ -12,19 +12,19 @@ struct ClusterRig {
 
     init(
         _ count: Int, _ registrations: [Registration], isImmediate: Bool = true,
-        hasFence: Bool = true, branchesFrom: Int = .max
+        hasFence: Bool = true, replicasFrom: Int = .max
     ) {
         self.init(
             hosting: Array(repeating: registrations, count: count), isImmediate: isImmediate,
-            hasFence: hasFence, branchesFrom: branchesFrom)
+            hasFence: hasFence, replicasFrom: replicasFrom)
     }
 
     /// - Parameters:
     ///   - hosted: What each node hosts.
-    ///   - branchesFrom: The subscribers of a stream from which on another loop of the node shares them.
+    ///   - replicasFrom: The subscribers of a stream from which on another loop of the node shares them.
     init(
         hosting hosted: [[Registration]], isImmediate: Bool = true, hasFence: Bool = true,
-        branchesFrom: Int = .max
+        replicasFrom: Int = .max
     ) {
         cluster = ScriptedCluster(hasFence: hasFence)
         nodes = []
@@ -39,7 +39,7 @@ struct ClusterRig {
             rigs.append(
                 Rig(
                     node: node, registrations: registrations, snapshotEvery: 4,
-                    branchesFrom: branchesFrom))
+                    replicasFrom: replicasFrom))
         }
         for index in nodes.indices {
             let inbox = rigs[index].inbox

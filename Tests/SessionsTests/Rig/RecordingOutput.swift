@@ -85,19 +85,12 @@ final class RecordingOutput: SessionOutput {
     }
 
     func move(
-        _ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening
+        _ subscriber: Subscriber, to loop: Int, _ opening: ReplicaOpening
     ) -> ReaderMove {
         guard let second else { return .refused }
         second.move(subscriber.id, opening)
         leave(subscriber)
         return .moved
-    }
-
-    func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool {
-        guard let second else { return false }
-        second.sendBack(subscriber.id, reader)
-        leave(subscriber)
-        return true
     }
 
     private func leave(_ subscriber: Subscriber) {
@@ -106,11 +99,8 @@ final class RecordingOutput: SessionOutput {
     }
 
     /// A reader has moved to another loop.
-    ///
-    /// - Parameter subscriber: nil: it does not continue there.
-    func arrived(_ token: UInt64, _ subscriber: Subscriber?) {
-        guard moving.remove(token) != nil else { return subscriber?.cancel() ?? () }
-        if subscriber == nil { finished.append(token) }
+    func arrived(_ token: UInt64, _ subscriber: Subscriber) {
+        guard moving.remove(token) != nil else { return subscriber.cancel() }
         subscribers[token] = subscriber
     }
 

@@ -29,7 +29,7 @@ final class Rig {
     ///   - node: the process is one of several.
     ///   - last: that rig, if the same clients continue.
     ///   - registrations: reactors that sessions in the journal may have.
-    ///   - branchesFrom: the subscribers of a stream from which on another loop shares them; 0: it gets as many
+    ///   - replicasFrom: the subscribers of a stream from which on another loop shares them; 0: it gets as many
     ///     as it can.
     init(
         slow: Bool = false, keepsRecords: Bool = true, answers: Bool = false,
@@ -41,7 +41,7 @@ final class Rig {
         subscribers: Int = 32_768,
         uncommittedBytes: Int = 64 << 20, deliveries: DeliveryLimits? = nil,
         stateBytes: Int = 16_777_216, snapshotBytes: Int = 32 << 20, topics: TopicBus = TopicBus(),
-        owners: SessionOwners? = nil, work: WorkBudget = WorkBudget(), branchesFrom: Int = .max
+        owners: SessionOwners? = nil, work: WorkBudget = WorkBudget(), replicasFrom: Int = .max
     ) {
         output = last?.output ?? RecordingOutput()
         lastToken = last?.lastToken ?? 0
@@ -74,12 +74,12 @@ final class Rig {
         table.output = output
         output.relays = table.relays
         second =
-            branchesFrom == .max
+            replicasFrom == .max
             ? nil : SecondLoop(output, limits, defersDeliveries: defersDeliveries)
         output.second = second
         guard second != nil else { return }
-        table.feeds.branches.begin(
-            on: 0, of: 2, threshold: max(branchesFrom, 1), tolerance: min(branchesFrom, 1))
+        table.feeds.replicas.begin(
+            on: 0, of: 2, threshold: max(replicasFrom, 1), tolerance: min(replicasFrom, 1))
     }
 
     convenience init(
@@ -96,7 +96,7 @@ final class Rig {
             runningActions: bounds.runningActions, uncommittedBytes: bounds.uncommittedBytes,
             deliveries: bounds.deliveries,
             stateBytes: bounds.stateBytes, snapshotBytes: bounds.snapshotBytes, owners: owners,
-            branchesFrom: bounds.branchesFrom)
+            replicasFrom: bounds.replicasFrom)
     }
 
     /// Loads a session from the journal.

@@ -7,9 +7,8 @@ import Storage
 /// Messages and connections between the loops wait, in order, until the rig delivers them.
 final class SecondLoop {
     private enum Parcel {
-        case messages([BranchMessage])
-        case moved(UInt64, BranchOpening)
-        case returning(UInt64, ReturningReader)
+        case messages([ReplicaMessage])
+        case moved(UInt64, ReplicaOpening)
     }
 
     let table: SessionTable
@@ -22,11 +21,13 @@ final class SecondLoop {
 
     /// The connections that have moved here.
     private(set) var moves = 0
-    /// Those that have gone back.
-    private(set) var returns = 0
+    /// How often a reader here has lacked what the replica has dropped.
+    var lags: Int { Int(table.feeds.replicas.lagged) }
 
     /// Whether nothing is on its way.
-    var isEmpty: Bool { toReaders.isEmpty && toSessions.isEmpty }
+    var isEmpty: Bool {
+        toReaders.isEmpty && toSessions.isEmpty && (isClosed || table.feeds.replicas.isAtRest)
+    }
 
     init(_ output: RecordingOutput, _ limits: SessionLimits, defersDeliveries: Bool) {
         self.output = output
@@ -39,7 +40,7 @@ final class SecondLoop {
                 isolation: LoopIsolation(
                     check: { seat.check() }, runAfterStop: { inbox.putLate($0) })))
         table.output = output
-        table.feeds.branches.begin(on: 1, of: 2, threshold: .max)
+        table.feeds.replicas.begin(on: 1, of: 2, threshold: .max)
     }
 
     /// The process has ended.
@@ -48,20 +49,15 @@ final class SecondLoop {
         (toReaders, toSessions) = ([], [])
     }
 
-    func move(_ token: UInt64, _ opening: BranchOpening) {
+    func move(_ token: UInt64, _ opening: ReplicaOpening) {
         moves += 1
         toReaders.append(.moved(token, opening))
-    }
-
-    func sendBack(_ token: UInt64, _ reader: ReturningReader) {
-        returns += 1
-        toSessions.append(.returning(token, reader))
     }
 
     /// The sessions send what they have for readers here, and move some of them.
     func collect(from home: SessionTable) {
         guard !isClosed else { return }
-        home.feeds.branches.flush(to: output) { messages, _ in toReaders.append(.messages(messages))
+        home.feeds.replicas.flush(to: output) { messages, _ in toReaders.append(.messages(messages))
         }
     }
 
@@ -82,19 +78,16 @@ final class SecondLoop {
 
     /// Delivers the first of what is on its way to the loop of the sessions.
     func deliverFirst(to home: SessionTable) {
+        endRound()
         if !toSessions.isEmpty { receive(toSessions.removeFirst(), at: home, from: 1) }
     }
 
     private func receive(_ parcel: Parcel, at table: SessionTable, from loop: Int) {
         switch parcel {
         case .messages(let messages):
-            table.feeds.branches.receive(messages, from: loop, in: table.feeds)
+            table.feeds.replicas.receive(messages, from: loop, in: table.feeds)
         case .moved(let token, let opening):
-            output.arrived(token, table.feeds.branches.adopt(opening, as: token, in: table.feeds))
-        case .returning(let token, let reader):
-            table.feeds.branches.continueStream(reader, as: token, in: table.feeds) {
-                output.arrived(token, $0)
-            }
+            output.arrived(token, table.feeds.replicas.adopt(opening, as: token, in: table.feeds))
         }
     }
 
@@ -104,7 +97,7 @@ final class SecondLoop {
     private func endRound() {
         guard !isClosed else { return }
         repeat {} while table.deliver() && !defersDeliveries
-        table.feeds.branches.flush(to: output) { messages, _ in
+        table.feeds.replicas.flush(to: output) { messages, _ in
             toSessions.append(.messages(messages))
         }
     }

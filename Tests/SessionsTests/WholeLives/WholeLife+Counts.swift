@@ -46,7 +46,7 @@ extension WholeLife {
             + rig.table.relays.subscribers.map(\.stream)
         var seen: Set<ObjectIdentifier> = []
         let count = streams.reduce(0) { sum, stream in
-            seen.insert(ObjectIdentifier(stream)).inserted ? sum + stream.subscribers.count : sum
+            seen.insert(ObjectIdentifier(stream)).inserted ? sum + stream.localCount : sum
         }
         let counted = rig.table.subscriberCount + (rig.second?.table.subscriberCount ?? 0)
         if counted != count {

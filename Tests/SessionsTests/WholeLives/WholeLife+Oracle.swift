@@ -156,8 +156,7 @@ extension WholeLife {
                 guard let token = reader.connections.last?.token else { continue }
                 rig.output.setCapacity(nil, of: token)
             }
-            // A reader whose connection accepts bytes again may move back to the loop of its
-            // session.
+            // A reader whose connection accepts bytes again may ask the loop of its session for some.
             if !rig.hasWork, rig.joints.isEmpty, rig.journal.pendingCount == 0,
                 rig.journal.askedCount == 0
             {

@@ -38,7 +38,7 @@ final class WholeLife {
         /// Sessions of one client.
         let owned: Int
         /// The subscribers of a stream from which on another loop shares them; `Int.max`: there is one loop.
-        var branchesFrom = Int.max
+        var replicasFrom = Int.max
 
         /// Whether a session may find no room in memory.
         var areFewSessions: Bool { sessions < 100 }
@@ -139,7 +139,7 @@ final class WholeLife {
             bytes: [50, 400, 100_000].randomElement(using: &generator) ?? 50)
         bounds = Bounds(scope, using: &generator)
         // By the seed, so that the rest of a life does not depend on it.
-        bounds.branchesFrom = [Int.max, 0, 1][Int(seed % 3)]
+        bounds.replicasFrom = [Int.max, 0, 1][Int(seed % 3)]
         let desk = desk
         registrations = [
             try .ledger(),

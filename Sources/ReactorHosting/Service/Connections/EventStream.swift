@@ -10,9 +10,6 @@ final class EventStream {
     fileprivate enum Source {
         case session(Subscriber)
         case sessions(JointConnection)
-        /// The stream has come from another loop, and its subscriber is not known yet. The time of the peer's last
-        /// progress before that.
-        case opening(since: LoopInstant)
         /// The source has ended.
         case none
     }
@@ -51,11 +48,9 @@ final class EventStream {
             on: connection)
     }
 
-    /// A stream that has come from another loop.
-    ///
-    /// - Parameter since: The time of the peer's last progress.
-    convenience init(_ traits: Traits, since: LoopInstant, on connection: HTTPConnection) {
-        self.init(.opening(since: since), traits, on: connection)
+    /// A stream that has come from another loop, and continues with the next event.
+    convenience init(_ traits: Traits, _ subscriber: Subscriber, on connection: HTTPConnection) {
+        self.init(.session(subscriber), traits, on: connection)
     }
 
     private init(_ source: Source, _ traits: Traits, on connection: HTTPConnection) {
@@ -138,13 +133,6 @@ final class EventStream {
         connection.rearm()
     }
 
-    /// Continues a stream that has come from another loop, with the next event.
-    func proceed(with subscriber: Subscriber) {
-        guard case .opening(let since) = source else { return subscriber.cancel() }
-        source = .session(subscriber)
-        connection.lastProgress = since
-    }
-
     func count(_ bytes: Int) { traits.sentBytes += bytes }
 
     /// The kernel has room again.
@@ -152,7 +140,7 @@ final class EventStream {
         switch source {
         case .session(let subscriber): subscriber.resume()
         case .sessions(let joint): joint.stream.resume()
-        case .opening, .none: break
+        case .none: break
         }
     }
 
@@ -182,7 +170,7 @@ final class EventStream {
             joint.stream.hold(bytes[connection.writeEvents(bytes.span)...])
         // The rest of an event is on its way from another loop; the peer has accepted everything.
         case .sessions: connection.lastProgress = connection.loop.now
-        case .opening, .none: break
+        case .none: break
         }
     }
 
@@ -269,7 +257,7 @@ extension EventStream.Source {
         switch self {
         case .session(let subscriber): subscriber.isBlocked
         case .sessions(let joint): joint.stream.isBlocked
-        case .opening, .none: true
+        case .none: true
         }
     }
 
@@ -278,7 +266,6 @@ extension EventStream.Source {
         switch self {
         case .session(let subscriber): !subscriber.isBlocked
         case .sessions(let joint): joint.stream.isBetweenEvents
-        case .opening: true
         case .none: false
         }
     }
@@ -287,7 +274,7 @@ extension EventStream.Source {
         switch self {
         case .session(let subscriber): subscriber.waitForRoom()
         case .sessions(let joint): joint.stream.waitForRoom()
-        case .opening, .none: break
+        case .none: break
         }
     }
 
@@ -295,7 +282,7 @@ extension EventStream.Source {
         switch self {
         case .session(let subscriber): subscriber.cancel()
         case .sessions(let joint): joint.cancel()
-        case .opening, .none: break
+        case .none: break
         }
     }
 }

@@ -4,29 +4,21 @@ internal import Sockets
 
 /// An event stream on its way to another loop, with its connection.
 struct MigratingStream: Sendable {
-    /// The stream's part on that loop.
-    enum Reader: Sendable {
-        /// One of many readers, which continues with the next event.
-        case branch(BranchOpening)
-        /// Back to the loop of the session, where it continues after its position.
-        case returning(ReturningReader)
-    }
-
-    let reader: Reader
+    let opening: ReplicaOpening
     let stream: EventStream.Traits
     let identity: RequestIdentity
     let peerIsFinished: Bool
     let lastProgress: LoopInstant
 }
 
-/// Moves the connection of an event stream between the loop of its session and one that shares the
-/// session's readers (ADR-0059). The client sees nothing of it.
+/// Moves the connection of an event stream from the loop of its session to one that shares the
+/// session's readers (ADR-0077). The client sees nothing of it.
 enum StreamMigration {
     /// Moves the connection, between two events, if it has no unsent bytes.
     ///
     /// Invariant: the stream's subscriber leaves its session afterwards; it gets nothing more here.
     static func begin(
-        _ connection: HTTPConnection, _ reader: MigratingStream.Reader, to target: Int
+        _ connection: HTTPConnection, _ opening: ReplicaOpening, to target: Int
     ) -> ReaderMove {
         let loop = connection.loop
         // Connections of the operations address stay apart from the others.
@@ -34,7 +26,7 @@ enum StreamMigration {
             !loop.service.isDraining
         else { return .refused }
         let migrating = MigratingStream(
-            reader: reader, stream: stream.traits, identity: connection.identity,
+            opening: opening, stream: stream.traits, identity: connection.identity,
             peerIsFinished: connection.peerIsFinished, lastProgress: connection.lastProgress)
         guard let socket = loop.table.detach(connection.id) else { return .refused }
         loop.service.drain.departed()
@@ -52,21 +44,10 @@ enum StreamMigration {
         loop.service.drain.arrived(loop.index)
         connection.identity = migrating.identity
         connection.peerIsFinished = migrating.peerIsFinished
-        let stream = EventStream(migrating.stream, since: migrating.lastProgress, on: connection)
-        connection.state = .streaming(stream)
-        switch migrating.reader {
-        case .branch(let opening):
-            stream.proceed(
-                with: loop.sessions.feeds.branches.adopt(
-                    opening, as: id.token, in: loop.sessions.feeds))
-        case .returning(let reader):
-            let feeds = loop.sessions.feeds
-            feeds.branches.continueStream(reader, as: id.token, in: feeds) { subscriber in
-                guard let subscriber else { return stream.finish() }
-                stream.proceed(with: subscriber)
-            }
-        }
-        guard connection.id == id, case .streaming = connection.state else { return }
+        connection.lastProgress = migrating.lastProgress
+        let feeds = loop.sessions.feeds
+        let subscriber = feeds.replicas.adopt(migrating.opening, as: id.token, in: feeds)
+        connection.state = .streaming(EventStream(migrating.stream, subscriber, on: connection))
         connection.rearm()
         if loop.service.isDraining { connection.beginDraining() }
     }

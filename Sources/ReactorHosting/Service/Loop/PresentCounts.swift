@@ -92,9 +92,9 @@ struct PresentCounts: Sendable {
             "resets", "Streams that could not continue at their position, by reason.", "reason",
             ResetReason.allCases.map { ($0.rawValue, sessions.resets[$0, default: 0]) })
         text.counter(
-            "subscribers_returned",
-            "Subscribers that have gone back from another loop to that of their session.",
-            sessions.returnedReaders)
+            "subscribers_lagged",
+            "Subscribers on another loop that were too slow for its replica of their stream.",
+            sessions.laggedReaders)
         text.counters(
             "claims", "Claims of sessions, by result.", "result",
             [("owned", sessions.claims.owned), ("elsewhere", sessions.claims.elsewhere)])

@@ -43,16 +43,10 @@ extension ServerLoop: SessionOutput {
     }
 
     func move(
-        _ subscriber: Subscriber, to loop: Int, _ opening: BranchOpening
+        _ subscriber: Subscriber, to loop: Int, _ opening: ReplicaOpening
     ) -> ReaderMove {
         guard let connection = connection(ConnectionID(subscriber.id)) else { return .refused }
-        return StreamMigration.begin(connection, .branch(opening), to: loop)
-    }
-
-    func sendBack(_ subscriber: Subscriber, _ reader: ReturningReader) -> Bool {
-        guard let connection = connection(ConnectionID(subscriber.id)) else { return false }
-        let move = StreamMigration.begin(connection, .returning(reader), to: reader.key.loop)
-        return move != .refused
+        return StreamMigration.begin(connection, opening, to: loop)
     }
 
     func timeHasPassed() { resources.table.readClocks() }
@@ -99,13 +93,13 @@ extension ServerLoop {
 
 // Streams of this loop's sessions, whose connections are on other loops, and the reverse.
 extension ServerLoop {
-    /// Sends the events of this round to the branches on other loops, and moves readers there.
-    func flushBranches() {
+    /// Sends the events of this round to the replicas on other loops, and moves readers there.
+    func flushReplicas() {
         let (peers, home) = (resources.peers, resources.index)
-        sessions.feeds.branches.flush(to: self) { messages, loop in
-            // A loop that has stopped has no readers.
+        sessions.feeds.replicas.flush(to: self) { messages, loop in
+            // A loop that has stopped has neither readers nor sessions.
             peers.enqueue(on: loop) { loop in
-                loop.sessions.feeds.branches.receive(
+                loop.sessions.feeds.replicas.receive(
                     messages, from: home, in: loop.sessions.feeds)
             }
         }

@@ -43,7 +43,7 @@ final class ServerLoop: LoopHandler {
             index: index, service: service, peers: peers, table: table, sessions: sessions)
         sessions.output = self
         if hasSessions {
-            sessions.feeds.branches.begin(
+            sessions.feeds.replicas.begin(
                 on: index, of: peers.count, threshold: service.configuration.spreadFrom)
         }
         service.watch.add(index, loop.passes, sessions.presentWork)
@@ -196,7 +196,7 @@ final class ServerLoop: LoopHandler {
         sessions.commit()
         let hasEvents = sessions.deliver()
         flushRelays()
-        flushBranches()
+        flushReplicas()
         resources.links?.flush()
         resources.heap.freed(
             resources.service.work.takeReleased(from: HeapTrimmer.burstBytes))

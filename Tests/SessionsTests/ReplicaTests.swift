@@ -5,8 +5,8 @@ import Testing
 @testable import Sessions
 
 @Suite(
-    "ADR-0059 — the readers of one stream are spread over loops", .timeLimit(.minutes(15)))
-struct BranchTests {
+    "ADR-0077 — the readers of one stream are spread over loops", .timeLimit(.minutes(15)))
+struct ReplicaTests {
     /// A rig with a second loop, and a session that many read.
     private func crowd(
         _ count: Int = 8, _ selection: Selection = .allPulses, slow: Bool = false,
@@ -14,7 +14,7 @@ struct BranchTests {
     ) throws -> (rig: Rig, session: Session, readers: [UInt64]) {
         let rig = Rig(
             slow: slow, answers: true, registrations: [try .ledger()], retention: retention,
-            subscribers: subscribers, branchesFrom: threshold)
+            subscribers: subscribers, replicasFrom: threshold)
         let session = try rig.create("s", .ledger())
         rig.settleAll()
         let readers = (0..<count).map { _ in rig.subscribe(session, selection) }
@@ -51,8 +51,8 @@ struct BranchTests {
             try act(Post.both(number, -number), rig)
             try act(Post.say("\(number)"), rig)
         }
-        #expect(try second(rig).table.feeds.branches.count == 4)
-        #expect(session.streams.all.map(\.subscribers.count) == [4])
+        #expect(try second(rig).table.feeds.replicas.count == 4)
+        #expect(session.streams.all.map(\.localCount) == [4])
         let bytes = Set(readers.map { rig.output.bytes(of: $0) })
         #expect(bytes.count == 1)
         #expect(rig.transcript(readers[0]).events.count >= 20)
@@ -86,20 +86,21 @@ struct BranchTests {
     @Test func `bytes are sent once for all readers of a loop`() throws {
         let (rig, session, _) = try crowd(8)
         try rig.act(Post.set(1), on: session)
-        var messages: [BranchMessage] = []
+        var messages: [ReplicaMessage] = []
         try rig.act(Post.set(2), on: session)
         // The second round's bytes are taken before the rig sends them.
         let stream = try #require(session.streams.all.first)
-        #expect(stream.branches.count == 1)
+        #expect(stream.replica(on: 1)?.readers == 4)
         try rig.post(Post.set(3), to: session)
         rig.table.commit()
-        rig.table.feeds.branches.flush(to: rig.output) { sent, _ in messages += sent }
+        rig.table.feeds.replicas.flush(to: rig.output) { sent, _ in messages += sent }
         #expect(messages.count == 1)
-        guard case .events(_, let run)? = messages.first else {
+        guard case .run(_, let run, epoch: 0)? = messages.first else {
             Issue.record("no events are sent")
             return
         }
-        #expect(run.marks.map(\.position.number) == [3])
+        #expect(run.through.number == 3)
+        #expect(Transcript(run.bytes).lines == ["a 3 3"])
     }
 
     @Test func `a reader moves between two events while others come`() throws {
@@ -146,7 +147,7 @@ struct BranchTests {
                 rig.settleAll()
             }
             #expect(session.streams.isEmpty)
-            #expect(try second(rig).table.feeds.branches.count == 0)
+            #expect(try second(rig).table.feeds.replicas.count == 0)
             #expect(try second(rig).table.subscriberCount == 0)
             let again = rig.subscribe(session)
             try act(Post.set(7), rig)
@@ -168,7 +169,7 @@ struct BranchTests {
 
     @Test func `the limit counts the readers of all loops`() throws {
         let (rig, session, readers) = try crowd(4, subscribers: 4)
-        try #require(try second(rig).table.feeds.branches.count == 2)
+        try #require(try second(rig).table.feeds.replicas.count == 2)
         let surplus = rig.subscribe(session)
         #expect(rig.line(surplus) == "tooManySubscribers 4 v0 n0")
         let away = try #require(try readers.first { try isAway($0, rig) })
@@ -181,11 +182,13 @@ struct BranchTests {
 
     /// The reader misses what the other loop has dropped.
     @Test(arguments: [true, false])
-    func `a slow reader goes back and gets what it misses, or a reset`(isArchived: Bool) throws {
+    func `a slow reader gets what it lacks from the session's loop, or a reset`(isArchived: Bool)
+        throws
+    {
         let retention = isArchived ? Retention() : Retention(records: 4, bytes: 2_000)
         let rig = Rig(
             keepsRecords: isArchived, answers: isArchived, registrations: [try .ledger()],
-            retention: retention, branchesFrom: 1)
+            retention: retention, replicasFrom: 1)
         let session = try rig.create("s", .ledger())
         let readers = (0..<6).map { _ in rig.subscribe(session) }
         rig.settleAll()
@@ -197,10 +200,10 @@ struct BranchTests {
             try act(Post.set(number), rig)
         }
         #expect(rig.output.isStreaming(slow))
-        #expect(try second(rig).returns == 0, "it has to get the rest of its event first")
+        #expect(try second(rig).lags == 0, "it has to get the rest of its event first")
         rig.output.setCapacity(nil, of: slow)
         rig.settleAll()
-        #expect(try second(rig).returns == 1)
+        #expect(try second(rig).lags == 1)
         try act(Post.set(99), rig)
         #expect(rig.lines(slow).last == rig.lines(other).last)
         let names = rig.transcript(slow).events.map(\.name)
@@ -222,11 +225,11 @@ struct BranchTests {
             repeat {} while rig.table.deliver()
             rig.second?.collect(from: rig.table)
         }
-        // The second loop has received nothing; the branch is closed.
+        // The second loop has received nothing; its replica is like a reader that accepts nothing.
         let stream = try #require(session.streams.all.first)
-        #expect(stream.branches.allSatisfy { !$0.isOpen })
+        #expect(try #require(stream.replica(on: 1)?.subscriber).isBlocked)
         rig.settleAll()
-        #expect(try second(rig).returns == 2)
+        #expect(try second(rig).lags == 0)
         try act(Post.set(5), rig)
         #expect(Set(readers.map { rig.transcript($0).lastEventID }).count == 1)
         #expect(Set(readers.map { rig.transcript($0).events.last?.data }).count == 1)
@@ -282,7 +285,7 @@ struct BranchTests {
         for reader in away {
             #expect(rig.transcript(reader).events.map(\.name) == ["snapshot", "a", "a"])
         }
-        #expect(try second(rig).returns == 0)
+        #expect(try second(rig).lags == 0)
     }
 
     /// The journal writes a record, and the session hears of it when it is loaded again.
@@ -296,11 +299,11 @@ struct BranchTests {
         rig.settleAll()
     }
 
-    @Test func `readers go back to a session whose stream has a gap`() throws {
+    @Test func `a gap is filled once for all readers of a loop`() throws {
         let (rig, session, readers) = try crowd(6, slow: true)
         try commitUnheard(Post.set(1), rig, session)
         try act(Post.set(2), rig)
-        #expect(try second(rig).returns == 3)
+        #expect(try second(rig).lags == 0)
         for reader in readers {
             #expect(rig.transcript(reader).events.map(\.name) == ["snapshot", "a", "a"])
         }
@@ -344,7 +347,7 @@ struct BranchTests {
         #expect(rig.table.count == 0)
     }
 
-    /// Its branch is closed, and it has not gone back, because it has a part of an event.
+    /// It has a part of an event.
     @Test func `a slow reader of a session that cannot be rebuilt is disconnected`() throws {
         let (rig, session, readers) = try crowd(6, slow: true)
         let slow = try #require(try readers.first { try isAway($0, rig) })
@@ -356,7 +359,6 @@ struct BranchTests {
         rig.endRound()
         rig.settleAll()
         try commitUnheard(Post.set(3), rig, session)
-        #expect(try second(rig).returns == 2)
         #expect(try second(rig).table.subscriberCount > 0)
         for _ in 0..<12 {
             rig.table.tick()
