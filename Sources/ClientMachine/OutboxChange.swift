@@ -12,8 +12,8 @@ package enum OutboxChange: Equatable, Sendable {
     case withdrawn(SessionName, RequestKey)
     /// The request is applied.
     case done(SessionName, RequestKey)
-    /// A send, waiting or sent, has come to an end that the program must see. It has its entry if the
-    /// change that queued the send is dead.
+    /// A send, waiting or sent, has come to an end that the program must see. It has its entry if
+    /// the change that queued the send is dead.
     case settled(Settlement)
     /// The program has seen the end of a send.
     case seen(Ticket)

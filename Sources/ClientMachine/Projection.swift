@@ -3,9 +3,9 @@ package import Reactors
 
 /// The states of one session, with their types: the confirmed one, and the one that is shown.
 ///
-/// Design: the machine decides which actions are missing in the confirmed state, and knows bytes only.
-/// This value applies its deliveries, in their order. It has the types of a session, not a reactor: a
-/// program may have the shapes alone.
+/// Design: the machine decides which actions are missing in the confirmed state, and knows bytes
+/// only. This value applies its deliveries, in their order. It has the types of a session, not a
+/// reactor: a program may have the shapes alone.
 package struct Projection<Action: Decodable, State: Decodable> {
     /// A value of the server that this program cannot decode (R9).
     package struct Undecodable: Error, Equatable, Sendable {
@@ -31,16 +31,16 @@ package struct Projection<Action: Decodable, State: Decodable> {
     /// Predicts nothing.
     package init() { prediction = nil }
 
-    /// Reduces an action over a state as the server's session would: the reactor's own synchronous part,
-    /// and nothing else (R4). Steps are not started, activities not delivered, and sources not opened:
-    /// events come from the server alone (R5).
+    /// Reduces an action over a state as the server's session would: the reactor's own synchronous
+    /// part, and nothing else (R4). Steps are not started, activities not delivered, and sources
+    /// not opened: events come from the server alone (R5).
     ///
     /// - Parameter reactor: an instance that is used for nothing else.
     package init<R: Reactor>(predicting reactor: R) where R.Action == Action, R.State == State {
         let observer = Ignoring<R>()
         prediction = { state, action in
-            // A core for each action: a step of an earlier one that never ends must not change what an
-            // effect of this one does.
+            // A core for each action: a step of an earlier one that never ends must not change what
+            // an effect of this one does.
             let core = ReactorCore(reactor: reactor, state: state)
             _ = core.receive(action, tag: ActionTag(1), observer: observer)
             return core.state
@@ -57,8 +57,8 @@ package struct Projection<Action: Decodable, State: Decodable> {
         }
     }
 
-    /// Changes the shown state, which is not made before somebody asks for it: a prediction of which
-    /// the confirmation is there already costs nothing.
+    /// Changes the shown state, which is not made before somebody asks for it: a prediction of
+    /// which the confirmation is there already costs nothing.
     package mutating func show(_ change: ShownChange) {
         if change.advancesBase {
             base = confirmed
@@ -88,7 +88,8 @@ package struct Projection<Action: Decodable, State: Decodable> {
         return projection.makeShown()
     }
 
-    /// The shown state, which is kept: of a state that is made again only what joined since is reduced.
+    /// The shown state, which is kept: of a state that is made again only what joined since
+    /// is reduced.
     package mutating func makeShown() -> State? {
         guard let base else { return nil }
         let state = overlay[madeCount...].reduce(made ?? base) {
@@ -103,8 +104,8 @@ package struct Projection<Action: Decodable, State: Decodable> {
         return Self.decode(actions).reduce(state, prediction)
     }
 
-    /// The actions that this program knows: an outbox may have others, of an earlier program. They are
-    /// sent, but not predicted.
+    /// The actions that this program knows: an outbox may have others, of an earlier program. They
+    /// are sent, but not predicted.
     private static func decode(_ actions: [[UInt8]]) -> [Action] {
         actions.compactMap { try? JSON.decode(Action.self, from: $0) }
     }

@@ -88,8 +88,8 @@ struct SessionLink: Sendable {
         return overlay.hasRoom(within: limits) ? nil : .outboxFull
     }
 
-    /// - Returns: the number of sends that a request may have, nil: any number; and the bytes of its
-    ///   actions, unless it has one send. Nil if no request can be sent now.
+    /// - Returns: the number of sends that a request may have, nil: any number; and the bytes of
+    ///   its actions, unless it has one send. Nil if no request can be sent now.
     mutating func nextRequest(within limits: ClientLimits) -> (most: Int?, bytes: Int)? {
         canPost ? (narrowing.most, batchBytes ?? limits.bytesInRequest) : nil
     }
@@ -202,7 +202,8 @@ struct SessionLink: Sendable {
         _ block: StreamBlock, _ position: StreamPosition, _ context: StreamConnection.Context,
         isFirst: Bool, at now: Duration, holdUntil end: Duration
     ) -> Bool {
-        // The state is one of an earlier life until that of this one is read, and so is what is over it.
+        // The state is one of an earlier life until that of this one is read, and so is
+        // what is over it.
         if let confirmed = reader.confirmed, confirmed.generation != position.generation {
             return false
         }

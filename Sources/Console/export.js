@@ -6,8 +6,8 @@ import { isExact } from "./schema.js";
 const RECORDS = { mutation: "mutation", "state.replaced": "mutation", activity: "activity" };
 
 /**
- * `start` has the version, position, state and time before the first entry; `entries` has all entries after it. `last`
- * has the same for their last version, if there is one. An imported session wakes with `last`, because
+ * `start`: version, position, state and time before the first of `entries`, which are all after it.
+ * `last`: the same for their last version, if any. An imported session wakes with it, because
  * mutations may have the form of an earlier version of the reactor.
  */
 export function exported(session, start, entries, last) {

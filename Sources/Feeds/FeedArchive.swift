@@ -24,7 +24,8 @@ package final class FeedArchive {
     package var isVoid = false
     private var followingBox: FollowingBox?
 
-    /// Why not in the object itself: most feeds are never followed, and it is half of their archive.
+    /// Why not in the object itself: most feeds are never followed, and it is half of
+    /// their archive.
     private final class FollowingBox {
         var state: FollowingState
 

@@ -45,8 +45,8 @@ final class Connector: Sendable {
             DatabaseMark(identity: identity, era: era, timeline: timeline, branch: branch)
         }
 
-        /// Whether this is the same server with less in its log: an older copy of its files. A crash
-        /// loses nothing that was flushed.
+        /// Whether this is the same server with less in its log: an older copy of its files. A
+        /// crash loses nothing that was flushed.
         func lacks(_ earlier: Database) -> Bool {
             system == earlier.system && timeline == earlier.timeline && flushed < earlier.flushed
         }
@@ -449,12 +449,13 @@ final class Connector: Sendable {
         return announce(found, begins: begins) ? adoption.isNew : nil
     }
 
-    /// Why within the lock: another connection must not show anything of the era before the watchers
-    /// know of it. They send a message, and return.
+    /// Why within the lock: another connection must not show anything of the era before the
+    /// watchers know of it. They send a message, and return.
     ///
     /// - Parameter begins: Whether the era begins with this connection. The first connection of a
     ///   process has no watcher to notify, but counts.
-    /// - Returns: False if another connection, or another node, has found a newer database meanwhile.
+    /// - Returns: False if another connection, or another node, has found a newer
+    ///   database meanwhile.
     private func announce(_ found: Database, begins: Bool) -> Bool {
         let (isNewest, changed) = book.withLock { book -> (Bool, (@Sendable () -> Void)?) in
             guard book.belief.accepts(found.mark) else { return (false, nil) }

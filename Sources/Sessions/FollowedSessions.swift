@@ -26,8 +26,8 @@ final class FollowedSessions {
     /// Loads that are not sent yet, by session. (A load that was sent may be older than a later
     /// request, so that request needs another load.)
     private var unsent: [SessionID: Load] = [:]
-    /// The loads that are not sent yet, the oldest first. Bound: those that clients wait for or that
-    /// subscribers need, and those that have come since ``ask(in:)`` was last called.
+    /// The loads that are not sent yet, the oldest first. Bound: those that clients wait for or
+    /// that subscribers need, and those that have come since ``ask(in:)`` was last called.
     private var waiting: Deque<Load> = []
     private var loadsUnderWay: Set<SessionID> = []
     private var pace = LoadPace()
@@ -88,7 +88,8 @@ final class FollowedSessions {
         load(feed.id)
     }
 
-    /// Sends the loads of this round, and the question that its hints call for. Called once a round.
+    /// Sends the loads of this round, and the question that its hints call for. Called
+    /// once a round.
     ///
     /// Only one load of a session is under way. Streams that come meanwhile share the next load.
     func flush(in table: SessionTable) {

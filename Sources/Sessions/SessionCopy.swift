@@ -12,8 +12,8 @@ package final class SessionCopy: ReadableSession {
     package let table: SessionTable
     package let incarnation: UInt64
     private let snapshotBytes: Int
-    /// The bytes of the state as JSON; nil: they are not known, because a few bytes of mutations can
-    /// make a large state.
+    /// The bytes of the state as JSON; nil: they are not known, because a few bytes of mutations
+    /// can make a large state.
     private var stateBytes: Int?
     private let fold: any StateFold
     package private(set) var isAwake = true

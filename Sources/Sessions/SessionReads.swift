@@ -3,7 +3,8 @@ internal import DequeModule
 package import Feeds
 internal import Storage
 
-/// Finds sessions for requests that only read them. Exists only if several nodes write to the journal.
+/// Finds sessions for requests that only read them. Exists only if several nodes write to
+/// the journal.
 ///
 /// Design: reading claims nothing and wakes no session. A session that this node owns is shown from
 /// memory once the journal has confirmed that its history ends there. One question serves all reads
@@ -68,8 +69,8 @@ final class SessionReads {
     /// The reads of this round, in order of the first one of each session.
     private var gathered: [Group] = []
     private var groups: [SessionID: Group] = [:]
-    /// Loads that wait for others. Bound: those that clients wait for, and those that have come since
-    /// ``answerLate(in:)`` was last called.
+    /// Loads that wait for others. Bound: those that clients wait for, and those that have come
+    /// since ``answerLate(in:)`` was last called.
     private var waiting: Deque<Group> = []
     /// Groups whose question has no answer yet, oldest first, and some that have.
     private var asked: Deque<Group> = []
@@ -409,11 +410,12 @@ extension JournalFailure {
 }
 
 extension SessionTable {
-    /// Whether several nodes write to the journal, so that a session in memory may not be the newest.
+    /// Whether several nodes write to the journal, so that a session in memory may not be
+    /// the newest.
     package var hasOwners: Bool { cluster != nil }
 
-    /// Finds a session for a request that only reads it. Calls `act` later, on this loop: with a session
-    /// in memory, with a copy of one, or with the reason why there is none.
+    /// Finds a session for a request that only reads it. Calls `act` later, on this loop: with a
+    /// session in memory, with a copy of one, or with the reason why there is none.
     ///
     /// - Precondition: ``hasOwners``.
     /// - Parameters:

@@ -6,8 +6,9 @@ import Testing
 
 @Suite("ADR-0067 — the hosts of an address", .timeLimit(.minutes(15)))
 struct DatabaseHostTests {
-    // One after the other, or as many at a time as there are processors, hosts that do not respond
-    // would hold up a start for 3 s each. The reason that a host gives is the reason of the failure.
+    // One after the other, or as many at a time as there are processors, hosts that do not
+    // respond would hold up a start for 3 s each. The reason that a host gives is the reason of
+    // the failure.
     @Test func `all hosts of an address are asked at the same time`() throws {
         let crowd = try HostCrowd(count: 16)
         let hosts = DatabaseHosts(try PostgresAddress(crowd.address))

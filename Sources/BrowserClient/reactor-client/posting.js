@@ -125,7 +125,7 @@ export class Posting {
     link.deliver("snapshot", { origin: "saved", position, state: { value: state } });
   }
 
-  /** At the end of an input, after the shown state: keeps the position of the state, and reports receipts. */
+  /** At the end of an input, after the shown state: keeps its position, and reports receipts. */
   settle() {
     const { link, machine, overlay } = this;
     const { demand: { states }, reader: { seen, current } } = link;

@@ -1,7 +1,7 @@
 internal import Storage
 
-/// A subscriber's way to another loop, on the loop of the session: that of a replica, or of one of its
-/// readers that lags.
+/// A subscriber's way to another loop, on the loop of the session: that of a replica, or of one of
+/// its readers that lags.
 ///
 /// Design: its ``subscriber`` is an ordinary one, except that it sends whole events, in runs, or
 /// nothing. So a gap, a reset and the end of the session are the same for a replica as for a

@@ -48,8 +48,8 @@ package struct LaggingReader: Sendable {
     let client: WorkClient?
 }
 
-/// A message about replicas, from one loop to another. Those to one loop arrive in order, and before
-/// the connections that are moved after them.
+/// A message about replicas, from one loop to another. Those to one loop arrive in order, and
+/// before the connections that are moved after them.
 package enum ReplicaMessage: Sendable {
     // To the loop of the readers, with the replica's number.
     case run(UInt64, FramedRun, epoch: UInt64)
@@ -94,8 +94,8 @@ final class StreamReplica {
 
     /// Adds bytes.
     ///
-    /// Invariant: with an epoch, all bytes of the one before are dropped. So no position of a reader
-    /// is one of another history.
+    /// Invariant: with an epoch, all bytes of the one before are dropped. So no position of a
+    /// reader is one of another history.
     func append(_ run: FramedRun, epoch: UInt64) {
         if epoch != self.epoch {
             self.epoch = epoch

@@ -3,15 +3,16 @@ internal import Storage
 /// The replicas of a loop: those of its sessions' streams on other loops, and those of other loops'
 /// streams here.
 ///
-/// Design (ADR-0077): events are framed on the loop of the session. If a stream has many subscribers,
-/// some of its readers are moved to other loops, with their connections. Such a loop has a replica of
-/// the stream. One subscriber of the stream (``RemoteReader``) sends it the framed bytes once a
-/// round, and the loop writes them to its readers. A reader moves only while it has everything, so it
-/// continues with the next byte. It stays there: if it is slower than the replica's bytes are kept,
-/// another subscriber sends what it lacks, until it continues with the replica.
+/// Design (ADR-0077): events are framed on the loop of the session. If a stream has many
+/// subscribers, some of its readers are moved to other loops, with their connections. Such a loop
+/// has a replica of the stream. One subscriber of the stream (``RemoteReader``) sends it the
+/// framed bytes once a round, and the loop writes them to its readers. A reader moves only while
+/// it has everything, so it continues with the next byte. It stays there: if it is slower than
+/// the replica's bytes are kept, another subscriber sends what it lacks, until it continues with
+/// the replica.
 ///
-/// Bounds: ``unreceivedLimit`` bytes on the way to a loop; ``keptLimit`` bytes in a replica; one run on
-/// the way to a reader that lags; ``movesAtOnce`` readers of a stream in each round.
+/// Bounds: ``unreceivedLimit`` bytes on the way to a loop; ``keptLimit`` bytes in a replica; one
+/// run on the way to a reader that lags; ``movesAtOnce`` readers of a stream in each round.
 package final class StreamReplicas {
     /// Sends messages to a loop, in order.
     package typealias Send = (_ messages: [ReplicaMessage], _ loop: Int) -> Void
@@ -50,8 +51,8 @@ package final class StreamReplicas {
     private var unreceived: [Int: Int] = [:]
 
     // Of sessions of other loops.
-    /// The replicas with readers here. Invariant: a replica is removed with its last reader, however
-    /// it ended.
+    /// The replicas with readers here. Invariant: a replica is removed with its last reader,
+    /// however it ended.
     private var joined: [ReplicaKey: StreamReplica] = [:]
     /// The readers that lack events, by the tokens of their connections.
     private var fetching: [UInt64: Subscriber] = [:]

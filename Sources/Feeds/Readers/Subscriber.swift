@@ -14,11 +14,11 @@ package final class Subscriber {
         case ahead(of: HistoryPosition)
         /// The reader reads the journal, and then joins the stream.
         case catchingUp(CatchUp)
-        /// The stream has dropped events that the reader has not got. The journal may have the events
-        /// after this position; nil: they are lost.
+        /// The stream has dropped events that the reader has not got. The journal may have the
+        /// events after this position; nil: they are lost.
         case behind(after: HistoryPosition?)
-        /// On another loop than its session: that loop sends the events that the replica has dropped,
-        /// one run after the other.
+        /// On another loop than its session: that loop sends the events that the replica has
+        /// dropped, one run after the other.
         case fetching
         /// The journal has lost history. The subscriber waits for the session's next generation.
         case stranded
@@ -38,8 +38,8 @@ package final class Subscriber {
     private(set) var state: State
     /// Whether the connection did not accept all bytes: nothing is written until ``resume()``.
     package private(set) var isBlocked = false
-    /// Bytes to write first: the rest of the opening, of a slice of the journal, or of the event that
-    /// was partly written when the reader fell behind.
+    /// Bytes to write first: the rest of the opening, of a slice of the journal, or of the event
+    /// that was partly written when the reader fell behind.
     private(set) var unsent = UnsentBytes()
     /// Nil as long as each read has found what comes next: most subscribers have none.
     private var missed: MissedReads?
@@ -62,8 +62,8 @@ package final class Subscriber {
         case remote(RemoteReader)
     }
 
-    /// The reads of the journal that did not find what comes next, of a session that is followed. Others may
-    /// read other records.
+    /// The reads of the journal that did not find what comes next, of a session that is followed.
+    /// Others may read other records.
     var missedReads: MissedReads {
         let present = missed ?? MissedReads()
         missed = present
@@ -125,8 +125,8 @@ package final class Subscriber {
 
     var isLive: Bool { if case .live = state { true } else { false } }
 
-    /// Whether ``advance()`` is to be called when the session's state is in memory, or when the journal
-    /// has answered.
+    /// Whether ``advance()`` is to be called when the session's state is in memory, or when the
+    /// journal has answered.
     var isWaiting: Bool {
         guard !isBlocked else { return false }
         return switch state {
@@ -223,7 +223,8 @@ package final class Subscriber {
 
     // MARK: Events
 
-    /// Writes the bytes that were added to the stream, if the reader is live. Others get them later.
+    /// Writes the bytes that were added to the stream, if the reader is live. Others get
+    /// them later.
     ///
     /// - Parameter newest: the stream's newest chunk.
     /// - Precondition: it is due (``isDue(_:)``).
@@ -249,8 +250,8 @@ package final class Subscriber {
         deliver()
     }
 
-    /// For readers on another loop: the bytes are sent at the end of the round, or before the stream
-    /// changes in another way.
+    /// For readers on another loop: the bytes are sent at the end of the round, or before the
+    /// stream changes in another way.
     func deliverAtEndOfRound() {
         isPending = true
         remote?.change()
@@ -322,8 +323,8 @@ package final class Subscriber {
     /// The stream no longer has the next event.
     ///
     /// - Parameters:
-    ///   - position: the reader's position when `rest` is written; nil: the journal does not have the
-    ///     next event either.
+    ///   - position: the reader's position when `rest` is written; nil: the journal does not have
+    ///     the next event either.
     ///   - rest: the rest of an event that was partly written.
     func fallBehind(after position: HistoryPosition?, rest: [UInt8] = []) {
         state = .behind(after: position)
@@ -364,8 +365,8 @@ package final class Subscriber {
         if isWaiting { advance() }
     }
 
-    /// The history of the session is void: nothing more of it is written but what is in `unsent`, which
-    /// ends with a whole event.
+    /// The history of the session is void: nothing more of it is written but what is in `unsent`,
+    /// which ends with a whole event.
     func strand() {
         if case .catchingUp(let catchUp) = state { catchUp.end() }
         state = .stranded
@@ -401,8 +402,8 @@ package final class Subscriber {
             wake(feed)
             return false
         }
-        // The position may have the part of a record's last event. The record has no more events for
-        // this stream, so none is skipped.
+        // The position may have the part of a record's last event. The record has no more events
+        // for this stream, so none is skipped.
         catchUp(after: position, of: feed)
         return true
     }
@@ -477,7 +478,8 @@ package final class Subscriber {
         if case .replica(let replica) = way { replica } else { nil }
     }
 
-    /// The loop of the session has the next events, reads them in the journal, or sends the `reset`.
+    /// The loop of the session has the next events, reads them in the journal, or sends
+    /// the `reset`.
     private func fetch(from replica: StreamReplica, after position: HistoryPosition?) {
         state = .fetching
         replica.fetch(for: self, after: position)

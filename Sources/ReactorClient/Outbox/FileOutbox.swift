@@ -8,22 +8,23 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-// Design: changes gather under a lock; a queue of its own takes all that have gathered, writes them as one
-// line and flushes once. So the changes of many sessions share a flush, and nobody waits for the disk
-// but the queue.
+// Design: changes gather under a lock; a queue of its own takes all that have gathered, writes them
+// as one line and flushes once. So the changes of many sessions share a flush, and nobody waits for
+// the disk but the queue.
 
 /// An outbox in a file (ADR-0042): a program that is killed continues with it.
 ///
-/// A file belongs to one account of one user; several programs, or several accounts, have a file each.
-/// Bounds: those of the outbox (`ClientLimits`), 1 024 states, 64 MiB of them; the file itself has at most about
-/// twice that, since it is rewritten when most of it is dead.
+/// A file belongs to one account of one user; several programs, or several accounts, have a file
+/// each. Bounds: those of the outbox (`ClientLimits`), 1 024 states, 64 MiB of them; the file
+/// itself has at most about twice that, since it is rewritten when most of it is dead.
 package final class FileOutbox: OutboxStore {
     private struct Gathered {
         var report: (@Sendable (OutboxReport) -> Void)?
         var changes: [OutboxChange] = []
         /// The number of the newest of them.
         var number: UInt64?
-        /// The newest ones that are not written. Invariant: bounded by the sessions that are followed.
+        /// The newest ones that are not written. Invariant: bounded by the sessions that
+        /// are followed.
         var states: [SessionName: SavedState?] = [:]
         var areStatesDue = false
         /// Whether the queue has a job that writes, now or after a failure.
@@ -231,7 +232,8 @@ package final class FileOutbox: OutboxStore {
         }
     }
 
-    /// Without symbolic links in it: a rewritten file takes the place of the file, not of a link to it.
+    /// Without symbolic links in it: a rewritten file takes the place of the file, not of a
+    /// link to it.
     private static func resolved(_ path: String) -> String {
         guard let found = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(found) }

@@ -5,8 +5,8 @@ internal import ClientMachine
 /// Each call waits for the disk. After the failure `broken`, only ``close()`` may be called.
 struct OutboxFile: Sendable {
     enum Failure: Error, Equatable {
-        /// The file is as it was: a part of a line counts as nothing. Later writes may succeed, and begin
-        /// with the changes of this one. Its states are lost.
+        /// The file is as it was: a part of a line counts as nothing. Later writes may succeed, and
+        /// begin with the changes of this one. Its states are lost.
         case rolledBack(String)
         /// After its last durable line the file may have anything.
         case broken(String)
@@ -28,8 +28,8 @@ struct OutboxFile: Sendable {
     private(set) var contents: OutboxContents
     /// The length up to which the file is durable: where the next line begins.
     private(set) var length: Int
-    /// Changes that are in the contents but not in the file. Invariant: bounded by the outbox, whose
-    /// sends wait for them.
+    /// Changes that are in the contents but not in the file. Invariant: bounded by the outbox,
+    /// whose sends wait for them.
     private var unwritten: [OutboxRecord] = []
     /// Whether a part of a line may be after `length`, which a shorter line would not overwrite.
     private var hasRest = false
@@ -38,7 +38,8 @@ struct OutboxFile: Sendable {
 
     /// Opens the file, or makes it.
     ///
-    /// - Parameter deadLimitBytes: the file is rewritten when more of it is dead, and more than half.
+    /// - Parameter deadLimitBytes: the file is rewritten when more of it is dead, and more
+    ///   than half.
     /// - Throws: if it cannot be used; it is unchanged then.
     init(
         _ path: String, account: String?, keepsStates: Bool, deadLimitBytes: Int = 1_048_576,
@@ -127,8 +128,9 @@ struct OutboxFile: Sendable {
         do throws(DiskFault) {
             try disk.flush(file)
         } catch {
-            // The system may regard data as written after it has reported that it is not, so a
-            // second flush would prove nothing. What can be done is done: the line is not to come back.
+            // The system may regard data as written after it has reported that it is not, so
+            // a second flush would prove nothing. What can be done is done: the line is not
+            // to come back.
             try? disk.truncate(file, to: length)
             try? disk.flush(file)
             throw .broken("\(error)")
@@ -139,8 +141,8 @@ struct OutboxFile: Sendable {
 
     /// Replaces the file by a shorter one if most of it is dead.
     ///
-    /// - Throws: only if it is not known which of the two files a later life of the program will find.
-    ///   A new file that cannot be written leaves the old one in use.
+    /// - Throws: only if it is not known which of the two files a later life of the program will
+    ///   find. A new file that cannot be written leaves the old one in use.
     mutating func rewriteIfWorthwhile() throws(Failure) {
         guard length >= rewriteLength else { return }
         let bytes = contents.encoded(account: account)
@@ -161,8 +163,8 @@ struct OutboxFile: Sendable {
 
     mutating func close() { disk.close(file) }
 
-    /// Makes a file with its first line, which is durable before the file has its name. Returns when the
-    /// name is durable too.
+    /// Makes a file with its first line, which is durable before the file has its name. Returns
+    /// when the name is durable too.
     private static func make(
         _ contents: OutboxContents, _ path: String, _ account: String?, _ disk: any OutboxDisk
     ) throws(DiskFault) -> (Int32, Int) {

@@ -191,7 +191,8 @@ struct SpreadTests {
         while try await !secondLags() { try Task.checkCancellation() }
     }
 
-    /// Returns whether the second reader was moved; if so, it has asked the sleeping session's loop.
+    /// Returns whether the second reader was moved; if so, it has asked the sleeping
+    /// session's loop.
     private func secondLags() async throws -> Bool {
         var isMoved = false
         try await withJournal { journal in

@@ -21,7 +21,8 @@ struct ClusterRig {
 
     /// - Parameters:
     ///   - hosted: What each node hosts.
-    ///   - replicasFrom: The subscribers of a stream from which on another loop of the node shares them.
+    ///   - replicasFrom: The subscribers of a stream from which on another loop of the node
+    ///     shares them.
     init(
         hosting hosted: [[Registration]], isImmediate: Bool = true, hasFence: Bool = true,
         replicasFrom: Int = .max

@@ -29,8 +29,8 @@ final class Rig {
     ///   - node: the process is one of several.
     ///   - last: that rig, if the same clients continue.
     ///   - registrations: reactors that sessions in the journal may have.
-    ///   - replicasFrom: the subscribers of a stream from which on another loop shares them; 0: it gets as many
-    ///     as it can.
+    ///   - replicasFrom: the subscribers of a stream from which on another loop shares them; 0: it
+    ///     gets as many as it can.
     init(
         slow: Bool = false, keepsRecords: Bool = true, answers: Bool = false,
         rules: ScriptedEnds.Rules = .all, journal: ScriptedJournal? = nil,

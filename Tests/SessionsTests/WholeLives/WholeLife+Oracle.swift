@@ -96,8 +96,8 @@ extension WholeLife {
         findOutAboutOthers()
         await settle()
         if !spoiled.isEmpty || bounds.areFewSessions { try await beHealed() }
-        // A reader without a connection reconnects once more: the archive failed while it caught up,
-        // or when its session was to be read.
+        // A reader without a connection reconnects once more: the archive failed while it caught
+        // up, or when its session was to be read.
         for index in readers.indices {
             let last = readers[index].reader.connections.last?.token
             if !(last.map(rig.output.isStreaming) ?? false) { reconnect(index) }
@@ -156,7 +156,8 @@ extension WholeLife {
                 guard let token = reader.connections.last?.token else { continue }
                 rig.output.setCapacity(nil, of: token)
             }
-            // A reader whose connection accepts bytes again may ask the loop of its session for some.
+            // A reader whose connection accepts bytes again may ask the loop of its
+            // session for some.
             if !rig.hasWork, rig.joints.isEmpty, rig.journal.pendingCount == 0,
                 rig.journal.askedCount == 0
             {
