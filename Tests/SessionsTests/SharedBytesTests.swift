@@ -189,6 +189,42 @@ struct SharedBytesTests {
         #expect(rig.transcript(slow).events.map(\.name) == ["state", "state"])
     }
 
+    // Each has bytes of its own on the way to its loop. They counted as those of a slow reader on the
+    // session's loop, which shares its bytes.
+    @Test(arguments: [true, false])
+    func `snapshots after a reset count for each slow reader on another loop`(
+        isRoomForAll: Bool
+    ) throws {
+        let limit = (isRoomForAll ? 20 : 5) * Self.size
+        let work = WorkBudget(limit: limit, clientLimit: limit)
+        let rig = Rig(
+            registrations: [try .sized()], retention: Retention(records: 1, bytes: 2_000),
+            work: work, replicasFrom: 1)
+        let session = try rig.create("s", .sized())
+        rig.settleAll()
+        let readers = (0..<8).map { _ in rig.subscribe(session, .allStates, .now) }
+        rig.settleAll()
+        let slow = readers.filter {
+            rig.output.subscribers[$0]?.stream !== session.streams.all[0]
+        }
+        try #require(slow.count == 4)
+        let own = try #require(readers.first { !slow.contains($0) })
+        for reader in slow + [own] { rig.output.setCapacity(0, of: reader) }
+        for number in 0..<3 { try grow(rig, session, to: Self.size + number) }
+        // Room for the beginning of the reset.
+        for reader in [own] + slow { rig.output.setCapacity(30, of: reader) }
+        rig.settleAll()
+        #expect(rig.second?.lags == 4)
+        let waiting = slow.filter { rig.output.isStreaming($0) }
+        #expect(isRoomForAll ? waiting.count == 4 : (1..<4).contains(waiting.count))
+        #expect(work.used >= (waiting.count + 1) * Self.size)
+        for reader in waiting { rig.output.setCapacity(nil, of: reader) }
+        rig.settleAll()
+        for reader in waiting {
+            #expect(rig.transcript(reader).events.map(\.name) == ["reset", "snapshot"])
+        }
+    }
+
     @Test func `states that a stream keeps count for a client that has not left`() throws {
         // Half of a share has room for the states that one stream keeps.
         let (rig, session, work) = try rig(client: 3 * Self.size)

@@ -523,13 +523,26 @@ package final class Subscriber {
     package func send(_ opening: StreamOpening) -> Bool {
         var head: [UInt8] = []
         opening.append(retryMilliseconds: nil, to: &head)
-        guard !isRemote else {
-            return send(head + opening.snapshot + opening.end, of: opening.held?.charge)
-        }
+        if let remote { return send(head, opening, to: remote) }
         unsent.append(head[...])
         unsent.append(opening.snapshot[...], of: opening.held)
         unsent.append(opening.end[...])
         return !isBlocked && sendUnsent()
+    }
+
+    /// Writes an opening for readers on another loop, in one run. So each reader that lags has
+    /// bytes of its own on the way, and they count for it. (Those for a replica count when sent.)
+    private func send(_ head: [UInt8], _ opening: StreamOpening, to remote: RemoteReader) -> Bool {
+        let count = head.count + opening.snapshot.count + opening.end.count
+        var charge: WorkCharge?
+        if case .lagging = remote.kind, count > WorkBudget.smallestBytes {
+            charge = stream.tally.work.charge(count, for: client)
+            guard charge != nil else {
+                refuse()
+                return false
+            }
+        }
+        return send(head + opening.snapshot + opening.end, of: charge)
     }
 
     private func sendUnsent() -> Bool {
