@@ -380,6 +380,11 @@ public struct Configuration: Sendable, Equatable {
         Group.Constants.bodyRate, default: 4_096, 0...1_073_741_824,
         "bytes per second at which a body may exceed the request timeout")
 
+    /// How long the home of a topic waits until the sessions of all nodes have a value, 5 s. After
+    /// that, the client gets 504. A client's node waits for the home for twice this time. Only tests
+    /// change it.
+    package var topicLimit = Duration.seconds(5)
+
     /// The reconnection time sent to EventSource, ± 25 %. Default 2 s.
     public var retry: Duration = Setting.time(
         Group.Sessions.retry, default: .seconds(2), "reconnection time sent to EventSource, ±25 %",

@@ -1,5 +1,6 @@
 import Foundation
 import PostgresRig
+import Synchronization
 import Testing
 
 @Suite(
@@ -74,7 +75,15 @@ struct LostHistoryTests {
             }
             try primary.stop("immediate")
             let first = all[0].session
-            async let waiting = post("waiting", to: first, [])
+            let answered = Atomic(false)
+            async let waiting = {
+                defer { answered.store(true, ordering: .relaxed) }
+                return try await post("waiting", to: first, [])
+            }()
+            // Sent after the promotion, it would succeed.
+            while try await !server.client().get("/metrics").text.contains(
+                "\nreactor_replies_waiting 1\n"), !answered.load(ordering: .relaxed)
+            {}
             try standby.start()
             try standby.promote()
 

@@ -84,7 +84,7 @@ extension ClusterTopics {
     /// - Parameter done: Called once, on this loop, when they do, or have not answered in time.
     func introduce(then done: @escaping () -> Void) {
         guard listeners.areExpected else { return done() }
-        introduction = (now + Self.linkLimitNanoseconds, done)
+        introduction = (now + Self.introductionLimitNanoseconds, done)
         dialled = [:]
         dialMembers()
         outgoing.startTimer()

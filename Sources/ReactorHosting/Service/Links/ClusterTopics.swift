@@ -40,15 +40,13 @@ final class ClusterTopics {
     static let limit = 1_000
     /// Bytes of those that wait for links, or that the home has. A larger one waits alone.
     static let queueLimitBytes = 8 << 20
-    /// How long a value waits for links.
-    static let linkLimitNanoseconds: Int64 = 2_000_000_000
-    /// How long the home waits for the sessions of all nodes.
-    static let shareLimitNanoseconds: Int64 = 5_000_000_000
-    /// How long a client's node waits for the home.
-    static let homeLimitNanoseconds: Int64 = 10_000_000_000
+    /// How long a node that starts waits for the links of its members.
+    static let introductionLimitNanoseconds: Int64 = 2_000_000_000
     static let dialPause = Duration.seconds(1)
     static let newcomerSilence = Duration.seconds(1)
 
+    /// How long the home waits for the sessions of all nodes (``Configuration/topicLimit``).
+    let shareLimitNanoseconds: Int64
     let way: ClusterWay
     let outgoing: OutgoingLinks
     let incoming: IncomingLinks
@@ -73,14 +71,21 @@ final class ClusterTopics {
 
     init(
         _ way: ClusterWay, _ outgoing: OutgoingLinks, _ incoming: IncomingLinks,
-        _ table: ConnectionTable, _ listeners: Listeners
+        _ table: ConnectionTable, _ listeners: Listeners, shareLimitNanoseconds: Int64
     ) {
+        self.shareLimitNanoseconds = shareLimitNanoseconds
         self.way = way
         self.outgoing = outgoing
         self.incoming = incoming
         self.table = table
         self.listeners = listeners
     }
+
+    /// How long a value waits for links.
+    private var linkLimitNanoseconds: Int64 { shareLimitNanoseconds / 5 * 2 }
+
+    /// How long a client's node waits for the home.
+    private var homeLimitNanoseconds: Int64 { shareLimitNanoseconds * 2 }
 
     /// Whether no timer is needed.
     var isIdle: Bool {
@@ -120,7 +125,7 @@ final class ClusterTopics {
         while let next = queue.first {
             switch plan(next, mayDial: mayDial) {
             case .wait:
-                guard now - next.since >= Self.linkLimitNanoseconds else { return }
+                guard now - next.since >= linkLimitNanoseconds else { return }
                 queue.removeFirst()
                 let isHeld = departures.areAwaited
                 end(next, .unavailable, .topicUnavailable(isHeld ? .ending : .unreachable))
@@ -215,7 +220,7 @@ final class ClusterTopics {
         guard outgoing.send(message, as: .whole(publication.number), on: home) else {
             return end(publication, .unavailable, .topicUnavailable(.unreachable))
         }
-        publication.deadline = now + Self.homeLimitNanoseconds
+        publication.deadline = now + homeLimitNanoseconds
         underWay[publication.number] = publication
     }
 
@@ -244,7 +249,7 @@ final class ClusterTopics {
         releaseBody(of: publication)
         // Alone it waits for its sessions as a single server does.
         if !way.members.isAlone || publication.isGuest {
-            publication.deadline = now + Self.shareLimitNanoseconds
+            publication.deadline = now + shareLimitNanoseconds
         }
         underWay[publication.number] = publication
         finishIfComplete(publication)

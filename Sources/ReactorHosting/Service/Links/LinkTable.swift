@@ -35,9 +35,10 @@ final class LinkTable {
     ///   - bodies: Counts the requests of other nodes that have arrived in part.
     ///   - work: Counts the large answers that have arrived in part.
     ///   - listeners: The sessions that listen to topics; nil on all loops but the first.
+    ///   - topicLimit: How long the home of a topic waits for the sessions of all nodes.
     init(
         _ node: LocalNode, _ way: ClusterWay, _ bodies: BodyBudget, _ work: WorkBudget,
-        _ table: ConnectionTable, _ listeners: ClusterTopics.Listeners?,
+        _ table: ConnectionTable, _ listeners: ClusterTopics.Listeners?, topicLimit: Duration,
         dial: @escaping OutgoingLinks.Dial
     ) {
         self.way = way
@@ -46,7 +47,9 @@ final class LinkTable {
             way, table, timer, work, secret: node.secrets.first ?? [], dial: dial)
         incoming = IncomingLinks(way, table, timer, bodies)
         topics = listeners.map { [outgoing, incoming] in
-            ClusterTopics(way, outgoing, incoming, table, $0)
+            ClusterTopics(
+                way, outgoing, incoming, table, $0,
+                shareLimitNanoseconds: topicLimit.nanoseconds)
         }
         outgoing.topics = topics
         incoming.topics = topics

@@ -17,7 +17,8 @@ extension ServerLoop: LinkTableDelegate {
         let way = ClusterWay(node.member.node, ownership, service.configuration.logger)
         let listeners = resources.index == 0 ? makeListeners() : nil
         let links = LinkTable(
-            node, way, service.bodies, service.work, resources.table, listeners
+            node, way, service.bodies, service.work, resources.table, listeners,
+            topicLimit: service.configuration.topicLimit
         ) {
             [loop] address, then in
             service.dialler.dial(host: address.host, port: address.port, on: loop) {
