@@ -224,6 +224,23 @@ struct LaggingReaderTests {
         try checkReset(crowd)
     }
 
+    // It was taken for one that has the first event of the next generation, and got no reset.
+    @Test func `it gets a reset of the next generation that the replica has dropped`() throws {
+        let crowd = try crowd(retention: Retention(bytes: 2_000))
+        try crowd.rig.act(Post.set(1), on: crowd.session)
+        crowd.rig.settleAll()
+        crowd.rig.output.holdBack(":\n", of: crowd.slow)
+        lose(1, crowd)
+        for number in 1...100 {
+            try crowd.rig.act(Post.set(number), on: crowd.rig.session("s"))
+            crowd.rig.settleAll()
+        }
+        crowd.rig.output.setCapacity(nil, of: crowd.slow)
+        try #require(crowd.second.lags == 1)
+        crowd.rig.settleAll()
+        try checkReset(crowd)
+    }
+
     private func lose(_ count: Int, _ crowd: Crowd) {
         crowd.rig.journal.loseHistory(count)
         crowd.rig.drainInbox()

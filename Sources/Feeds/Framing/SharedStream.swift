@@ -37,6 +37,9 @@ package final class SharedStream {
     private var replicas: [RemoteReader] = []
     /// The charge of the kept bytes of states, for ``payer``; nil if they are few.
     private var charge: WorkCharge?
+    /// In a replica: whether the first kept event is the first of a history, its `reset`. A reader
+    /// that lacks it has no position in this history.
+    private var beginsHistory = false
     /// In a replica: the charge of each run of kept bytes, and the offset at which the run ends.
     private var runCharges: Deque<(end: Int, charge: WorkCharge)> = []
     /// The subscriber whose client's share the kept bytes count in.
@@ -393,15 +396,16 @@ package final class SharedStream {
     }
 
     /// The position of a reader that has all bytes before an offset between two events.
-    func position(at offset: Int) -> HistoryPosition {
+    func position(at offset: Int) -> HistoryPosition? {
         position(before: marks.index(endingBehind: offset))
     }
 
     /// The position of a reader that has all events before the mark of this index.
-    private func position(before index: Int) -> HistoryPosition {
+    private func position(before index: Int) -> HistoryPosition? {
         // A reader that has all events has also passed later records without an event on this stream.
         guard index < marks.count else { return framedThrough }
-        return index == 0 ? coveredAfter : marks[index - 1].position
+        guard index == 0 else { return marks[index - 1].position }
+        return beginsHistory ? nil : coveredAfter
     }
 
     /// Drops every event. Subscribers that have not got them fall behind.
@@ -429,6 +433,7 @@ package final class SharedStream {
     }
 
     private func dropBytes(before offset: Int) {
+        if offset > bytes.start { beginsHistory = false }
         bytes.drop(before: offset)
         while let first = runCharges.first, first.end <= bytes.start { runCharges.removeFirst() }
     }
@@ -602,12 +607,14 @@ package final class SharedStream {
         if let charge = run.charge { runCharges.append((bytes.end, charge)) }
     }
 
-    /// The events so far are void. Subscribers that have not got all of them fall behind.
-    func beginAnew(at position: HistoryPosition) {
+    /// The events so far are void, and the next one is a `reset`. Subscribers that have not got all
+    /// of them fall behind.
+    func beginAnew() {
         dropAll()
         removeAll()
-        coveredAfter = position
-        framedThrough = position
+        coveredAfter = HistoryPosition(0)
+        framedThrough = HistoryPosition(0)
+        beginsHistory = true
         for subscriber in subscribers { subscriber.displace() }
     }
 

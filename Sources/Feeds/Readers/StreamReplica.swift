@@ -99,7 +99,7 @@ final class StreamReplica {
     func append(_ run: FramedRun, epoch: UInt64) {
         if epoch != self.epoch {
             self.epoch = epoch
-            stream.beginAnew(at: run.through)
+            stream.beginAnew()
         }
         stream.append(run)
     }
