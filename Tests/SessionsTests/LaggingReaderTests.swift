@@ -277,6 +277,23 @@ struct LaggingReaderTests {
         try check(crowd, of: crowd.slow)
     }
 
+    // The load found the next generation, and its connection ended after the reset.
+    @Test func `it gets a reset if history is lost while the session is loaded for it`() throws {
+        let crowd = try crowd()
+        try stall(crowd)
+        for _ in 0..<12 {
+            crowd.rig.table.tick()
+            crowd.rig.settleAll()
+        }
+        try #require(crowd.rig.table.awakeCount == 0)
+        try resume(crowd)
+        crowd.rig.journal.loseHistory(1)
+        crowd.second.deliverFirst(to: crowd.rig.table)
+        crowd.rig.drainInbox()
+        crowd.rig.settleAll()
+        try checkReset(crowd)
+    }
+
     @Test func `its connection ends if the session cannot be loaded`() throws {
         let crowd = try crowd()
         try stall(crowd)

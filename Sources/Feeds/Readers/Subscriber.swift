@@ -418,7 +418,8 @@ package final class Subscriber {
     /// Continues when the session, which is asleep, has been loaded.
     private func wake(_ feed: Feed) {
         feed.loop.upstream?.wake(feed) { [self] isAwake in
-            if case .ended = state { return }
+            // The load may have found another generation, which has taken it over.
+            guard !hasEnded, self.feed === feed else { return }
             if isAwake { advance() } else { abandon() }
         }
     }
