@@ -69,9 +69,14 @@ extension Feed {
             backTo: position, of: self, limit: streams.limitBytes(loop.limits.retention))
     }
 
-    /// Extends a stream back to the position of a reader, if memory has everything after it.
+    /// Extends a stream back to the position of a reader, if only memory has everything after it.
+    ///
+    /// Why not if the journal has it: many readers may ask at once, and each may need as many
+    /// bytes as a stream keeps. They read the journal one after the other, and share slices of it.
     func extend(_ stream: SharedStream, forReader position: HistoryPosition) {
-        guard isAwake, position >= keptPosition(for: stream.selection) else { return }
+        guard archive == nil, isAwake, !loop.pass.isUsedUp,
+            position >= keptPosition(for: stream.selection)
+        else { return }
         _ = extend(stream, backTo: stream.selection.start(after: position))
     }
 

@@ -147,6 +147,49 @@ struct LaggingReaderTests {
         #expect(crowd.rig.table.count == 0)
     }
 
+    // MARK: Many of them
+
+    // Each had the states of a whole stream encoded for itself, at once.
+    @Test(arguments: [true, false])
+    func `many that ask at once make no more work than a pass has room for`(
+        isArchived: Bool
+    ) throws {
+        // The session's loop has dropped the first ones, too.
+        let (size, count) = (300_000, 24)
+        let rig = Rig(
+            keepsRecords: isArchived, answers: isArchived, registrations: [try .sized()],
+            replicasFrom: 1)
+        let session = try rig.create("s", .sized())
+        rig.settleAll()
+        let all = (0..<16).map { _ in rig.subscribe(session, .allStates) }
+        rig.settleAll()
+        let second = try #require(rig.second)
+        let readers = all.filter {
+            rig.output.subscribers[$0]?.stream !== session.streams.all[0]
+        }
+        try #require(readers.count == 8)
+        for reader in all where !readers.contains(reader) { rig.output.disconnect(reader) }
+        for reader in readers { rig.output.setCapacity(9, of: reader) }
+        for number in 0..<count {
+            try rig.act(#"{"size":\#(size + number)}"#, on: session)
+            rig.settleAll()
+        }
+        for reader in readers { rig.output.setCapacity(nil, of: reader) }
+        try #require(second.lags == 8)
+        rig.endRound()
+        second.deliverFirst(to: rig.table)
+        let pass = rig.table.feeds.pass
+        #expect(pass.bytes < pass.limitBytes + 6 * size)
+        rig.drainInbox()
+        rig.settleAll()
+        for reader in readers {
+            let names = rig.transcript(reader).events.map(\.name)
+            #expect(rig.transcript(reader).lastEventID == session.position.text)
+            #expect(names.contains("reset") == !isArchived)
+            if isArchived { #expect(names.count == count + 1) }
+        }
+    }
+
     // MARK: The count
 
     // It was counted on both loops until the other one had reported that it has left.
