@@ -310,6 +310,33 @@ struct ReplicaTests {
         #expect(try rig.session("s").streams.subscriberCount == 6)
     }
 
+    // The replica read the gap at the cost of the reader that had moved first, and had no room.
+    @Test func `a client that has used up its share ends the streams of no others`() throws {
+        let (ada, bob) = (WorkClient(subject: "ada"), WorkClient(subject: "bob"))
+        let work = WorkBudget(limit: 10_000_000, clientLimit: 200_000)
+        let rig = Rig(
+            slow: true, answers: true, registrations: [try .ledger()], work: work,
+            replicasFrom: 1)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        let readers = (0..<6).map { index in
+            let token = rig.nextToken()
+            // The newest moves first.
+            rig.output.clients[token] = index == 5 ? ada : bob
+            return rig.subscribe(session, .allActivities, for: token)
+        }
+        rig.settleAll()
+        try #require(try second(rig).moves == 3)
+        let used = try #require(work.charge(200_000, for: ada))
+        try commitUnheard(Post.say(String(repeating: "x", count: 100_000)), rig, session)
+        try act(Post.say("y"), rig)
+        #expect(used.size == 200_000)
+        for reader in readers {
+            #expect(rig.output.isStreaming(reader))
+            #expect(rig.transcript(reader).events.count { $0.name == "said" } == 2)
+        }
+    }
+
     @Test func `a lost history is announced on every loop`() throws {
         let (rig, session, readers) = try crowd(6)
         try act(Post.set(1), rig)

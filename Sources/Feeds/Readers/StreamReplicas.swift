@@ -271,7 +271,7 @@ package final class StreamReplicas {
         guard subscriber.isAtRest else { return false }
         let stream = subscriber.stream
         let replica =
-            stream.replica(on: loop) ?? begin(stream, of: feed, on: loop, subscriber.client)
+            stream.replica(on: loop) ?? begin(stream, of: feed, on: loop)
         guard case .replica(let number) = replica.kind else { return false }
         defer { if replica.readers == 0 { remove(replica, number) } }
         guard let other = replica.subscriber, other.isAtRest, !other.isPending else { return false }
@@ -287,11 +287,13 @@ package final class StreamReplicas {
         return true
     }
 
+    /// Begins a replica. It reads for many clients, so it is in the share of none: a client that
+    /// has used up its own must not end the streams of the others.
     private func begin(
-        _ stream: SharedStream, of feed: Feed, on loop: Int, _ client: WorkClient?
+        _ stream: SharedStream, of feed: Feed, on loop: Int
     ) -> RemoteReader {
         last += 1
-        let replica = RemoteReader(.replica(last), on: loop, for: client, self)
+        let replica = RemoteReader(.replica(last), on: loop, for: nil, self)
         let subscriber = Subscriber(replica, feed: feed, stream: stream)
         replica.begin(subscriber)
         byNumber[last] = replica
