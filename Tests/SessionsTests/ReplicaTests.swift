@@ -337,6 +337,22 @@ struct ReplicaTests {
         }
     }
 
+    // What it had read in the journal counted like a request's bytes, as long as it was kept.
+    @Test func `the bytes that a replica keeps give way to those of requests`() throws {
+        let work = WorkBudget(limit: 500_000, clientLimit: 500_000)
+        let rig = Rig(
+            slow: true, answers: true, registrations: [try .ledger()], work: work,
+            replicasFrom: 1)
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        for _ in 0..<6 { rig.subscribe(session, .allActivities) }
+        rig.settleAll()
+        try #require(try second(rig).moves == 3)
+        try commitUnheard(Post.say(String(repeating: "x", count: 100_000)), rig, session)
+        try #require(work.used > 100_000)
+        #expect(work.charge(450_000, for: WorkClient(subject: "ada")) != nil)
+    }
+
     @Test func `a lost history is announced on every loop`() throws {
         let (rig, session, readers) = try crowd(6)
         try act(Post.set(1), rig)

@@ -82,7 +82,8 @@ final class RemoteReader: ReaderOutput {
 
     /// Sends other events.
     ///
-    /// - Parameter charge: counts the bytes already.
+    /// - Parameter charge: counts the bytes already, until they are sent to a connection. A replica
+    ///   keeps them longer, and they can be dropped there.
     func send(
         _ bytes: [UInt8], through position: HistoryPosition, of stream: SharedStream,
         _ charge: WorkCharge? = nil
@@ -91,9 +92,11 @@ final class RemoteReader: ReaderOutput {
         var run = FramedRun(through: position, bytes: bytes)
         guard bytes.count > WorkBudget.smallestBytes else { return send(run) }
         let isReplica = if case .replica = kind { true } else { false }
+        let work = stream.tally.work
         run.charge =
-            charge
-            ?? stream.tally.work.charge(bytes.count, for: client, mayBeDropped: isReplica)
+            isReplica
+            ? work.charge(bytes.count, for: client, mayBeDropped: true)
+            : charge ?? work.charge(bytes.count, for: client)
         run.mayBeKept = run.charge != nil
         guard isReplica || run.mayBeKept else {
             isOverloaded = true
