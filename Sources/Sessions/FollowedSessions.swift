@@ -238,7 +238,9 @@ final class FollowedSessions {
     /// Whether the journal lacks records that were shown: a node sent them, but they were never
     /// committed. Nothing was shown since the load was sent.
     private func isContradicted(by load: Load, _ present: Feed) -> Bool {
-        !present.isVoid && present.archive?.following?.awaited == load.number
+        // An end lasts: the load is older.
+        !present.isVoid && !present.isOver
+            && present.archive?.following?.awaited == load.number
     }
 
     /// Follows a session that this node owned until now, so that its streams continue from the

@@ -80,6 +80,38 @@ struct OutdatedLoadTests: FollowedStreams {
         #expect((names(rigs[1], first).last == "end") == ends)
     }
 
+    // It was taken for what the journal has, and the subscribers waited for another generation.
+    @Test func `a read from before the end keeps no subscriber from getting the end`() throws {
+        let (rigs, links, session) = try linked(sendingRecords: true)
+        let first = try rigs.stream("s", at: 1)
+        deliver(links, rigs)
+        let node = rigs.nodes[1]
+        node.setImmediate(false)
+        var found: SessionLookup?
+        _ = try rigs.request("s", at: 1) { found = $0 }
+        rigs.run()
+        try readLate(rigs, links, behind: 1, of: session)
+        try #require(node.waiting(.read) == 1)
+        node.carryOut(0)
+        _ = rigs[0].end(session)
+        rigs.run()
+        while links.count > 0 { links.deliver(0) }
+        rigs.run()
+        rigs[1].clock.uptime += 250
+        rigs[1].table.askForChanges()
+        node.settle(sparing: .read)
+        rigs.run()
+        try #require(rigs[1].table.asleep(session.id)?.isOver ?? false)
+        node.deliver(0)
+        rigs.settle()
+        deliver(links, rigs)
+        #expect(names(rigs[1], first) == ["snapshot", "a", "end"])
+        guard case .ended? = found else {
+            Issue.record("the other stream begins with \(String(describing: found))")
+            return
+        }
+    }
+
     // MARK: Records that the journal does not have
 
     /// A node has sent a record that is in no journal, to one that follows the session.
