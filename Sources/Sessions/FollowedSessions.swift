@@ -491,7 +491,9 @@ extension SessionTable {
         then act: @escaping (SessionLookup) -> Void
     ) {
         if let found = present(id) { return act(found) }
-        guard let followed = cluster?.followed else { return wake(id, then: act) }
+        guard let followed = cluster?.followed else {
+            return wake(id, while: isWanted, then: act)
+        }
         followed.open(
             id, FollowingLoad.Stream(client: client, isWanted: isWanted, act: act))
     }

@@ -10,10 +10,19 @@ struct PendingOperations {
         /// The callers that want the session deleted; the first one began the deletion. Empty for a
         /// load.
         fileprivate(set) var deleters: [(DeletionOutcome) -> Void] = []
-        /// The callers that want the session.
-        fileprivate(set) var followers: [(SessionLookup) -> Void] = []
+        /// The callers that want the session. Bound: about twice those that still do.
+        fileprivate(set) var followers: [Follower] = []
+        /// Before there are more followers, those that have left are dropped.
+        fileprivate var followerLimit = 64
         /// The owner of a session whose end is being committed.
         fileprivate(set) var owner: ExactText?
+    }
+
+    /// A caller that wants a session.
+    struct Follower {
+        /// Whether it still waits; if not, `act` may not be called.
+        let isWanted: () -> Bool
+        let act: (SessionLookup) -> Void
     }
 
     private var byID: [SessionID: Operation] = [:]
@@ -31,9 +40,12 @@ struct PendingOperations {
     /// Adds a caller that wants the session.
     ///
     /// - Returns: whether the caller has to begin the load: no operation is under way.
-    mutating func addFollower(_ act: @escaping (SessionLookup) -> Void, of id: SessionID) -> Bool {
+    mutating func addFollower(
+        of id: SessionID, while isWanted: @escaping () -> Bool = { true },
+        _ act: @escaping (SessionLookup) -> Void
+    ) -> Bool {
         let isFirst = byID[id] == nil
-        byID[id, default: Operation()].followers.append(act)
+        byID[id, default: Operation()].add(Follower(isWanted: isWanted, act: act))
         return isFirst
     }
 
@@ -55,6 +67,16 @@ struct PendingOperations {
     mutating func remove(_ id: SessionID) -> Operation? { byID.removeValue(forKey: id) }
 
     mutating func removeAll() { byID = [:] }
+}
+
+extension PendingOperations.Operation {
+    fileprivate mutating func add(_ follower: PendingOperations.Follower) {
+        if followers.count >= followerLimit {
+            followers.removeAll { !$0.isWanted() }
+            followerLimit = max(64, 2 * followers.count)
+        }
+        followers.append(follower)
+    }
 }
 
 /// The outcome of a deletion.

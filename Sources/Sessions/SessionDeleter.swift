@@ -114,11 +114,12 @@ struct SessionDeleter {
                 act(outcome)
             }
         }
-        for act in operation.followers {
+        for follower in operation.followers {
             if let found = table.present(id) {
-                act(found)
+                follower.act(found)
             } else {
-                SessionLoader(table: table).load(id, then: act)
+                SessionLoader(table: table).load(
+                    id, while: follower.isWanted, then: follower.act)
             }
         }
     }

@@ -9,12 +9,16 @@ struct SessionLoader {
     /// Loads a session. Calls `act` later, on this loop, with the result that
     /// ``SessionTable/find(_:)`` has then, or with the reason why the session could not be loaded.
     ///
-    /// - Parameter deposed: The session's owner, if it is gone or silent and loses the session;
-    ///   otherwise nil.
+    /// - Parameters:
+    ///   - deposed: The session's owner, if it is gone or silent and loses the session; otherwise
+    ///     nil.
+    ///   - isWanted: Whether the caller still waits; if not, `act` may not be called.
     func load(
-        _ id: SessionID, deposing deposed: Node? = nil, then act: @escaping (SessionLookup) -> Void
+        _ id: SessionID, deposing deposed: Node? = nil,
+        while isWanted: @escaping () -> Bool = { true }, then act: @escaping (SessionLookup) -> Void
     ) {
-        if table.loads.operations.addFollower(act, of: id) { read(id, deposing: deposed) }
+        guard table.loads.operations.addFollower(of: id, while: isWanted, act) else { return }
+        read(id, deposing: deposed)
     }
 
     /// The maximum number of claims of a load, one after the other, that another node may overtake.
@@ -104,7 +108,7 @@ struct SessionLoader {
         if case .failure(.historyLost) = result { return read(id) }
         let loaded = table.present(id) ?? insert(result)
         let callers = table.loads.operations.remove(id)?.followers ?? []
-        for act in callers { act(table.present(id) ?? loaded) }
+        for caller in callers { caller.act(table.present(id) ?? loaded) }
     }
 
     /// Makes a claimed session a session of the table.

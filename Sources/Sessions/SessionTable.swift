@@ -130,12 +130,14 @@ package final class SessionTable {
     /// Loads a session from the journal. Calls `act` later, on this loop, with the result that
     /// ``find(_:)`` has then, or with the reason why the session could not be loaded.
     ///
-    /// - Parameter deposed: A node that is known to be gone or silent. If it owns the session, it
-    ///   loses it.
+    /// - Parameters:
+    ///   - deposed: A node that is known to be gone or silent. If it owns the session, it loses it.
+    ///   - isWanted: Whether the caller still waits; if not, `act` may not be called.
     package func wake(
-        _ id: SessionID, deposing deposed: Node? = nil, then act: @escaping (SessionLookup) -> Void
+        _ id: SessionID, deposing deposed: Node? = nil,
+        while isWanted: @escaping () -> Bool = { true }, then act: @escaping (SessionLookup) -> Void
     ) {
-        SessionLoader(table: self).load(id, deposing: deposed, then: act)
+        SessionLoader(table: self).load(id, deposing: deposed, while: isWanted, then: act)
     }
 
     /// Wakes sessions that act without a request, a few at a time. Skips a session that is already
@@ -367,11 +369,10 @@ package final class SessionTable {
         var left = loading.count
         guard left > 0 else { return act() }
         for id in loading {
-            let follower: (SessionLookup) -> Void = { _ in
+            _ = loads.operations.addFollower(of: id) { _ in
                 left -= 1
                 if left == 0 { act() }
             }
-            _ = loads.operations.addFollower(follower, of: id)
         }
     }
 

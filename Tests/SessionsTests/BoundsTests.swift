@@ -269,4 +269,15 @@ struct SessionLimitTests {
         #expect(rig.table.awakeCount == 0)
         #expect(rig.table.count == 0)
     }
+
+    @Test func `a load keeps few requests whose clients have left`() throws {
+        let rig = try asleep(1, limit: 1)
+        let id = try #require(SessionID("s0"))
+        var (wanted, left) = (0, 0)
+        rig.table.wake(id) { _ in wanted += 1 }
+        for _ in 0..<10_000 { rig.table.wake(id, while: { false }) { _ in left += 1 } }
+        rig.drainInbox()
+        #expect(wanted == 1)
+        #expect(left < 100)
+    }
 }

@@ -93,7 +93,8 @@ extension SessionTable {
             }
         }
         let found = find(id)
-        if case .notInMemory = found { wake(id, then: export) } else { export(found) }
+        guard case .notInMemory = found else { return export(found) }
+        wake(id, while: isWanted, then: export)
     }
 }
 

@@ -167,10 +167,9 @@ enum RequestForwarder {
             return serveHere(forward, present, on: connection)
         }
         let deposed = deposable(forward, by: way)
-        loop.sessions.wake(forward.session, deposing: deposed) { found in
-            guard connection.id == id, case .forwarded(let present)? = connection.linkPart,
-                present === forward
-            else { return }
+        let isWanted = isWanted(forward, id, on: connection)
+        loop.sessions.wake(forward.session, deposing: deposed, while: isWanted) { found in
+            guard isWanted() else { return }
             if case .elsewhere(let member, _) = found {
                 return redirect(forward, to: member, on: connection)
             }
@@ -186,18 +185,25 @@ enum RequestForwarder {
     private static func readAgain(_ forward: ForwardedRequest, on connection: HTTPConnection) {
         let (id, loop) = (connection.id, connection.loop)
         let client = loop.service.workClient(of: connection.identity)
-        let isWanted = {
-            guard connection.id == id, case .forwarded(let present)? = connection.linkPart else {
-                return false
-            }
-            return present === forward
-        }
+        let isWanted = isWanted(forward, id, on: connection)
         loop.sessions.read(forward.session, .confirmed, for: client, while: isWanted) { found, _ in
             guard isWanted() else { return }
             if case .elsewhere(let member, _) = found {
                 return redirect(forward, to: member, on: connection)
             }
             serveHere(forward, found, on: connection)
+        }
+    }
+
+    /// Whether the connection still has the request.
+    private static func isWanted(
+        _ forward: ForwardedRequest, _ id: ConnectionID, on connection: HTTPConnection
+    ) -> () -> Bool {
+        {
+            guard connection.id == id, case .forwarded(let present)? = connection.linkPart else {
+                return false
+            }
+            return present === forward
         }
     }
 

@@ -235,15 +235,14 @@ enum RequestDispatcher {
             return connection.respond(refusal(.tooManyBodies, of: request))
         }
         let id = connection.id
+        let isWanted = { connection.id == id }
         let respond = { (found: SessionLookup, age: Age) in
-            if case .elsewhere(let member, _) = found, connection.id == id,
+            if case .elsewhere(let member, _) = found, isWanted(),
                 RequestForwarder.redirect(endpoint, for: session, to: member, on: connection)
             {
                 return
             }
-            guard connection.id == id, let request = connection.buffers?.removeParked(loop) else {
-                return
-            }
+            guard isWanted(), let request = connection.buffers?.removeParked(loop) else { return }
             connection.respondLater { () throws(Problem) in
                 if let seconds = age.seconds { connection.setOptions { $0.age = seconds } }
                 connection.keep(request, of: endpoint, for: session)
@@ -254,14 +253,13 @@ enum RequestDispatcher {
             }
         }
         switch need {
-        case .owned: loop.sessions.wake(session) { respond($0, .none) }
+        case .owned: loop.sessions.wake(session, while: isWanted) { respond($0, .none) }
         case .copy(let freshness):
             let client = loop.service.workClient(of: connection.identity)
-            loop.sessions.read(
-                session, freshness, for: client, while: { connection.id == id }, then: respond)
+            loop.sessions.read(session, freshness, for: client, while: isWanted, then: respond)
         case .stream:
             let client = loop.service.workClient(of: connection.identity)
-            loop.sessions.findForStream(session, for: client, while: { connection.id == id }) {
+            loop.sessions.findForStream(session, for: client, while: isWanted) {
                 respond($0, .none)
             }
         }
