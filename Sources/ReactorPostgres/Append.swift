@@ -38,8 +38,7 @@ struct Append {
     /// - Throws: ``PostgresFault``: nothing of this attempt is in the database, unless the connection
     ///   was lost.
     func send(_ parts: [Part]) throws(PostgresFault) -> [(part: Part, seen: Seen?)] {
-        var parameters = Parameters()
-        parameters.add(writer)
+        var parameters: Parameters = [writer]
         let form = Form(of: parts)
         let existing = form == .whole ? parts.indices.filter { parts[$0].after != nil } : nil
         parameters.addPlaces(parts, existing)
@@ -88,7 +87,7 @@ struct Append {
     ///
     /// - Returns: for each part the row at its place, and the end of its session.
     func look(for parts: [Part]) throws(PostgresFault) -> [(row: FoundRow, seen: Seen?)] {
-        var parameters = Parameters()
+        var parameters: Parameters = []
         parameters.addPlaces(parts, nil)
         let found = try connection.run(Self.looking, parameters, within: limit)
         var all = [(row: FoundRow, seen: Seen?)](
@@ -113,12 +112,12 @@ extension Parameters {
     /// - Parameter some: The indices of the parts to add; nil: all.
     fileprivate mutating func addPlaces(_ parts: [Part], _ some: [Int]?) {
         let indices = some ?? Array(parts.indices)
-        add(indices.map { Int64($0) })
-        add(indices.map { parts[$0].key.session as String? })
-        add(indices.map { parts[$0].key.generation as String? })
+        add(indices)
+        add(indices.map { parts[$0].key.session })
+        add(indices.map { parts[$0].key.generation })
         add(indices.map { parts[$0].place.number })
         add(indices.map { parts[$0].place.part })
-        add(indices.map { parts[$0].runs.isEmpty ? 0 : 1 as Int64 })
+        add(indices.map { parts[$0].runs.isEmpty ? 0 : 1 })
     }
 
     /// - Parameter areWithPlaces: Whether each part has one row, whose place is that of the part.
@@ -145,38 +144,36 @@ extension Parameters {
     /// The parameters that the plain statement has not.
     fileprivate mutating func addWhole(_ parts: [Part]) {
         let new = parts.enumerated().filter { $0.element.after == nil }
-        add(new.map { Int64($0.offset) })
-        add(new.map { $0.element.key.session as String? })
-        add(new.map { $0.element.runs.first?.reactor ?? "" as String? })
-        add(new.map { $0.element.key.generation as String? })
+        add(new.map(\.offset))
+        add(new.map(\.element.key.session))
+        add(new.map { $0.element.runs.first?.reactor ?? "" })
+        add(new.map(\.element.key.generation))
         add(new.map { $0.element.runs.first?.created ?? 0 as Int64 })
         add(new.map { $0.element.runs.first?.owner?.text })
-        add(new.map { $0.element.deleted })
+        add(new.map(\.element.deleted))
         let ended = parts.enumerated().filter {
             $0.element.after != nil && $0.element.deleted != nil
         }
-        add(ended.map { Int64($0.offset) })
+        add(ended.map(\.offset))
         add(ended.map { $0.element.deleted ?? 0 as Int64 })
         // The data of a session that ends are dropped.
         let living = parts.enumerated().filter { $0.element.deleted == nil }
         let snapshots = living.flatMap { one in
-            one.element.snapshots.values.map { (Int64(one.offset), $0) }
+            one.element.snapshots.values.map { (one.offset, $0) }
         }
         add(snapshots.map(\.0))
         addColumns(of: snapshots.map(\.1))
         let answers = living.flatMap { one in
-            one.element.answers.values.map { (Int64(one.offset), $0) }
+            one.element.answers.values.map { (one.offset, $0) }
         }
         add(answers.map(\.0))
         addColumns(of: answers.map(\.1))
         let actions = living.flatMap { one in one.element.actions.map { (one.offset, $0) } }
-        let started = actions.compactMap { index, action in
-            action.value.map { (Int64(index), $0) }
-        }
+        let started = actions.compactMap { index, action in action.value.map { (index, $0) } }
         add(started.map(\.0))
         addColumns(of: started.map(\.1))
         let settled = actions.filter { $0.1.value == nil }
-        add(settled.map { Int64($0.0) })
-        add(settled.map { Int64(clamping: $0.1.key) })
+        add(settled.map(\.0))
+        add(settled.map(\.1.key))
     }
 }

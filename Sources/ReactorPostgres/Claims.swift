@@ -42,13 +42,12 @@ struct Claims {
     func claim(
         _ requests: [Request], _ connection: Connection
     ) throws(PostgresFault) -> [Result] {
-        var parameters = Parameters()
-        parameters.add(node.number)
-        parameters.add(requests.map { $0.session as String? })
-        parameters.add(requests.map { $0.deposed?.number })
-        parameters.add(requests.map { $0.isDeletion ? 1 : 0 as Int64 })
-        addReactors(to: &parameters)
-        parameters.add(Int64(respite / .milliseconds(1)))
+        let reactors = members.own.reactors.sorted { $0.key < $1.key }
+        let parameters: Parameters = [
+            node.number, requests.map(\.session), requests.map { $0.deposed?.number },
+            requests.map { $0.isDeletion ? 1 : 0 }, reactors.map(\.key), reactors.map(\.value),
+            Int64(respite / .milliseconds(1)),
+        ]
         let won = try connection.run(Self.claim, parameters, within: Self.limit)
         if rules.contains(.heedsWarnings) { try connection.refuseWarnings() }
         connection.noteCommit(CommitPoint(won, 3))
@@ -62,21 +61,15 @@ struct Claims {
         return requests.map { results[$0.session] ?? .nothing }
     }
 
-    private func addReactors(to parameters: inout Parameters) {
-        let reactors = members.own.reactors.sorted { $0.key < $1.key }
-        parameters.add(reactors.map { $0.key as String? })
-        parameters.add(reactors.map { Int64($0.value) })
-    }
-
     /// Why sessions were not claimed, as of a moment after the claim.
     private func look(
         at requests: [Request], _ connection: Connection, _ results: inout [String: Result],
         isLeaving: Bool = false
     ) throws(PostgresFault) {
-        var parameters = Parameters()
-        parameters.add(requests.map { $0.session as String? })
-        parameters.add(requests.map { $0.deposed?.number })
-        parameters.add(Int64(respite / .milliseconds(1)))
+        let parameters: Parameters = [
+            requests.map(\.session), requests.map { $0.deposed?.number },
+            Int64(respite / .milliseconds(1)),
+        ]
         let found = try connection.run(Self.looking, parameters, within: Self.limit)
         for row in 0..<found.count {
             let traits = SessionTraits(
@@ -158,11 +151,10 @@ struct Claims {
     // MARK: Releasing
 
     func release(_ sessions: [OwnedSession], _ connection: Connection) throws(PostgresFault) {
-        var parameters = Parameters()
-        parameters.add(node.number)
-        parameters.add(sessions.map { $0.key.session as String? })
-        parameters.add(sessions.map { $0.key.generation as String? })
-        parameters.add(sessions.map(\.epoch))
+        let parameters: Parameters = [
+            node.number, sessions.map(\.key.session), sessions.map(\.key.generation),
+            sessions.map(\.epoch),
+        ]
         _ = try connection.run(Self.release, parameters, within: Self.limit)
     }
 
@@ -183,10 +175,7 @@ struct Claims {
     func leave(
         _ sessions: [String], _ connection: Connection
     ) throws(PostgresFault) -> [Result] {
-        var parameters = Parameters()
-        parameters.add(node.number)
-        parameters.add(sessions.map { $0 as String? })
-        _ = try connection.run(Self.leaving, parameters, within: Self.limit)
+        _ = try connection.run(Self.leaving, [node.number, sessions], within: Self.limit)
         var results: [String: Result] = [:]
         try look(at: sessions.map { Request(session: $0) }, connection, &results, isLeaving: true)
         return sessions.map { results[$0] ?? .nothing }

@@ -34,13 +34,11 @@ struct Confirmations {
     private func ask(
         _ some: [Confirmation], _ areFollowed: Bool, _ connection: Connection
     ) throws(PostgresFault) -> Rows {
-        var parameters = Parameters()
-        parameters.add(some.indices.map { Int64($0) })
-        parameters.add(some.map { $0.key.session as String? })
-        parameters.add(some.map { $0.key.generation as String? })
-        parameters.add(some.map(\.position.column.number))
-        parameters.add(some.map(\.position.column.part))
-        parameters.add(some.map(\.epoch))
+        var parameters: Parameters = [
+            Array(some.indices), some.map(\.key.session), some.map(\.key.generation),
+            some.map(\.position.column.number), some.map(\.position.column.part),
+            some.map(\.epoch),
+        ]
         if !areFollowed { parameters.add(node.number) }
         let found = try connection.run(
             areFollowed ? Self.followed : Self.owned, parameters, within: Self.limit)

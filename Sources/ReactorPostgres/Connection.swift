@@ -103,7 +103,7 @@ final class Connection {
 
     /// Executes one statement.
     func run(
-        _ sql: String, _ parameters: Parameters = Parameters(), within limit: Duration
+        _ sql: String, _ parameters: Parameters = [], within limit: Duration
     ) throws(PostgresFault) -> Rows {
         begin(limit)
         let name = try prepare(sql, parameters)

@@ -478,9 +478,6 @@ final class Connector: Sendable {
     static func end(
         _ old: Backend, over connection: Connection, pause: () -> Void
     ) {
-        var parameters = Parameters()
-        parameters.add(old.processID)
-        parameters.add(old.started)
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {
             // If this role may not end a server process, only the locks on its rows stop it. A
@@ -490,7 +487,7 @@ final class Connector: Sendable {
                 """
                 SELECT CASE WHEN wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(pid) END
                 FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2
-                """, parameters, within: limit)
+                """, [old.processID, old.started], within: limit)
             guard let found, found.count > 0 else { return }
             pause()
         }

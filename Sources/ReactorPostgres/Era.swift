@@ -98,12 +98,9 @@ struct Era {
                 WHERE deleted IS NULL
                 """, within: .seconds(3_600))
         } else if let left {
-            var parameters = Parameters()
-            parameters.add(left)
-            parameters.add(end)
             _ = try connection.run(
                 "INSERT INTO branches(branch, ended) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-                parameters, within: limit)
+                [left, end], within: limit)
         }
         if isRestored || !isNew && system != found.system {
             // The nodes in the tables may use the original. This one must not report the copy to
@@ -114,14 +111,10 @@ struct Era {
         }
         adoption.isNew = !isSame && !isNew || begins
         if adoption.isNew || adoption.branch == 0 { adoption.branch = .random(in: 1 ... .max) }
-        var parameters = Parameters()
-        parameters.add(adoption.era)
-        parameters.add(found.timeline)
-        parameters.add(found.system)
-        parameters.add(found.isSynchronous ? 1 as Int64 : 0)
-        parameters.add(adoption.branch)
-        parameters.add(found.table)
-        parameters.add(adoption.isNew ? 1 as Int64 : 0)
+        let parameters: Parameters = [
+            adoption.era, found.timeline, found.system, found.isSynchronous ? 1 : 0,
+            adoption.branch, found.table, adoption.isNew ? 1 : 0,
+        ]
         _ = try connection.run(
             """
             UPDATE cluster SET era = $1, timeline = $2, system = $3, is_synchronous = $4 = 1,
@@ -151,15 +144,13 @@ struct Era {
     private func hasLost(
         _ commits: [CommitPoint], within limit: Duration
     ) throws(PostgresFault) -> Bool {
-        var parameters = Parameters()
-        parameters.add(commits.map(\.transaction))
         let found = try connection.run(
             """
             SELECT coalesce(bool_or(
                 CASE WHEN t.id >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint THEN true
                     ELSE pg_xact_status(t.id::text::xid8) <> 'committed' END), false)
             FROM unnest($1::bigint[]) t(id)
-            """, parameters, within: limit)
+            """, [commits.map(\.transaction)], within: limit)
         return found.bool(0, 0)
     }
 

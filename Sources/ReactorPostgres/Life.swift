@@ -53,9 +53,7 @@ struct Life {
 
     /// Nil if there never was a session with this id, or it is forgotten.
     static func find(_ id: String, _ connection: Connection) throws(PostgresFault) -> Life? {
-        var parameters = Parameters()
-        parameters.add(id)
-        let found = try connection.run(byID, parameters, within: limit)
+        let found = try connection.run(byID, [id], within: limit)
         guard found.count > 0, !found.bool(0, isStandby) else { throw .standby }
         return found.isNull(0, 0) ? nil : Life(found, 0)
     }
@@ -117,16 +115,14 @@ struct Life {
         saved.running = try running(connection)
         saved.lastAction = max(newest, saved.running.last?.action ?? 0)
         saved.hasStoredAnswers =
-            try connection.run(Self.anyAnswer, only(row), within: Self.limit).count > 0
+            try connection.run(Self.anyAnswer, [row], within: Self.limit).count > 0
         return saved
     }
 
     static let anyAnswer = "SELECT 1 FROM answers WHERE session = $1 LIMIT 1"
 
     func snapshot(at version: UInt64, _ connection: Connection) throws(PostgresFault) -> Snapshot? {
-        var parameters = only(row)
-        parameters.add(version)
-        let found = try connection.run(Self.snapshotAt, parameters, within: Self.limit)
+        let found = try connection.run(Self.snapshotAt, [row, version], within: Self.limit)
         guard found.count > 0, !found.bool(0, 7) else { throw .standby }
         return found.isNull(0, 0) ? nil : snapshot(found, 0)
     }
@@ -147,9 +143,7 @@ struct Life {
     /// The form of the newest kept state at or before a version. The state is not read, because it
     /// may be large.
     func stateVersion(at version: UInt64, _ connection: Connection) throws(PostgresFault) -> Int? {
-        var parameters = only(row)
-        parameters.add(version)
-        let found = try connection.run(Self.stateVersionAt, parameters, within: Self.limit)
+        let found = try connection.run(Self.stateVersionAt, [row, version], within: Self.limit)
         guard found.count > 0, !found.bool(0, 1) else { throw .standby }
         return found.isNull(0, 0) ? nil : Int(found.integer(0, 0))
     }
@@ -161,7 +155,7 @@ struct Life {
             """
             SELECT number, version, last_action, state_version, time, state, listens FROM snapshots
             WHERE session = $1 ORDER BY version, number
-            """, only(row), within: Self.limit)
+            """, [row], within: Self.limit)
         return (0..<found.count).map { snapshot(found, $0) }
     }
 
@@ -176,7 +170,7 @@ struct Life {
     func answers(_ connection: Connection) throws(PostgresFault) -> [StoredAnswer] {
         let found = try connection.run(
             "SELECT key, digest, status, time, body FROM answers WHERE session = $1 ORDER BY key",
-            only(row), within: Self.limit)
+            [row], within: Self.limit)
         return (0..<found.count).map { index in
             StoredAnswer(
                 session: key.session, generation: key.generation, key: found.text(index, 0),
@@ -186,7 +180,7 @@ struct Life {
     }
 
     func running(_ connection: Connection) throws(PostgresFault) -> [RunningAction] {
-        let found = try connection.run(Self.runningActions, only(row), within: Self.limit)
+        let found = try connection.run(Self.runningActions, [row], within: Self.limit)
         return (0..<found.count).map { index in
             RunningAction(
                 session: key.session, generation: key.generation, action: found.number(index, 0),
@@ -213,13 +207,10 @@ struct Life {
         var from = start?.column ?? Schema.beginning
         var statement = Self.firstSlice
         while true {
-            var parameters = only(row)
-            parameters.add(from.number)
-            parameters.add(from.part)
-            parameters.add(last)
             // A large record has a row of its own, which continues the last of its notes.
-            parameters.add(Schema.recordPart)
-            let found = try connection.run(statement, parameters, within: Self.limit)
+            let found = try connection.run(
+                statement, [row, from.number, from.part, last, Schema.recordPart],
+                within: Self.limit)
             guard found.count > 0, !found.bool(0, Self.isSliceOfStandby) else {
                 throw PostgresFault.standby
             }
@@ -267,12 +258,6 @@ struct Life {
                 AND (after_number, after_part) < ($4, $5)
             ORDER BY after_number, after_part LIMIT \(sliceRows)) r ON true
         """
-
-    private func only(_ row: Int64) -> Parameters {
-        var parameters = Parameters()
-        parameters.add(row)
-        return parameters
-    }
 }
 
 extension Rows {

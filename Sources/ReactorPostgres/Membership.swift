@@ -77,14 +77,11 @@ final class Membership: @unchecked Sendable {
     /// Becomes a member. Processes that had this address before have ended.
     func join() throws(PostgresFault) {
         try line.sync { [self] () throws(PostgresFault) in
-            var parameters = Parameters()
             let own = book.withLock { $0.own }
-            parameters.add(own.node.number)
-            parameters.add(own.address as String?)
             try line.run { connection throws(PostgresFault) in
                 _ = try connection.run(
                     "DELETE FROM nodes WHERE address = $2 AND address <> '' AND node <> $1",
-                    parameters, within: Self.limit)
+                    [own.node.number, own.address], within: Self.limit)
             }
             try beatNow()
             // Of two nodes that join at once neither may see the other in the beat with which its row is
@@ -140,12 +137,10 @@ final class Membership: @unchecked Sendable {
         }
         await withCheckedContinuation { continuation in
             line.async { [self] in
-                var parameters = Parameters()
-                parameters.add(node.number)
                 // Otherwise it ends with the lease.
                 try? line.run { connection throws(PostgresFault) in
                     _ = try connection.run(
-                        "DELETE FROM nodes WHERE node = $1", parameters, within: Self.limit)
+                        "DELETE FROM nodes WHERE node = $1", [node.number], within: Self.limit)
                 }
                 continuation.resume()
             }
@@ -168,7 +163,9 @@ final class Membership: @unchecked Sendable {
                 || found.integer(0, 0, in: Era.range) == connection.mark?.era
             guard isPresent else { throw Self.anotherEra }
             try lookForAcquaintances(of: own.node, connection)
-            return (found, try depositions(of: own.node, connection), sent)
+            let taken = try connection.run(
+                Self.depositions, [own.node.number], within: Self.limit)
+            return (found, taken, sent)
         }
         book.withLock { book in
             book.lease.renew(sentAt: sent)
@@ -186,9 +183,7 @@ final class Membership: @unchecked Sendable {
         of node: Node, _ connection: Connection
     ) throws(PostgresFault) {
         guard known == nil || known != connection.mark else { return }
-        var parameters = Parameters()
-        parameters.add(node.number)
-        let found = try connection.run(Self.acquaintances, parameters, within: Self.limit)
+        let found = try connection.run(Self.acquaintances, [node.number], within: Self.limit)
         let members = (0..<found.count).compactMap { row in
             found.node(row, 0).map { node in
                 Member(
@@ -211,17 +206,12 @@ final class Membership: @unchecked Sendable {
     }
 
     private func beat(of own: Member) -> Parameters {
-        var parameters = Parameters()
-        parameters.add(own.node.number)
-        parameters.add(own.address as String?)
-        parameters.add(Int64(own.loops))
         let reactors = own.reactors.sorted { $0.key < $1.key }
-        parameters.add(reactors.map { $0.key as String? })
-        parameters.add(reactors.map { Int64($0.value) })
-        parameters.add(Int64(book.withLock { $0.lease.duration } / .milliseconds(1)))
-        parameters.add(own.isLeaving ? 1 : 0 as Int64)
-        parameters.add(read)
-        return parameters
+        return [
+            own.node.number, own.address, own.loops, reactors.map(\.key), reactors.map(\.value),
+            Int64(book.withLock { $0.lease.duration } / .milliseconds(1)), own.isLeaving ? 1 : 0,
+            read,
+        ]
     }
 
     /// One row for each reactor of a member, or one without. A number that no node has is skipped.
@@ -240,14 +230,6 @@ final class Membership: @unchecked Sendable {
             members[members.count - 1].reactors[reactor] = Int(clamping: found.integer(row, 6))
         }
         return members
-    }
-
-    private func depositions(
-        of node: Node, _ connection: Connection
-    ) throws(PostgresFault) -> Rows {
-        var parameters = Parameters()
-        parameters.add(node.number)
-        return try connection.run(Self.depositions, parameters, within: Self.limit)
     }
 
     private static func deposed(_ found: Rows) -> [OwnedSession] {

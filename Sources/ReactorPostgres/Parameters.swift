@@ -1,81 +1,94 @@
 /// The parameters of a statement, in PostgreSQL's binary form.
-struct Parameters {
+struct Parameters: ExpressibleByArrayLiteral {
     private(set) var bytes: [UInt8] = []
     private(set) var types: [UInt32] = []
     /// Where each parameter is in ``bytes``; nil: NULL.
     private(set) var places: [(offset: Int, count: Int)?] = []
 
-    mutating func add(_ value: Int64) {
-        add(type: 20) { $0.append(bigEndian: value) }
+    init(arrayLiteral parameters: any Parameter...) {
+        for parameter in parameters { parameter.add(to: &self) }
     }
 
-    mutating func add(_ value: UInt64) { add(Int64(clamping: value)) }
+    mutating func add(_ parameter: some Parameter) { parameter.add(to: &self) }
 
-    mutating func add(_ value: String?) {
-        guard let value else {
-            types.append(25)
-            return places.append(nil)
-        }
-        add(type: 25) { $0.append(contentsOf: value.utf8) }
+    fileprivate mutating func addNull(type: UInt32) {
+        types.append(type)
+        places.append(nil)
     }
 
-    mutating func add(_ values: [Int64]) {
-        add(arrayOf: 20, type: 1016, values.count, hasNull: false) { bytes in
-            for value in values {
-                bytes.append(bigEndian: 8 as Int32)
-                bytes.append(bigEndian: value)
-            }
-        }
-    }
-
-    mutating func add(_ values: [Int64?]) {
-        add(arrayOf: 20, type: 1016, values.count, hasNull: true) { bytes in
-            for value in values {
-                bytes.append(bigEndian: (value == nil ? -1 : 8) as Int32)
-                if let value { bytes.append(bigEndian: value) }
-            }
-        }
-    }
-
-    mutating func add(_ values: [String?]) {
-        add(arrayOf: 25, type: 1009, values.count, hasNull: values.contains(nil)) { bytes in
-            for value in values {
-                bytes.append(bigEndian: Int32(value?.utf8.count ?? -1))
-                if let value { bytes.append(contentsOf: value.utf8) }
-            }
-        }
-    }
-
-    mutating func add(_ values: [[UInt8]]) {
-        add(arrayOf: 17, type: 1001, values.count, hasNull: false) { bytes in
-            for value in values {
-                bytes.append(bigEndian: Int32(value.count))
-                bytes += value
-            }
-        }
-    }
-
-    private mutating func add(type: UInt32, _ write: (inout [UInt8]) -> Void) {
+    fileprivate mutating func add(type: UInt32, _ write: (inout [UInt8]) -> Void) {
         types.append(type)
         let start = bytes.count
         write(&bytes)
         places.append((start, bytes.count - start))
     }
+}
 
-    private mutating func add(
-        arrayOf element: UInt32, type: UInt32, _ count: Int, hasNull: Bool,
-        _ write: (inout [UInt8]) -> Void
-    ) {
-        add(type: type) { bytes in
-            bytes.append(bigEndian: (count == 0 ? 0 : 1) as Int32)
-            bytes.append(bigEndian: (hasNull ? 1 : 0) as Int32)
-            bytes.append(bigEndian: element)
-            guard count > 0 else { return }
+/// A parameter of a statement: a value, or an array of values.
+protocol Parameter {
+    func add(to parameters: inout Parameters)
+}
+
+/// A value that PostgreSQL stores.
+protocol ParameterValue {
+    /// The object ids of the type of the value, and of the type of its arrays.
+    static var types: (value: UInt32, array: UInt32) { get }
+    /// Nil: NULL.
+    var byteCount: Int? { get }
+    func append(to bytes: inout [UInt8])
+}
+
+extension Parameter where Self: ParameterValue {
+    func add(to parameters: inout Parameters) {
+        guard byteCount != nil else { return parameters.addNull(type: Self.types.value) }
+        parameters.add(type: Self.types.value) { append(to: &$0) }
+    }
+}
+
+extension Array: Parameter where Element: ParameterValue {
+    func add(to parameters: inout Parameters) {
+        parameters.add(type: Element.types.array) { bytes in
+            bytes.append(bigEndian: (isEmpty ? 0 : 1) as Int32)
+            bytes.append(bigEndian: (contains { $0.byteCount == nil } ? 1 : 0) as Int32)
+            bytes.append(bigEndian: Element.types.value)
+            guard !isEmpty else { return }
             bytes.append(bigEndian: Int32(count))
             bytes.append(bigEndian: 1 as Int32)
-            write(&bytes)
+            for value in self {
+                bytes.append(bigEndian: Int32(value.byteCount ?? -1))
+                value.append(to: &bytes)
+            }
         }
     }
+}
+
+/// A `bigint`; what it cannot hold becomes the nearest value that it can.
+extension ParameterValue where Self: FixedWidthInteger {
+    static var types: (value: UInt32, array: UInt32) { (20, 1016) }
+    var byteCount: Int? { 8 }
+    func append(to bytes: inout [UInt8]) { bytes.append(bigEndian: Int64(clamping: self)) }
+}
+
+extension Int: Parameter, ParameterValue {}
+extension Int64: Parameter, ParameterValue {}
+extension UInt64: Parameter, ParameterValue {}
+
+extension String: Parameter, ParameterValue {
+    static var types: (value: UInt32, array: UInt32) { (25, 1009) }
+    var byteCount: Int? { utf8.count }
+    func append(to bytes: inout [UInt8]) { bytes.append(contentsOf: utf8) }
+}
+
+extension [UInt8]: ParameterValue {
+    static var types: (value: UInt32, array: UInt32) { (17, 1001) }
+    var byteCount: Int? { count }
+    func append(to bytes: inout [UInt8]) { bytes += self }
+}
+
+extension Optional: Parameter, ParameterValue where Wrapped: ParameterValue {
+    static var types: (value: UInt32, array: UInt32) { Wrapped.types }
+    var byteCount: Int? { flatMap(\.byteCount) }
+    func append(to bytes: inout [UInt8]) { self?.append(to: &bytes) }
 }
 
 extension [UInt8] {

@@ -145,10 +145,7 @@ final class PostgresArchive: Archive, PostgresHistory {
     /// Counts the sessions of a client, but no more than a limit.
     func countSessions(of owner: String, upTo limit: Int, _ answer: @escaping Answer<Int>) {
         read(answer) { connection in
-            var parameters = Parameters()
-            parameters.add(owner)
-            parameters.add(Int64(limit))
-            let found = try connection.run(Self.count, parameters, within: Life.limit)
+            let found = try connection.run(Self.count, [owner, limit], within: Life.limit)
             guard found.count > 0, !found.bool(0, 1) else { throw PostgresFault.standby }
             return Int(found.integer(0, 0))
         }
@@ -170,11 +167,8 @@ final class PostgresArchive: Archive, PostgresHistory {
     static func findAnswer(
         of session: SessionKey, key: String, _ connection: Connection
     ) throws(PostgresFault) -> StoredAnswer? {
-        var parameters = Parameters()
-        parameters.add(session.session)
-        parameters.add(session.generation)
-        parameters.add(key)
-        let found = try connection.run(Self.answer, parameters, within: Life.limit)
+        let found = try connection.run(
+            Self.answer, [session.session, session.generation, key], within: Life.limit)
         guard found.count > 0, !found.bool(0, 4) else { throw .standby }
         guard !found.isNull(0, 0) else { return nil }
         return StoredAnswer(
@@ -196,11 +190,9 @@ final class PostgresArchive: Archive, PostgresHistory {
         let after = String(decoding: (range.after ?? "").utf8.prefix { $0 != 0 }, as: UTF8.self)
         read(answer, proves: { !$0.isEmpty }) { connection in
             guard range.reactor?.utf8.contains(0) != true else { return [] }
-            var parameters = Parameters()
-            parameters.add(after)
-            parameters.add(range.prefix)
-            parameters.add(range.prefix + "\u{10FFFF}")
-            parameters.add(Int64(range.limit))
+            var parameters: Parameters = [
+                after, range.prefix, range.prefix + "\u{10FFFF}", range.limit,
+            ]
             if let reactor = range.reactor { parameters.add(reactor) }
             let found = try connection.run(
                 range.reactor == nil ? Self.page : Self.pageOfReactor, parameters,

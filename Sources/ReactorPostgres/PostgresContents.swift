@@ -66,14 +66,12 @@ package final class PostgresContents {
     private func visitAll(_ visitor: any JournalVisitor) throws {
         var after = ""
         while true {
-            var parameters = Parameters()
-            parameters.add(after)
             let found = try connection.run(
                 """
                 SELECT \(Life.columns) FROM (
                     SELECT * FROM sessions WHERE id > $1 AND deleted IS NULL ORDER BY id LIMIT 100) s
                 \(Life.newest) ORDER BY s.id
-                """, parameters, within: Self.limit)
+                """, [after], within: Self.limit)
             guard found.count > 0 else { break }
             for index in 0..<found.count {
                 let life = Life(found, index)

@@ -146,16 +146,12 @@ package final class PostgresFiller: JournalVisitor {
 
     private func sendSessions() throws(PostgresFault) {
         let all = rows.sessions
-        var parameters = Parameters()
-        parameters.add(all.map(\.row))
-        parameters.add(all.map { $0.session.key.session as String? })
-        parameters.add(all.map { $0.session.reactor as String? })
-        parameters.add(all.map { $0.session.key.generation as String? })
-        parameters.add(all.map(\.session.created))
-        parameters.add(all.map(\.session.owner))
-        parameters.add(all.map(\.deleted))
-        parameters.add(all.map { Int64(clamping: $0.session.keptAfter) })
-        parameters.add(all.map { Int64(clamping: $0.session.keptVersion) })
+        let parameters: Parameters = [
+            all.map(\.row), all.map(\.session.key.session), all.map(\.session.reactor),
+            all.map(\.session.key.generation), all.map(\.session.created),
+            all.map(\.session.owner), all.map(\.deleted), all.map(\.session.keptAfter),
+            all.map(\.session.keptVersion),
+        ]
         _ = try connection.run(
             """
             INSERT INTO sessions(session, id, reactor, generation, created, owner, deleted,
@@ -167,15 +163,11 @@ package final class PostgresFiller: JournalVisitor {
 
     private func sendRuns() throws(PostgresFault) {
         let all = rows.runs
-        var parameters = Parameters()
-        parameters.add(all.map(\.row))
-        parameters.add(all.map(\.place.number))
-        parameters.add(all.map(\.place.part))
-        parameters.add(all.map { $0.run.last.column.number })
-        parameters.add(all.map { $0.run.last.column.part })
-        parameters.add(all.map { Int64(clamping: $0.run.version) })
-        parameters.add(all.map { Int64($0.run.count) })
-        parameters.add(all.map(\.run.text))
+        let parameters: Parameters = [
+            all.map(\.row), all.map(\.place.number), all.map(\.place.part),
+            all.map(\.run.last.column.number), all.map(\.run.last.column.part),
+            all.map(\.run.version), all.map(\.run.count), all.map(\.run.text),
+        ]
         _ = try connection.run(
             """
             INSERT INTO runs(session, after_number, after_part, number, part, version, count,
@@ -187,8 +179,7 @@ package final class PostgresFiller: JournalVisitor {
     }
 
     private func sendOthers() throws(PostgresFault) {
-        var parameters = Parameters()
-        parameters.add(rows.snapshots.map(\.row))
+        var parameters: Parameters = [rows.snapshots.map(\.row)]
         parameters.addColumns(of: rows.snapshots.map(\.snapshot))
         _ = try connection.run(
             """
@@ -200,8 +191,7 @@ package final class PostgresFiller: JournalVisitor {
                 $5::bigint[], $6::bigint[], $7::bytea[], $8::bigint[])
                 t(session, version, number, last_action, state_version, time, state, listens)
             """, parameters, within: Self.limit)
-        parameters = Parameters()
-        parameters.add(rows.answers.map(\.row))
+        parameters = [rows.answers.map(\.row)]
         parameters.addColumns(of: rows.answers.map(\.answer))
         _ = try connection.run(
             """
@@ -209,8 +199,7 @@ package final class PostgresFiller: JournalVisitor {
             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::bigint[], $5::bigint[],
                 $6::bytea[])
             """, parameters, within: Self.limit)
-        parameters = Parameters()
-        parameters.add(rows.actions.map(\.row))
+        parameters = [rows.actions.map(\.row)]
         parameters.addColumns(of: rows.actions.map(\.action))
         _ = try connection.run(
             """

@@ -161,10 +161,9 @@ final class Sweeper: @unchecked Sendable {
     /// - Returns: whether there is more to do at once.
     private func step(_ connection: Connection) throws(PostgresFault) -> Bool {
         try connection.execute("BEGIN", within: Connector.limit)
-        var parameters = Parameters()
-        parameters.add("reactor \(connector.address.schema) retention")
         let isAlone = try connection.run(
-            "SELECT pg_try_advisory_xact_lock(hashtext($1))", parameters, within: Connector.limit
+            "SELECT pg_try_advisory_xact_lock(hashtext($1))",
+            ["reactor \(connector.address.schema) retention"], within: Connector.limit
         ).bool(0, 0)
         var isMore = false
         if isAlone {
@@ -178,40 +177,31 @@ final class Sweeper: @unchecked Sendable {
     }
 
     private func removeAnswers(_ connection: Connection) throws(PostgresFault) -> Bool {
-        var parameters = Parameters()
-        parameters.add(time - retention.answers)
-        parameters.add(Int64(retention.stepRows))
         return try connection.run(
             """
             DELETE FROM answers WHERE (session, key) IN (
                 SELECT session, key FROM answers WHERE time < $1 ORDER BY time LIMIT $2)
-            """, parameters, within: Life.limit
+            """, [time - retention.answers, retention.stepRows], within: Life.limit
         ).changed >= retention.stepRows
     }
 
     /// Forgets the ids of deleted sessions, if they are too old or too many.
     private func forgetDeleted(_ connection: Connection) throws(PostgresFault) -> Bool {
-        var parameters = Parameters()
-        parameters.add(time - retention.age)
-        parameters.add(Int64(retention.stepRows))
         var changed = try connection.run(
             """
             DELETE FROM sessions WHERE session IN (
                 SELECT session FROM sessions WHERE deleted < $1 ORDER BY deleted LIMIT $2)
                 AND deleted IS NOT NULL
-            """, parameters, within: Life.limit
+            """, [time - retention.age, retention.stepRows], within: Life.limit
         ).changed
         // Counting reads as many rows of an index as may stay, so not each second.
         if looks % 60 == 1 {
-            parameters = Parameters()
-            parameters.add(Int64(retention.tombstones))
-            parameters.add(Int64(retention.stepRows))
             changed += try connection.run(
                 """
                 DELETE FROM sessions WHERE session IN (
                     SELECT session FROM sessions WHERE deleted IS NOT NULL
                     ORDER BY deleted DESC, session DESC OFFSET $1 LIMIT $2) AND deleted IS NOT NULL
-                """, parameters, within: Life.limit
+                """, [retention.tombstones, retention.stepRows], within: Life.limit
             ).changed
         }
         return changed >= retention.stepRows
@@ -219,25 +209,21 @@ final class Sweeper: @unchecked Sendable {
 
     /// Removes the rows of deleted sessions; the newest run last, which stands for their end.
     private func removeOver(_ connection: Connection) throws(PostgresFault) -> Bool {
-        var parameters = Parameters()
-        parameters.add(Int64(removalDelay * 1_000))
         let found = try connection.run(
             """
             SELECT session FROM removals
             WHERE queued <= clock_timestamp() - $1 * interval '1 ms' ORDER BY session LIMIT 1
-            """, parameters, within: Connector.limit)
+            """, [Int64(removalDelay * 1_000)], within: Connector.limit)
         guard found.count > 0 else { return false }
+        let row = found.integer(0, 0)
         for statement in Self.removals {
-            var parameters = Parameters()
-            parameters.add(found.integer(0, 0))
-            parameters.add(Int64(retention.stepRows))
-            let changed = try connection.run(statement, parameters, within: Life.limit).changed
+            let changed = try connection.run(
+                statement, [row, retention.stepRows], within: Life.limit
+            ).changed
             guard changed < retention.stepRows else { return true }
         }
-        var row = Parameters()
-        row.add(found.integer(0, 0))
         _ = try connection.run(
-            "DELETE FROM removals WHERE session = $1", row, within: Connector.limit)
+            "DELETE FROM removals WHERE session = $1", [row], within: Connector.limit)
         return true
     }
 
@@ -264,15 +250,13 @@ final class Sweeper: @unchecked Sendable {
             if isDone { growth.withLock { $0.done(key) } }
             return true
         }
-        var parameters = Parameters()
-        parameters.add(nextLook)
         let found = try connection.run(
             """
             SELECT \(Life.columns) FROM (
                 SELECT * FROM sessions WHERE session > $1 AND deleted IS NULL
                 ORDER BY session LIMIT 16) s
             \(Life.newest) ORDER BY s.session
-            """, parameters, within: Life.limit)
+            """, [nextLook], within: Life.limit)
         for index in 0..<found.count {
             let life = Life(found, index)
             guard try trim(life).run(connection) else { return true }

@@ -23,28 +23,22 @@ struct Trim {
             number: Int64(clamping: life.keptAfter), version: Int64(clamping: life.keptVersion))
         let cut = cuts.compactMap(\.self).reduce(kept) { $0.number < $1.number ? $1 : $0 }
         guard cut.number > 0 else { return true }
-        var parameters = Parameters()
-        parameters.add(life.row)
-        parameters.add(cut.number)
-        parameters.add(cut.version)
         let moved = try connection.run(
             """
             UPDATE sessions SET kept_number = $2, kept_version = $3
             WHERE session = $1 AND kept_number < $2
-            """, parameters, within: Life.limit
+            """, [life.row, cut.number, cut.version], within: Life.limit
         ).changed
         if moved > 0 {
             _ = try connection.run(
                 "DELETE FROM snapshots WHERE session = $1 AND version <= $3 AND number < $2",
-                parameters, within: Life.limit)
+                [life.row, cut.number, cut.version], within: Life.limit)
         }
-        var rows = Parameters()
-        rows.add(life.row)
-        rows.add(min(cut.number, Int64(clamping: max(life.end.number, 1)) - 1))
-        rows.add(Int64(retention.stepRows))
         // A row that begins before the cut and continues after it stays whole.
-        return try connection.run(Self.removal, rows, within: Life.limit).changed
-            < retention.stepRows
+        let last = min(cut.number, Int64(clamping: max(life.end.number, 1)) - 1)
+        return try connection.run(
+            Self.removal, [life.row, last, retention.stepRows], within: Life.limit
+        ).changed < retention.stepRows
     }
 
     static let removal = """
@@ -60,52 +54,40 @@ struct Trim {
     /// The newest snapshot before which everything is too old, or too far back.
     private func cutByAge(_ connection: Connection) throws(PostgresFault) -> TrimPoint? {
         let newest = Int64(clamping: life.end.number)
-        var parameters = Parameters()
-        parameters.add(life.row)
-        parameters.add(newest - min(newest, Int64(retention.records)))
-        parameters.add(now - retention.age)
+        let lastCut = newest - min(newest, Int64(retention.records))
         return try cut(
             """
             SELECT number, version FROM snapshots
             WHERE session = $1 AND (number <= $2 OR time < $3)
             ORDER BY version DESC, number DESC LIMIT 1
-            """, parameters, connection)
+            """, [life.row, lastCut, now - retention.age], connection)
     }
 
     /// The oldest snapshot whose later data are within the limit, or else the newest.
     private func cutByBytes(_ connection: Connection) throws(PostgresFault) -> TrimPoint? {
-        var parameters = Parameters()
-        parameters.add(life.row)
         let found = try connection.run(
             """
             SELECT coalesce(max(s.bytes), 0), coalesce(min(s.bytes), 0), (
                 SELECT coalesce(sum(octet_length(lines)), 0)::bigint FROM runs
                 WHERE session = $1 AND after_number >= coalesce(max(s.number), -1))
             FROM snapshots s WHERE s.session = $1
-            """, parameters, within: Life.limit)
+            """, [life.row], within: Life.limit)
         func bytes(_ column: Int) -> Int64 { found.integer(0, column, in: 0...(1 << 60)) }
         let all = bytes(0) + bytes(2)
         let trimmed = life.keptAfter > 0 ? bytes(1) : 0
         let limit = Int64(retention.bytes)
         guard all - trimmed > limit + limit / 8 else { return nil }
-        parameters.add(all - limit)
         let fits = try cut(
             """
             SELECT number, version FROM snapshots WHERE session = $1 AND bytes >= $2
             ORDER BY version, number LIMIT 1
-            """, parameters, connection)
+            """, [life.row, all - limit], connection)
         if let fits { return fits }
-        return try newest(connection)
-    }
-
-    private func newest(_ connection: Connection) throws(PostgresFault) -> TrimPoint? {
-        var parameters = Parameters()
-        parameters.add(life.row)
         return try cut(
             """
             SELECT number, version FROM snapshots WHERE session = $1
             ORDER BY version DESC, number DESC LIMIT 1
-            """, parameters, connection)
+            """, [life.row], connection)
     }
 
     private func cut(
@@ -121,19 +103,15 @@ struct Trim {
     /// Counts the bytes up to each new snapshot: those up to the snapshot before it, the runs since,
     /// and its own.
     private func weigh(_ connection: Connection) throws(PostgresFault) {
-        var parameters = Parameters()
-        parameters.add(life.row)
         let found = try connection.run(
             """
             SELECT version, number FROM snapshots WHERE session = $1 AND bytes IS NULL
             ORDER BY version, number LIMIT 64
-            """, parameters, within: Life.limit)
+            """, [life.row], within: Life.limit)
         for index in 0..<found.count {
-            var parameters = Parameters()
-            parameters.add(life.row)
-            parameters.add(found.integer(index, 0))
-            parameters.add(found.integer(index, 1))
-            _ = try connection.run(Self.weighing, parameters, within: Life.limit)
+            _ = try connection.run(
+                Self.weighing, [life.row, found.integer(index, 0), found.integer(index, 1)],
+                within: Life.limit)
         }
     }
 

@@ -26,9 +26,7 @@ struct UsageLock: Sendable {
 
     /// - Throws: ``PostgresFault``: another process, or a cluster, uses the journal.
     func acquire(_ connection: Connection) throws(PostgresFault) {
-        var parameters = Parameters()
-        parameters.add("reactor \(schema) use")
-        parameters.add(number)
+        let parameters: Parameters = ["reactor \(schema) use", number]
         _ = try connection.run(
             "SELECT pg_try_advisory_lock_shared(hashtext($1), $2::bigint::int)", parameters,
             within: Connector.limit)
