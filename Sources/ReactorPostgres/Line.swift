@@ -10,7 +10,7 @@ final class Line: @unchecked Sendable {
     private let purpose: Connector.Purpose
     private let queue: DispatchQueue
     /// On the queue.
-    private var connection: Connection?
+    var connection: Connection?
     /// The last attempt to connect, if it has failed.
     private let failed = Mutex<(at: ContinuousClock.Instant, fault: PostgresFault)?>(nil)
 
@@ -94,7 +94,7 @@ final class Line: @unchecked Sendable {
     }
 
     /// For a second nobody waits again for a database that does not answer.
-    private func connect() throws(PostgresFault) -> Connection {
+    func connect() throws(PostgresFault) -> Connection {
         if let connection { return connection }
         if let failed = failed.withLock({ $0 }), ContinuousClock.now - failed.at < .seconds(1) {
             throw failed.fault

@@ -1,5 +1,4 @@
 internal import Cluster
-internal import Dispatch
 internal import Storage
 internal import Synchronization
 
@@ -7,7 +6,7 @@ internal import Synchronization
 ///
 /// A read is one statement, or several statements that see the database at one moment.
 final class PostgresArchive: Archive, PostgresHistory {
-    private let readers: [Reader]
+    private let readers: [Line]
     private let proofs: Proofs
     private let next = Atomic<Int>(0)
 
@@ -16,7 +15,7 @@ final class PostgresArchive: Archive, PostgresHistory {
 
     init(_ connector: Connector, _ proofs: Proofs) {
         self.proofs = proofs
-        readers = (0..<Self.connections).map { _ in Reader(connector) }
+        readers = (0..<Self.connections).map { _ in Line(connector, "reader") }
     }
 
     var archive: PostgresArchive { self }
@@ -284,56 +283,23 @@ extension Life {
     }
 }
 
-/// One connection that reads, on its own queue.
-private final class Reader: @unchecked Sendable {
-    private let connector: Connector
-    private let queue = DispatchQueue(label: "journal.postgres.reader")
-    /// On the queue.
-    private var connection: Connection?
-    /// The last attempt to connect, if it has failed.
-    private let failed = Mutex<(at: ContinuousClock.Instant, fault: PostgresFault)?>(nil)
-
-    init(_ connector: Connector) { self.connector = connector }
-
-    var failure: JournalFailure? { failed.withLock { $0?.fault }.map { JournalFailure($0) } }
-
-    func open() throws(PostgresFault) {
-        try queue.sync { [self] in
-            Result { () throws(PostgresFault) in connection = try connect() }
-        }.get()
-    }
-
-    func look() {
-        queue.async { [self] in
-            if failed.withLock({ $0 != nil }) { connection = try? connect() }
-        }
-    }
-
-    func close() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                connection = nil
-                continuation.resume()
-            }
-        }
-    }
-
+extension Line {
     /// - Parameter deadline: The deadline of the read, including the reads before it. While
     ///   somebody holds a lock, each of them may wait.
-    func read<Value: Sendable>(
+    fileprivate func read<Value: Sendable>(
         until deadline: ContinuousClock.Instant,
         _ act: @escaping @Sendable (Connection) throws -> Value,
         _ answer: @escaping ArchiveAnswer<(value: Value, reading: Reading)>
     ) {
-        queue.async { [self] in
+        async { [self] in
             answer(
                 Result { try attempt(act, until: deadline) }.mapError(JournalFailure.init(reading:))
             )
         }
     }
 
-    /// A connection that was lost between two reads is no failure. Neither is a connection of an
-    /// earlier era: its results are not believed.
+    /// As ``read(_:)``, with errors that are not PostgreSQL's. The connection ends with any of them,
+    /// because a transaction may be open.
     private func attempt<Value>(
         _ act: (Connection) throws -> Value, until deadline: ContinuousClock.Instant
     ) throws -> (value: Value, reading: Reading) {
@@ -342,36 +308,16 @@ private final class Reader: @unchecked Sendable {
         }
         let isNew = connection == nil
         do {
-            let present = try connection ?? connect()
-            connection = present
+            let present = try connect()
             present.lastDeadline = deadline
             let value = try act(present)
             if let reading = connector.reading(over: present) { return (value, reading) }
             connection = nil
-        } catch let fault as PostgresFault {
-            // Always end the transaction: the next read must not find it open.
-            connection = nil
-            guard fault.isBroken, !isNew else { throw fault }
         } catch {
             connection = nil
-            throw error
+            guard let fault = error as? PostgresFault, fault.isBroken, !isNew else { throw error }
         }
         return try attempt(act, until: deadline)
-    }
-
-    /// For a second, no read waits again for a database that did not answer.
-    private func connect() throws(PostgresFault) -> Connection {
-        if let failed = failed.withLock({ $0 }), ContinuousClock.now - failed.at < .seconds(1) {
-            throw failed.fault
-        }
-        do throws(PostgresFault) {
-            let fresh = try connector.connect("reader").connection
-            failed.withLock { $0 = nil }
-            return fresh
-        } catch {
-            failed.withLock { $0 = (ContinuousClock.now, error) }
-            throw error
-        }
     }
 }
 
