@@ -178,8 +178,7 @@ final class FileArchive: Archive {
     ) {
         read(answer) { database in
             guard let life = try Life(session, in: database) else { return nil }
-            let rows = try database.cachedStatement(sql: Self.answerQuery)
-            return try rows.first(.integer(life.row), .string(key)) {
+            return try database.first(Self.answerQuery, .integer(life.row), .string(key)) {
                 let answer = StoredAnswer($0, of: session)
                 guard StoredAnswer.statuses.contains(answer.status) else {
                     throw JournalFileFault.unusable(
@@ -193,17 +192,15 @@ final class FileArchive: Archive {
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
         read(answer) { [tail] database in
             var found: [(row: Int64, line: SavedLine)] = []
-            let rows = try database.cachedStatement(
-                sql: Self.pageQuery(ofReactor: range.reactor != nil))
-            try rows.each(
-                .string(range.lowerBound), .string(range.upperBound), .string(range.after ?? ""),
+            try database.each(
+                Self.pageQuery(ofReactor: range.reactor != nil), .string(range.lowerBound),
+                .string(range.upperBound), .string(range.after ?? ""),
                 range.reactor.map { .string($0) } ?? .null, .integer(Int64(range.limit))
             ) { row in
                 let line = SavedLine(
                     session: row.string(1), reactor: row.string(2), generation: row.string(3),
                     lastNumber: 0, lastVersion: 0)
                 found.append((row.integer(0), line))
-                return true
             }
             let waiting = found.map { tail.newest(of: $0.row) }
             return try database.inOneView {
@@ -234,14 +231,13 @@ final class FileArchive: Archive {
         do {
             return try withPool { $0 }.read { database in
                 var counts: [ExactText: Int] = [:]
-                let rows = try database.cachedStatement(
-                    sql: """
-                        SELECT owner, count(*) FROM sessions
-                        WHERE id IS NOT NULL AND owner IS NOT NULL GROUP BY owner
-                        """)
-                try rows.each { row in
+                try database.each(
+                    """
+                    SELECT owner, count(*) FROM sessions
+                    WHERE id IS NOT NULL AND owner IS NOT NULL GROUP BY owner
+                    """
+                ) { row in
                     counts[ExactText(row.string(0))] = Int(clamping: row.integer(1))
-                    return true
                 }
                 return counts
             }

@@ -54,9 +54,7 @@ struct FileMark: Equatable, Sendable {
     }
 
     func write(_ database: Database) throws {
-        try database.cachedStatement(
-            sql: "INSERT OR REPLACE INTO mark(rowid, text) VALUES(1, ?)"
-        ).run(.string(text))
+        try database.run("INSERT OR REPLACE INTO mark(rowid, text) VALUES(1, ?)", .string(text))
     }
 
     // MARK: In the file

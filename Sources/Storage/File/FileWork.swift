@@ -6,15 +6,14 @@ extension FileArchive: WorkFinder {
         read(answer) { database in
             var found = FoundWork()
             var (count, last) = (0, place)
-            let rows = try database.cachedStatement(sql: Self.workQuery)
-            try rows.each(.integer(place), .integer(Int64(FoundWork.limit))) { row in
+            try database.each(Self.workQuery, .integer(place), .integer(Int64(FoundWork.limit))) {
+                row in
                 (count, last) = (count + 1, row.integer(0))
-                guard row.integer(4) != 0 else { return true }
+                guard row.integer(4) != 0 else { return }
                 found.sessions.append(
                     WorkingSession(
                         session: row.string(1), reactor: row.string(2),
                         stateVersion: Int(row.integer(3))))
-                return true
             }
             if count == FoundWork.limit { found.next = last }
             return found

@@ -82,7 +82,7 @@ final class JournalWriter: @unchecked Sendable {
         // A file without such rows, which is nearly every one, is not written to.
         guard try database.integer("SELECT count(*) \(strays)") ?? 0 > 0 else { return }
         try database.inWriteTransaction {
-            try database.cachedStatement(sql: "DELETE \(strays)").run()
+            try database.run("DELETE \(strays)")
         }
     }
 
@@ -147,19 +147,18 @@ final class JournalWriter: @unchecked Sendable {
         var found: [InterruptedWork] = []
         // Used for the log only: the code that needs the file reports that it cannot be read.
         try? database?.inDatabase { database in
-            try database.cachedStatement(
-                sql: """
-                    SELECT sessions.id, sessions.reactor, some.action, some.begun
-                    FROM (SELECT session, action, begun FROM running LIMIT 10000) AS some
-                    JOIN sessions ON sessions.row = some.session
-                    WHERE sessions.id IS NOT NULL ORDER BY some.begun DESC LIMIT ?
-                    """
-            ).each(.integer(Int64(limit))) { row in
+            try database.each(
+                """
+                SELECT sessions.id, sessions.reactor, some.action, some.begun
+                FROM (SELECT session, action, begun FROM running LIMIT 10000) AS some
+                JOIN sessions ON sessions.row = some.session
+                WHERE sessions.id IS NOT NULL ORDER BY some.begun DESC LIMIT ?
+                """, .integer(Int64(limit))
+            ) { row in
                 found.append(
                     InterruptedWork(
                         session: row.string(0), reactor: row.string(1), action: try row.number(2),
                         trace: .running(begun: Int(clamping: row.integer(3)))))
-                return true
             }
         }
         return found

@@ -46,7 +46,7 @@ extension Maintenance {
         }
         guard left > 0, var move else { return limit }
         let last = min(move.through, move.removed + Int64(max(1, left / Self.rowsPerRemoval)))
-        try database.cachedStatement(sql: "DELETE FROM tail WHERE place <= ?").run(.integer(last))
+        try database.run("DELETE FROM tail WHERE place <= ?", .integer(last))
         left -= Int(last - move.removed) * Self.rowsPerRemoval
         move.removed = last
         self.move = move

@@ -37,13 +37,11 @@ extension Maintenance {
     }
 
     private func trimAnswers(_ limit: Int, _ database: Database) throws -> Int {
-        let old = try database.cachedStatement(
-            sql: "SELECT session, key FROM answers WHERE time < ? ORDER BY time LIMIT ?")
         var found: [(session: Int64, key: String)] = []
-        try old.each(.integer(now() - retention.answers), .integer(Int64(limit))) { row in
-            found.append((row.integer(0), row.string(1)))
-            return true
-        }
+        try database.each(
+            "SELECT session, key FROM answers WHERE time < ? ORDER BY time LIMIT ?",
+            .integer(now() - retention.answers), .integer(Int64(limit))
+        ) { found.append(($0.integer(0), $0.string(1))) }
         let remove = try database.cachedStatement(
             sql: "DELETE FROM answers WHERE session = ? AND key = ?")
         for answer in found { try remove.run(.integer(answer.session), .string(answer.key)) }
@@ -58,19 +56,15 @@ extension Maintenance {
         else { return 0 }
         let tooMany = last - first + 1 - Int64(retention.tombstones)
         let byCount = tooMany > 0 ? first + min(tooMany, Int64(limit)) - 1 : first - 1
-        let old = try database.cachedStatement(
-            sql: """
+        let byAge =
+            try database.integer(
+                """
                 SELECT max(place) FROM
                     (SELECT place, deleted FROM tombstones ORDER BY place LIMIT ?)
                 WHERE deleted < ?
-                """)
-        let byAge =
-            try old.first(.integer(Int64(limit)), .integer(now() - retention.age)) {
-                $0.isNull(0) ? first - 1 : $0.integer(0)
-            } ?? first - 1
+                """, .integer(Int64(limit)), .integer(now() - retention.age)) ?? first - 1
         guard max(byCount, byAge) >= first else { return 0 }
-        try database.cachedStatement(sql: "DELETE FROM tombstones WHERE place <= ?")
-            .run(.integer(max(byCount, byAge)))
+        try database.run("DELETE FROM tombstones WHERE place <= ?", .integer(max(byCount, byAge)))
         return database.changesCount
     }
 
@@ -78,12 +72,10 @@ extension Maintenance {
     private func removeOver(_ limit: Int, _ database: Database) throws -> Int {
         var left = limit
         var rows: [Int64] = []
-        try database.cachedStatement(
-            sql: "SELECT row FROM sessions WHERE id IS NULL AND row > ? ORDER BY row LIMIT 64"
-        ).each(.integer(nextOver)) { row in
-            rows.append(row.integer(0))
-            return true
-        }
+        try database.each(
+            "SELECT row FROM sessions WHERE id IS NULL AND row > ? ORDER BY row LIMIT 64",
+            .integer(nextOver)
+        ) { rows.append($0.integer(0)) }
         for row in rows {
             // Its row must stay until its last record is removed.
             if tail.holds(row) || endedNow.contains(row) {
@@ -108,7 +100,7 @@ extension Maintenance {
             left -= try remove(from: table, key, of: row, left, database)
             guard left > 0 else { return limit - left }
         }
-        try database.cachedStatement(sql: "DELETE FROM sessions WHERE row = ?").run(.integer(row))
+        try database.run("DELETE FROM sessions WHERE row = ?", .integer(row))
         return limit - left + 1
     }
 
@@ -122,12 +114,11 @@ extension Maintenance {
         _ database: Database
     ) throws -> (cost: Int, isDone: Bool) {
         try removeLarge(limit, cost, database) {
-            try database.cachedStatement(
-                sql: """
-                    DELETE FROM records WHERE rowid = (SELECT rowid FROM records
-                        WHERE session = ? AND number <= ? ORDER BY number, part LIMIT 1)
-                    """
-            ).run(.integer(row), .number(last))
+            try database.run(
+                """
+                DELETE FROM records WHERE rowid = (SELECT rowid FROM records
+                    WHERE session = ? AND number <= ? ORDER BY number, part LIMIT 1)
+                """, .integer(row), .number(last))
         }
     }
 
@@ -139,14 +130,13 @@ extension Maintenance {
     ) throws -> (cost: Int, isDone: Bool) {
         let most = UInt64(Int64.max)
         return try removeLarge(limit, 1, database) {
-            try database.cachedStatement(
-                sql: """
-                    DELETE FROM snapshots WHERE session = ?1 AND (version, number) =
-                        (SELECT version, number FROM snapshots
-                         WHERE session = ?1 AND version <= ?2 AND number < ?3
-                         ORDER BY version, number LIMIT 1)
-                    """
-            ).run(.integer(row), .number(cut?.version ?? most), .number(cut?.number ?? most))
+            try database.run(
+                """
+                DELETE FROM snapshots WHERE session = ?1 AND (version, number) =
+                    (SELECT version, number FROM snapshots
+                     WHERE session = ?1 AND version <= ?2 AND number < ?3
+                     ORDER BY version, number LIMIT 1)
+                """, .integer(row), .number(cut?.version ?? most), .number(cut?.number ?? most))
         }
     }
 
@@ -185,14 +175,13 @@ extension Maintenance {
         from table: String, _ key: String, of row: Int64, _ limit: Int, _ database: Database
     ) throws -> Int {
         // `<=` removes all rows of the last number; NULL if there are fewer rows.
-        try database.cachedStatement(
-            sql: """
-                DELETE FROM \(table) WHERE session = ? AND \(key) <= coalesce(
-                    (SELECT \(key) FROM \(table) WHERE session = ? ORDER BY \(key)
-                     LIMIT 1 OFFSET ?),
-                    (SELECT max(\(key)) FROM \(table) WHERE session = ?))
-                """
-        ).run(.integer(row), .integer(row), .integer(Int64(limit - 1)), .integer(row))
+        try database.run(
+            """
+            DELETE FROM \(table) WHERE session = ? AND \(key) <= coalesce(
+                (SELECT \(key) FROM \(table) WHERE session = ? ORDER BY \(key)
+                 LIMIT 1 OFFSET ?),
+                (SELECT max(\(key)) FROM \(table) WHERE session = ?))
+            """, .integer(row), .integer(row), .integer(Int64(limit - 1)), .integer(row))
         return database.changesCount
     }
 
@@ -200,12 +189,10 @@ extension Maintenance {
     private func lookAtAll(_ limit: Int, _ database: Database) throws -> Int {
         var left = limit
         var rows: [Int64] = []
-        try database.cachedStatement(
-            sql: "SELECT row FROM sessions WHERE id IS NOT NULL AND row > ? ORDER BY row LIMIT 16"
-        ).each(.integer(nextLook)) { row in
-            rows.append(row.integer(0))
-            return true
-        }
+        try database.each(
+            "SELECT row FROM sessions WHERE id IS NOT NULL AND row > ? ORDER BY row LIMIT 16",
+            .integer(nextLook)
+        ) { rows.append($0.integer(0)) }
         for row in rows {
             let newest = try HistoryEnd(of: row, tail.newest(of: row), database).number
             let step = try trim(row, newest: newest, left, database)
@@ -239,19 +226,17 @@ extension Maintenance {
         _ row: Int64, beyondBytes: Int, _ database: Database
     ) throws -> TrimPoint? {
         guard beyondBytes > 0 else { return nil }
-        let fits = try database.cachedStatement(
-            sql: """
-                SELECT number, version, bytes FROM snapshots WHERE session = ? AND bytes >= ?
-                ORDER BY version, number LIMIT 1
-                """
-        ).first(.integer(row), .integer(Int64(beyondBytes)), make: { try TrimPoint($0) })
+        let fits = try database.first(
+            """
+            SELECT number, version, bytes FROM snapshots WHERE session = ? AND bytes >= ?
+            ORDER BY version, number LIMIT 1
+            """, .integer(row), .integer(Int64(beyondBytes)), make: { try TrimPoint($0) })
         if let fits { return fits }
-        return try database.cachedStatement(
-            sql: """
-                SELECT number, version, bytes FROM snapshots WHERE session = ?
-                ORDER BY version DESC, number DESC LIMIT 1
-                """
-        ).first(.integer(row), make: { try TrimPoint($0) })
+        return try database.first(
+            """
+            SELECT number, version, bytes FROM snapshots WHERE session = ?
+            ORDER BY version DESC, number DESC LIMIT 1
+            """, .integer(row), make: { try TrimPoint($0) })
     }
 
     /// Trims a session up to a snapshot.
@@ -263,24 +248,21 @@ extension Maintenance {
         _ row: Int64, newest: UInt64, beyondBytes: Int = 0, _ limit: Int, _ database: Database
     ) throws -> (removed: Int, isDone: Bool, keptAfter: UInt64, keptAfterBytes: Int) {
         let beyond = newest - min(newest, UInt64(retention.records))
-        let aged = try database.cachedStatement(
-            sql: """
-                SELECT number, version, bytes FROM snapshots
-                WHERE session = ? AND (number <= ? OR time < ?)
-                ORDER BY version DESC, number DESC LIMIT 1
-                """
-        ).first(
-            .integer(row), .number(beyond), .integer(now() - retention.age),
+        let aged = try database.first(
+            """
+            SELECT number, version, bytes FROM snapshots
+            WHERE session = ? AND (number <= ? OR time < ?)
+            ORDER BY version DESC, number DESC LIMIT 1
+            """, .integer(row), .number(beyond), .integer(now() - retention.age),
             make: { try TrimPoint($0) })
         let large = try self.cut(row, beyondBytes: beyondBytes, database)
         let cut = [aged, large].compactMap(\.self).max { $0.number < $1.number } ?? TrimPoint()
         guard cut.number > 0 else { return (0, true, 0, 0) }
-        try database.cachedStatement(
-            sql: """
-                UPDATE sessions SET kept_after = ?, kept_version = ?
-                WHERE row = ? AND kept_after < ?
-                """
-        ).run(.number(cut.number), .number(cut.version), .integer(row), .number(cut.number))
+        try database.run(
+            """
+            UPDATE sessions SET kept_after = ?, kept_version = ?
+            WHERE row = ? AND kept_after < ?
+            """, .number(cut.number), .number(cut.version), .integer(row), .number(cut.number))
         let old = try removeSnapshots(of: row, before: cut, limit, database)
         guard old.isDone, old.cost < limit else { return (old.cost, false, cut.number, cut.bytes) }
         // The newest record always stays: it is the session's head.

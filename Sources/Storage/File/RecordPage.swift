@@ -45,24 +45,20 @@ struct RecordPage {
     }
 
     func insert(inTail sequence: Int64, _ database: Database) throws {
-        try database.cachedStatement(
-            sql: """
-                INSERT INTO tail(session, number, part, version, count, lines, place)
-                VALUES(?, ?, ?, ?, ?, ?, ?)
-                """
-        ).run(
-            .integer(row), .number(last.number), .integer(last.storedPart), .number(version),
+        try database.run(
+            """
+            INSERT INTO tail(session, number, part, version, count, lines, place)
+            VALUES(?, ?, ?, ?, ?, ?, ?)
+            """, .integer(row), .number(last.number), .integer(last.storedPart), .number(version),
             .integer(Int64(count)), .text(text), .integer(sequence))
     }
 
     func insertInRecords(_ database: Database) throws {
-        try database.cachedStatement(
-            sql: """
-                INSERT INTO records(session, number, part, version, count, lines)
-                VALUES(?, ?, ?, ?, ?, ?)
-                """
-        ).run(
-            .integer(row), .number(last.number), .integer(last.storedPart), .number(version),
+        try database.run(
+            """
+            INSERT INTO records(session, number, part, version, count, lines)
+            VALUES(?, ?, ?, ?, ?, ?)
+            """, .integer(row), .number(last.number), .integer(last.storedPart), .number(version),
             .integer(Int64(count)), .text(text))
     }
 }

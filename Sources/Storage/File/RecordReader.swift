@@ -10,9 +10,9 @@ struct RecordReader {
     let waiting: [TailIndex.Entry]
 
     /// Passes the records after `start` to `act`, for as long as it returns true.
-    func each(after start: HistoryPosition, through last: UInt64, act: (HistoryEntry) -> Bool)
-        throws
-    {
+    func each(
+        after start: HistoryPosition, through last: UInt64, act: (HistoryEntry) throws -> Bool
+    ) throws {
         var reached = start
         var wantsMore = true
         func show(_ lines: [UInt8]) throws -> Bool {
@@ -20,7 +20,7 @@ struct RecordReader {
                 guard record.number <= last else { return false }
                 guard reached < record.position else { return true }
                 reached = record.position
-                return act(record)
+                return try act(record)
             }
         }
         let moved = try database.cachedStatement(

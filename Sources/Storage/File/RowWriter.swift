@@ -91,26 +91,21 @@ struct RowWriter {
     }
 
     private func create(_ run: RecordBatch, _ row: Int64, at time: Int64) throws {
-        try database.cachedStatement(sql: "DELETE FROM tombstones WHERE id = ?")
-            .run(.string(run.key.session))
-        try database.cachedStatement(
-            sql: """
-                INSERT INTO sessions(row, id, reactor, generation, created, owner)
-                VALUES(?, ?, ?, ?, ?, ?)
-                """
-        ).run(
-            .integer(row), .string(run.key.session), .string(run.reactor),
+        try database.run("DELETE FROM tombstones WHERE id = ?", .string(run.key.session))
+        try database.run(
+            """
+            INSERT INTO sessions(row, id, reactor, generation, created, owner)
+            VALUES(?, ?, ?, ?, ?, ?)
+            """, .integer(row), .string(run.key.session), .string(run.reactor),
             .string(run.key.generation), .integer(time),
             run.owner.map { .string($0.text) } ?? .null)
     }
 
     /// Keeps the row, without its id, until the session's records are removed.
     private func delete(_ run: RecordBatch, _ row: Int64, at time: Int64) throws {
-        try database.cachedStatement(sql: "UPDATE sessions SET id = NULL WHERE row = ?")
-            .run(.integer(row))
-        try database.cachedStatement(
-            sql: "INSERT INTO tombstones(id, reactor, generation, deleted) VALUES(?, ?, ?, ?)"
-        ).run(
+        try database.run("UPDATE sessions SET id = NULL WHERE row = ?", .integer(row))
+        try database.run(
+            "INSERT INTO tombstones(id, reactor, generation, deleted) VALUES(?, ?, ?, ?)",
             .string(run.key.session), .string(run.reactor), .string(run.key.generation),
             .integer(time))
         maintenance.recordEnd(of: row)
@@ -118,45 +113,40 @@ struct RowWriter {
 
     private func write(_ snapshot: Snapshot) throws {
         let bytes = heads.addSnapshot(snapshot.state.count, of: snapshot.session)
-        try database.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO snapshots(session, version, number, last_action,
-                    state_version, time, state, bytes, listens) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).run(
-            .integer(heads.row(of: snapshot.session)), .number(snapshot.version),
+        try database.run(
+            """
+            INSERT OR REPLACE INTO snapshots(session, version, number, last_action,
+                state_version, time, state, bytes, listens) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, .integer(heads.row(of: snapshot.session)), .number(snapshot.version),
             .number(snapshot.number), .number(snapshot.lastAction),
             .integer(Int64(snapshot.stateVersion)), .integer(snapshot.time),
             .text(snapshot.state), .integer(Int64(bytes)), .integer(snapshot.listens ? 1 : 0))
     }
 
     private func write(_ answer: StoredAnswer) throws {
-        try database.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO answers(session, key, digest, status, time, body)
-                VALUES(?, ?, ?, ?, ?, ?)
-                """
-        ).run(
-            .integer(heads.row(of: answer.session)), .string(answer.key), .blob(answer.bodyDigest),
+        try database.run(
+            """
+            INSERT OR REPLACE INTO answers(session, key, digest, status, time, body)
+            VALUES(?, ?, ?, ?, ?, ?)
+            """, .integer(heads.row(of: answer.session)), .string(answer.key),
+            .blob(answer.bodyDigest),
             .integer(Int64(answer.status)), .integer(answer.time), .text(answer.body))
     }
 
     private func writeRunning(_ batch: Batch) throws {
         for action in batch.started where isLiving(action.session, action.generation) {
-            try database.cachedStatement(
-                sql: """
-                    INSERT OR REPLACE INTO running(session, action, content, begun, subject)
-                    VALUES(?, ?, ?, ?, ?)
-                    """
-            ).run(
-                .integer(heads.row(of: action.session)), .number(action.action),
+            try database.run(
+                """
+                INSERT OR REPLACE INTO running(session, action, content, begun, subject)
+                VALUES(?, ?, ?, ?, ?)
+                """, .integer(heads.row(of: action.session)), .number(action.action),
                 .text(action.content), .integer(Int64(action.begun)),
                 action.subject.map(BoundValue.string) ?? .null)
         }
         for action in batch.settled where isLiving(action.session, action.generation) {
-            try database.cachedStatement(
-                sql: "DELETE FROM running WHERE session = ? AND action = ?"
-            ).run(.integer(heads.row(of: action.session)), .number(action.action))
+            try database.run(
+                "DELETE FROM running WHERE session = ? AND action = ?",
+                .integer(heads.row(of: action.session)), .number(action.action))
         }
     }
 }

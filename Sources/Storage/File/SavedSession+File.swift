@@ -19,9 +19,9 @@ extension SavedHead {
 extension SavedSession {
     /// A deleted session, if it is still remembered.
     static func deleted(_ session: String, in database: Database) throws -> SavedSession? {
-        let rows = try database.cachedStatement(
-            sql: "SELECT reactor, generation FROM tombstones WHERE id = ?")
-        return try rows.first(.string(session)) { row in
+        return try database.first(
+            "SELECT reactor, generation FROM tombstones WHERE id = ?", .string(session)
+        ) { row in
             SavedSession(
                 key: SessionKey(session: session, generation: row.string(1)),
                 reactor: row.string(0), isDeleted: true)

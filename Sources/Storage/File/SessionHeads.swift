@@ -202,9 +202,9 @@ extension SessionHeads.Head {
 
     /// Reads the head from the file; nil for a session that never existed or is forgotten.
     init?(of session: String, _ tail: TailIndex, _ database: Database) throws {
-        let sessions = try database.cachedStatement(
-            sql: "SELECT row, generation, kept_after FROM sessions WHERE id = ?")
-        let living = try sessions.first(.string(session)) { found in
+        let living = try database.first(
+            "SELECT row, generation, kept_after FROM sessions WHERE id = ?", .string(session)
+        ) { found in
             Self(
                 row: found.integer(0), generation: found.string(1), number: 0, notes: 0,
                 isDeleted: false, trimmed: try found.number(2))
@@ -217,11 +217,11 @@ extension SessionHeads.Head {
             self = living
             return
         }
-        let tombstones = try database.cachedStatement(
-            sql: "SELECT generation FROM tombstones WHERE id = ?")
         // Beyond all numbers: what other batches still have of a deleted session is discarded, and
         // is no reason to refuse them.
-        let deleted = try tombstones.first(.string(session)) { found in
+        let deleted = try database.first(
+            "SELECT generation FROM tombstones WHERE id = ?", .string(session)
+        ) { found in
             Self(
                 row: 0, generation: found.string(0), number: .max, notes: 0, isDeleted: true,
                 trimmed: 0)
@@ -235,29 +235,30 @@ extension SessionHeads.Head {
     /// Determines the session's bytes: its newest snapshot has them, and the records since are few.
     /// A row that contains the snapshot's record counts completely.
     fileprivate mutating func weigh(_ tail: TailIndex, _ database: Database) throws {
-        let snapshots = try database.cachedStatement(
-            sql: """
-                SELECT number, bytes FROM snapshots WHERE session = ?
-                ORDER BY version DESC, number DESC LIMIT 1
-                """)
-        let newest = try snapshots.first(.integer(row)) {
+        let newest = try database.first(
+            """
+            SELECT number, bytes FROM snapshots WHERE session = ?
+            ORDER BY version DESC, number DESC LIMIT 1
+            """, .integer(row)
+        ) {
             (number: try $0.number(0), bytes: Int(clamping: $0.integer(1)))
         }
         let after = newest?.number ?? 0
         bytes = newest?.bytes ?? 0
         // As blobs, because SQLite counts characters in a text.
-        let moved = try database.cachedStatement(
-            sql: """
+        bytes +=
+            try database.integer(
+                """
                 SELECT sum(length(CAST(lines AS BLOB))) FROM records
                 WHERE session = ? AND number > ?
-                """)
-        bytes +=
-            try moved.first(.integer(row), .number(after)) { Int(clamping: $0.integer(0)) } ?? 0
-        let waiting = try database.cachedStatement(
-            sql: "SELECT length(CAST(lines AS BLOB)) FROM tail WHERE place = ?")
+                """, .integer(row), .number(after)
+            ).map { Int(clamping: $0) } ?? 0
         for entry in tail.entries(of: row, after: HistoryPosition(after)) {
             bytes +=
-                try waiting.first(.integer(entry.sequence)) { Int(clamping: $0.integer(0)) } ?? 0
+                try database.integer(
+                    "SELECT length(CAST(lines AS BLOB)) FROM tail WHERE place = ?",
+                    .integer(entry.sequence)
+                ).map { Int(clamping: $0) } ?? 0
         }
         guard trimmed > 0 else { return }
         trimmedBytes =

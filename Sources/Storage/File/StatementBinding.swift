@@ -3,15 +3,47 @@ internal import GRDBSQLite
 
 // Why not GRDB's arguments and rows: an array of boxed values for each row was half of a commit's
 // time, and texts would be converted to strings before their bytes are used.
-extension Statement {
-    /// Runs the statement once with these values, in the order of its parameters.
-    func run(_ values: BoundValue...) throws {
-        try each(values) { _ in false }
+extension Database {
+    /// Runs a statement once with these values, in the order of its parameters.
+    func run(_ sql: String, _ values: BoundValue...) throws {
+        try cachedStatement(sql: sql).each(values) { _ in false }
     }
 
     /// The first row, if there is one.
     func first<Value>(
+        _ sql: String, _ values: BoundValue..., make: (FoundRow) throws -> Value
+    ) throws -> Value? {
+        try cachedStatement(sql: sql).first(values, make)
+    }
+
+    /// Passes each row to `act`, which must not use the same statement.
+    func each(_ sql: String, _ values: BoundValue..., act: (FoundRow) throws -> Void) throws {
+        try cachedStatement(sql: sql).each(values) { row in
+            try act(row)
+            return true
+        }
+    }
+
+    /// The first column of the first row.
+    func integer(_ sql: String, _ values: BoundValue...) throws -> Int64? {
+        try cachedStatement(sql: sql).first(values) { $0.isNull(0) ? nil : $0.integer(0) } ?? nil
+    }
+}
+
+/// For a statement that is run many times.
+extension Statement {
+    func run(_ values: BoundValue...) throws {
+        try each(values) { _ in false }
+    }
+
+    func first<Value>(
         _ values: BoundValue..., make: (FoundRow) throws -> Value
+    ) throws -> Value? {
+        try first(values, make)
+    }
+
+    fileprivate func first<Value>(
+        _ values: [BoundValue], _ make: (FoundRow) throws -> Value
     ) throws -> Value? {
         var found: Value?
         try each(values) { row in
@@ -26,7 +58,7 @@ extension Statement {
         try each(values, act)
     }
 
-    private func each(_ values: [BoundValue], _ act: (FoundRow) throws -> Bool) throws {
+    fileprivate func each(_ values: [BoundValue], _ act: (FoundRow) throws -> Bool) throws {
         let statement = unsafe sqliteStatement
         defer {
             unsafe sqlite3_reset(statement)
@@ -106,25 +138,15 @@ extension Statement {
 extension Database {
     /// Like `inTransaction(.immediate)`, but with cached statements.
     func inWriteTransaction(_ act: () throws -> Void) throws {
-        try cachedStatement(sql: "BEGIN IMMEDIATE").run()
+        try run("BEGIN IMMEDIATE")
         do {
             try act()
-            try cachedStatement(sql: "COMMIT").run()
+            try run("COMMIT")
         } catch {
             // The failure may have ended the transaction already.
-            if isInsideTransaction { try? cachedStatement(sql: "ROLLBACK").run() }
+            if isInsideTransaction { try? run("ROLLBACK") }
             throw error
         }
-    }
-
-    /// The first column of the first row.
-    func integer(_ sql: String, _ value: BoundValue = .null) throws -> Int64? {
-        let statement = try cachedStatement(sql: sql)
-        let found =
-            sql.contains("?")
-            ? try statement.first(value) { $0.isNull(0) ? nil : $0.integer(0) }
-            : try statement.first { $0.isNull(0) ? nil : $0.integer(0) }
-        return found ?? nil
     }
 
     /// The result of the query plus one, at least 1.

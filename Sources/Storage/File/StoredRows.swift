@@ -13,12 +13,12 @@ struct Life {
 extension Life {
     /// Nil if there is no live session with this id.
     init?(_ session: String, in database: Database) throws {
-        let sessions = try database.cachedStatement(
-            sql: """
-                SELECT row, reactor, generation, kept_after, kept_version, owner FROM sessions
-                WHERE id = ?
-                """)
-        let found = try sessions.first(.string(session)) { row in
+        let found = try database.first(
+            """
+            SELECT row, reactor, generation, kept_after, kept_version, owner FROM sessions
+            WHERE id = ?
+            """, .string(session)
+        ) { row in
             Self(
                 row: row.integer(0),
                 key: SessionKey(session: session, generation: row.string(2)),
@@ -51,12 +51,12 @@ extension HistoryEnd {
 
     /// The end of the session's records outside the tail; nil if there are none.
     static func moved(of row: Int64, _ database: Database) throws -> HistoryEnd? {
-        let newest = try database.cachedStatement(
-            sql: """
-                SELECT number, part, version FROM records WHERE session = ?
-                ORDER BY number DESC, part DESC LIMIT 1
-                """)
-        return try newest.first(.integer(row)) { row in
+        return try database.first(
+            """
+            SELECT number, part, version FROM records WHERE session = ?
+            ORDER BY number DESC, part DESC LIMIT 1
+            """, .integer(row)
+        ) { row in
             HistoryEnd(
                 try HistoryPosition(column: row.number(0), part: row.integer(1)),
                 version: try row.number(2))
@@ -97,13 +97,13 @@ extension Snapshot {
     static func read(
         of life: Life, at version: UInt64, from database: Database
     ) throws -> Snapshot? {
-        let rows = try database.cachedStatement(
-            sql: """
-                SELECT number, version, last_action, state_version, time, state, listens
-                FROM snapshots WHERE session = ? AND version <= ?
-                ORDER BY version DESC, number DESC LIMIT 1
-                """)
-        return try rows.first(.integer(life.row), .integer(Int64(clamping: version))) {
+        return try database.first(
+            """
+            SELECT number, version, last_action, state_version, time, state, listens
+            FROM snapshots WHERE session = ? AND version <= ?
+            ORDER BY version DESC, number DESC LIMIT 1
+            """, .integer(life.row), .integer(Int64(clamping: version))
+        ) {
             try Snapshot($0, of: life.key)
         }
     }
@@ -130,18 +130,17 @@ extension RunningAction {
     /// The running actions of a session, in their order.
     static func all(of life: Life, from database: Database) throws -> [RunningAction] {
         var found: [RunningAction] = []
-        let rows = try database.cachedStatement(
-            sql: """
-                SELECT action, content, begun, subject FROM running WHERE session = ?
-                ORDER BY action
-                """)
-        try rows.each(.integer(life.row)) { row in
+        try database.each(
+            """
+            SELECT action, content, begun, subject FROM running WHERE session = ?
+            ORDER BY action
+            """, .integer(life.row)
+        ) { row in
             found.append(
                 RunningAction(
                     session: life.key.session, generation: life.key.generation,
                     action: try row.number(0), content: row.bytes(1),
                     subject: row.optionalString(3), begun: Int(clamping: row.integer(2))))
-            return true
         }
         return found
     }

@@ -37,9 +37,9 @@ final class TailIndex: Sendable {
     /// Reads all entries from the file, whose tail is bounded.
     func rebuild(_ database: Database) throws {
         var fresh = Book()
-        let rows = try database.cachedStatement(
-            sql: "SELECT place, session, number, part, version, count FROM tail ORDER BY place")
-        try rows.each { row in
+        try database.each(
+            "SELECT place, session, number, part, version, count FROM tail ORDER BY place"
+        ) { row in
             let position = try HistoryPosition(column: row.number(2), part: row.integer(3))
             let entry = Entry(
                 sequence: row.integer(0), number: position.number, version: try row.number(4),
@@ -47,7 +47,6 @@ final class TailIndex: Sendable {
             fresh.runs[row.integer(1), default: []].append(entry)
             fresh.count += Int(entry.count)
             fresh.sequences = (fresh.sequences?.lowerBound ?? row.integer(0))...row.integer(0)
-            return true
         }
         let whole = fresh
         book.withLock { $0 = whole }

@@ -43,12 +43,8 @@ package struct JournalCheck: Sendable {
     }
 
     private func checkFile(_ database: Database, _ report: inout Report) throws {
-        let statement = try database.cachedStatement(sql: "PRAGMA integrity_check")
         var words: [String] = []
-        try statement.each { row in
-            words.append(row.string(0))
-            return true
-        }
+        try database.each("PRAGMA integrity_check") { words.append($0.string(0)) }
         for word in words where word != "ok" { report.add("the file: \(word)") }
     }
 

@@ -14,12 +14,7 @@ package struct JournalExport: Sendable {
         try JournalFile(path).view { database in
             let walk = try JournalWalk(database)
             try walk.eachSession { try Self.visit($0, walk, visitor) }
-            try walk.eachTombstone { id, reactor, generation, deleted in
-                try visitor.visit(
-                    VisitedTombstone(
-                        key: SessionKey(session: id, generation: generation), reactor: reactor,
-                        deleted: deleted))
-            }
+            try walk.eachTombstone { try visitor.visit($0) }
         }
     }
 

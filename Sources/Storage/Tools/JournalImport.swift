@@ -158,14 +158,12 @@ package final class JournalImport {
             row: rows, key: key, keptAfter: keptAfter, keptVersion: keptVersion,
             sequence: RecordSequence(keptAfter: keptAfter, version: keptVersion))
         lastPosition = nil
-        try database.cachedStatement(
-            sql: """
-                INSERT INTO sessions(
-                    row, id, reactor, generation, created, kept_after, kept_version, owner)
-                VALUES(?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).run(
-            .integer(rows), .string(key.session), .string(try fields.string("reactor")),
+        try database.run(
+            """
+            INSERT INTO sessions(
+                row, id, reactor, generation, created, kept_after, kept_version, owner)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?)
+            """, .integer(rows), .string(key.session), .string(try fields.string("reactor")),
             .string(key.generation), .integer(try fields.integer("created")),
             .number(keptAfter), .number(keptVersion),
             fields.has("owner") ? .string(try fields.string("owner")) : .null)
@@ -174,9 +172,8 @@ package final class JournalImport {
     private func addTombstone(_ fields: JournalFields, _ database: Database) throws {
         try endSession(database)
         counts.tombstones += 1
-        try database.cachedStatement(
-            sql: "INSERT INTO tombstones(id, reactor, generation, deleted) VALUES(?, ?, ?, ?)"
-        ).run(
+        try database.run(
+            "INSERT INTO tombstones(id, reactor, generation, deleted) VALUES(?, ?, ?, ?)",
             .string(try fields.string("tombstone")), .string(try fields.string("reactor")),
             .string(try fields.string("generation")), .integer(try fields.integer("deleted")))
     }
@@ -212,13 +209,11 @@ package final class JournalImport {
         }
         if snapshot.number == session?.keptAfter { session?.hasFirstSnapshot = true }
         counts.snapshots += 1
-        try database.cachedStatement(
-            sql: """
-                INSERT INTO snapshots(session, version, number, last_action, state_version, time,
-                    state, listens) VALUES(?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).run(
-            .integer(rows), .number(snapshot.version), .number(snapshot.number),
+        try database.run(
+            """
+            INSERT INTO snapshots(session, version, number, last_action, state_version, time,
+                state, listens) VALUES(?, ?, ?, ?, ?, ?, ?, ?)
+            """, .integer(rows), .number(snapshot.version), .number(snapshot.number),
             .number(snapshot.lastAction), .integer(Int64(snapshot.stateVersion)),
             .integer(snapshot.time), .text(snapshot.state), .integer(snapshot.listens ? 1 : 0))
     }
@@ -227,15 +222,17 @@ package final class JournalImport {
         guard let key = session?.key else { return }
         let answer = try fields.answer(key)
         counts.answers += 1
-        try database.cachedStatement(sql: "INSERT INTO answers VALUES(?, ?, ?, ?, ?, ?)").run(
-            .integer(rows), .string(answer.key), .blob(answer.bodyDigest),
+        try database.run(
+            "INSERT INTO answers VALUES(?, ?, ?, ?, ?, ?)", .integer(rows), .string(answer.key),
+            .blob(answer.bodyDigest),
             .integer(Int64(answer.status)), .integer(answer.time), .text(answer.body))
     }
 
     private func addRunning(_ fields: JournalFields, _ database: Database) throws {
         counts.running += 1
-        try database.cachedStatement(sql: "INSERT INTO running VALUES(?, ?, ?, ?, ?)").run(
-            .integer(rows), .number(try fields.number("running")),
+        try database.run(
+            "INSERT INTO running VALUES(?, ?, ?, ?, ?)", .integer(rows),
+            .number(try fields.number("running")),
             .text(try fields.json("action")),
             .integer(fields.has("begun") ? try fields.integer("begun") : 1),
             fields.has("subject") ? .string(try fields.string("subject")) : .null)

@@ -19,14 +19,12 @@ package struct JournalSessions: Sendable {
         try JournalFile(path).read { database in
             let tail = TailIndex()
             try tail.rebuild(database)
-            let rows = try database.cachedStatement(
-                sql: "SELECT id, reactor FROM sessions WHERE id IS NOT NULL ORDER BY id")
-            try rows.each { row in
+            try database.each("SELECT id, reactor FROM sessions WHERE id IS NOT NULL ORDER BY id") {
+                row in
                 let id = row.string(0)
                 act(id, row.string(1)) { () throws(JournalFileFault) in
                     try Self.load(id, tail, database)
                 }
-                return true
             }
         }
     }

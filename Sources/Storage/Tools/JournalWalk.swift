@@ -18,60 +18,50 @@ struct JournalWalk {
     }
 
     func eachSession(_ act: (Session) throws -> Void) throws {
-        let ids = try database.cachedStatement(
-            sql: "SELECT id, created FROM sessions WHERE id IS NOT NULL ORDER BY id")
-        try ids.each { row in
-            guard let life = try Life(row.string(0), in: database) else { return true }
+        try database.each("SELECT id, created FROM sessions WHERE id IS NOT NULL ORDER BY id") {
+            row in
+            guard let life = try Life(row.string(0), in: database) else { return }
             let waiting = tail.entries(of: life.row, from: 0, through: .max, limit: .max)
             try act(
                 Session(
                     life: life, created: row.integer(1),
                     newest: HistoryEnd(of: life.row, waiting.last, database),
                     reader: RecordReader(database: database, life: life, waiting: waiting)))
-            return true
         }
     }
 
     /// Passes all kept records and notes of a session, in order; including the creation, if it is
     /// kept. The newest record is always kept: it is the session's head.
     func eachRecord(of session: Session, _ act: (HistoryEntry) throws -> Void) throws {
-        var fault: (any Error)?
         let first = min(session.life.keptAfter + 1, session.newest.number)
         // No note or record precedes the creation, record 0.
         let start =
             session.life.keptAfter > 0 ? HistoryPosition(first - 1) : HistoryPosition.beginning
         try session.reader.each(after: start, through: .max) { record in
-            do {
-                try act(record)
-                return true
-            } catch {
-                fault = error
-                return false
-            }
+            try act(record)
+            return true
         }
-        if let fault { throw fault }
     }
 
     /// Differences between the columns of a row of records and the records in it.
     func rowProblems(of session: Session) throws -> [String] {
         var problems: [String] = []
-        let rows = try database.cachedStatement(
-            sql: """
-                SELECT number, part, version, count, lines FROM records
-                WHERE session = ? ORDER BY number, part
-                """)
-        try rows.each(.integer(session.life.row)) { row in
+        try database.each(
+            """
+            SELECT number, part, version, count, lines FROM records
+            WHERE session = ? ORDER BY number, part
+            """, .integer(session.life.row)
+        ) { row in
             var run = RecordPage(of: session.life.row)
             do {
                 _ = try HistoryCodec.decode(
                     row.bytes(4), of: session.life.key, session.life.reactor
-                ) {
-                    record in
+                ) { record in
                     run.append(record)
                     return true
                 }
             } catch is HistoryCodec.Damage {
-                return true  // the reader of the records reports it
+                return  // the reader of the records reports it
             }
             let place = try HistoryPosition(column: row.number(0), part: row.integer(1))
             if run.last != place || Int64(clamping: run.version) != row.integer(2)
@@ -79,43 +69,33 @@ struct JournalWalk {
             {
                 problems.append("the row of record \(place.number) does not describe what it has")
             }
-            return true
         }
         return problems
     }
 
     func eachSnapshot(of life: Life, _ act: (Snapshot) throws -> Void) throws {
-        let rows = try database.cachedStatement(
-            sql: """
-                SELECT number, version, last_action, state_version, time, state, listens
-                FROM snapshots WHERE session = ? ORDER BY version, number
-                """)
-        try rows.each(.integer(life.row)) { row in
-            try act(try Snapshot(row, of: life.key))
-            return true
-        }
+        try database.each(
+            """
+            SELECT number, version, last_action, state_version, time, state, listens
+            FROM snapshots WHERE session = ? ORDER BY version, number
+            """, .integer(life.row)
+        ) { try act(Snapshot($0, of: life.key)) }
     }
 
     func eachAnswer(of life: Life, _ act: (StoredAnswer) throws -> Void) throws {
-        let rows = try database.cachedStatement(
-            sql: """
-                SELECT key, digest, status, time, body FROM answers WHERE session = ? ORDER BY key
-                """)
-        try rows.each(.integer(life.row)) { row in
-            try act(StoredAnswer(row, of: life.key))
-            return true
-        }
+        try database.each(
+            """
+            SELECT key, digest, status, time, body FROM answers WHERE session = ? ORDER BY key
+            """, .integer(life.row)
+        ) { try act(StoredAnswer($0, of: life.key)) }
     }
 
-    func eachTombstone(
-        _ act: (_ id: String, _ reactor: String, _ generation: String, _ deleted: Int64) throws
-            -> Void
-    ) throws {
-        let rows = try database.cachedStatement(
-            sql: "SELECT id, reactor, generation, deleted FROM tombstones ORDER BY place")
-        try rows.each { row in
-            try act(row.string(0), row.string(1), row.string(2), row.integer(3))
-            return true
+    func eachTombstone(_ act: (VisitedTombstone) throws -> Void) throws {
+        try database.each("SELECT id, reactor, generation, deleted FROM tombstones ORDER BY place")
+        { row in
+            let key = SessionKey(session: row.string(0), generation: row.string(2))
+            try act(
+                VisitedTombstone(key: key, reactor: row.string(1), deleted: row.integer(3)))
         }
     }
 }
