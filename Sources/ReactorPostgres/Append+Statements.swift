@@ -1,9 +1,7 @@
-// The statements of ``Append``: one for parts of one row each, one for records alone, one for all that a
-// part may have, each with and without the fence of an owner; and the one that looks for rows.
+// The statements of ``Append``, each with and without the fence of an owner.
 extension Append {
-    /// The contents of a statement's parts.
     enum Form {
-        /// One row each: nearly all are so.
+        /// One row each, as nearly all have.
         case short
         /// Any number of rows.
         case plain
@@ -40,8 +38,8 @@ extension Append {
     ///
     /// - Parameters:
     ///   - rows: The columns of their rows, if each has one.
-    ///   - fence: The number of the parameter with the node. The next one has the epochs; NULL: any
-    ///     owner will do.
+    ///   - fence: The number of the parameter with the node. The next one has the epochs; NULL:
+    ///     any.
     private static func present(
         from first: Int, with rows: [(name: String, type: String)] = [], fence: Int? = nil
     ) -> String {
@@ -66,7 +64,6 @@ extension Append {
             """
     }
 
-    /// The columns that say whether the owner is the one that a part names, and who it is.
     private static func owner(_ fence: Int?) -> String {
         fence == nil ? "" : ", p.is_owned, p.node"
     }
@@ -93,10 +90,8 @@ extension Append {
             ORDER BY p.session, r.an, r.ap)
         """
 
-    /// For parts of one row each, as nearly all are: there is nothing to join with their places.
-    ///
-    /// Why `IN`: PostgreSQL hashes the sessions that were let in, whose number it does not expect. A
-    /// join with them compares each part with each.
+    /// Why `IN`: PostgreSQL hashes the sessions that were accepted, whose number it does not
+    /// expect. A join with them compares each part with each.
     private static func short(fence: Int?) -> String {
         """
         WITH p AS MATERIALIZED (\(present(from: 2, with: columns, fence: fence))),
@@ -127,10 +122,8 @@ extension Append {
         """
     }
 
-    /// The same with creations, ends, and the data that are written with their part. Their times
-    /// are the database's, because the times of the parts come from a node's clock.
-    ///
-    /// - Parameter time: The time that is written in place of that of a part.
+    /// The same with creations, ends, and the data of their parts. The times are the database's,
+    /// because those of the parts come from a node's clock.
     private static func whole(
         fence: Int?, _ time: (String) -> String = { _ in Schema.now }
     ) -> String {

@@ -1,12 +1,11 @@
 internal import Cluster
 internal import Storage
 
-/// The statement that appends the parts of a wave: in one round trip, with a verdict on each.
+/// Appends the parts of a wave in one statement, with a verdict on each.
 ///
-/// A part is accepted if its session's newest row ends where the part begins. The whole statement
-/// sees the database at one moment. A row that another process adds meanwhile has the same key, so
-/// one of the two is refused. Rows are inserted in the order of sessions, so batches never wait for
-/// each other in a circle.
+/// A part is accepted if its session's newest row ends where the part begins, as of one moment. A
+/// row that another process adds meanwhile has the same key, so one of the two is refused. Rows are
+/// inserted in the order of sessions, so batches never wait for each other in a circle.
 struct Append {
     let connection: Connection
     let writer: Int64
@@ -15,7 +14,6 @@ struct Append {
     let rules: Rules
     let limit: Duration
 
-    /// The end of a session, as the statement has seen it.
     struct Seen {
         var end: HistoryPosition?
         var isDeleted: Bool
@@ -25,7 +23,6 @@ struct Append {
         var owner: Node?
     }
 
-    /// The row at the place of a part.
     enum FoundRow {
         case own, another, none
     }
@@ -76,8 +73,8 @@ struct Append {
         }
     }
 
-    /// The epoch that a part names. One that may be in the database names none: what was sent when
-    /// this node was the owner is decided by its place alone.
+    /// Nil for a part that may be in the database: if it was sent when this node was the owner, its
+    /// place alone decides.
     private func namedEpoch(of part: Part) -> Int64? {
         part.mayBeWritten && rules.contains(.resubmitsWithoutFence) ? nil : part.epoch
     }
@@ -141,7 +138,6 @@ extension Parameters {
         add(lines)
     }
 
-    /// The parameters that the plain statement has not.
     fileprivate mutating func addWhole(_ parts: [Part]) {
         let new = parts.enumerated().filter { $0.element.after == nil }
         add(new.map(\.offset))

@@ -1,11 +1,11 @@
 internal import Cluster
 internal import Storage
 
-/// Changes the owners of sessions: many in one statement.
+/// Changes the owners of sessions, many in one statement.
 ///
-/// Design: the owner is a column of the session's row, and a claim is one update of it without a change
-/// of any index. Nobody waits for a row that another transaction holds: it is claimed again a moment
-/// later. That a session is taken by force is written down for the node that loses it.
+/// Design: the owner is a column of the session's row, and a claim updates it without a change of
+/// any index. Nothing waits for a row that another transaction holds: it is claimed again a moment
+/// later. The node that loses a session by force finds that in `depositions`.
 struct Claims {
     let node: Node
     let members: Members
@@ -13,7 +13,6 @@ struct Claims {
     /// How long a session that was taken by force is left to the node that has it.
     let respite: Duration
 
-    /// A claim of one session.
     struct Request: Sendable {
         var session: String
         /// An owner that may be deposed although it is a member.
@@ -130,8 +129,8 @@ struct Claims {
         SELECT id, generation, epoch, \(CommitPoint.columns) FROM won
         """
 
-    /// Whether the row `s` may be taken from its owner as `c` asks for: it was not taken a moment ago. A time in
-    /// the future is of a former primary, or of a clock that was set back.
+    /// Whether the row `s` may be taken from its owner as `c` asks for: not a moment after it was
+    /// taken. A time in the future is of a former primary, or of a clock that was set back.
     ///
     /// - Parameter respite: The number of the parameter with the respite, in milliseconds.
     private static func mayDepose(respite: Int) -> String {

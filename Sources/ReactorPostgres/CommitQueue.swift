@@ -2,13 +2,13 @@ internal import Dispatch
 internal import Storage
 internal import Synchronization
 
-/// The batches of some loops, which are committed in their order over one connection.
+/// Commits the batches of some loops in their order over one connection.
 ///
-/// Design: as with a file, one writer on its own queue; while it commits one group, batches accumulate
-/// for the next. A group is one statement as a rule.
+/// Design: as with a file, one writer on its own queue; while it commits one group, usually with
+/// one statement, batches accumulate for the next.
 ///
-/// Invariant: a session is written to by one loop, and so by one queue: the order of its parts, their
-/// lineages and the rules of a lane concern no other queue.
+/// Invariant: a session is written to by one loop, and so by one queue, which alone knows its
+/// lineages.
 final class CommitQueue: CommitLane {
     typealias Ended = @Sendable (Verdict) -> Void
     private typealias Waiting = (batch: Batch, number: Int64, ended: Ended)
@@ -31,10 +31,6 @@ final class CommitQueue: CommitLane {
     private let book = Mutex(Book())
     private let commitLimit: Duration
 
-    /// - Parameters:
-    ///   - index: Among the queues of the journal.
-    ///   - commitLimit: See ``PostgresJournal/commitLimit``.
-    ///   - lockLimit: See ``PostgresJournal/lockLimit``.
     init(
         _ index: Int, _ connector: Connector, _ sweeper: Sweeper, commitLimit: Duration,
         lockLimit: Duration
@@ -80,7 +76,6 @@ final class CommitQueue: CommitLane {
         }.get()
     }
 
-    /// Looks whether the database answers once in each `pause`.
     func look(every pause: Duration) {
         queue.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak self] in
             guard let self, !book.withLock({ $0.isClosed }) else { return }

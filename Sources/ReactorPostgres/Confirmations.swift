@@ -1,11 +1,11 @@
 internal import Cluster
 internal import Storage
 
-/// Looks whether sessions are still as this node has them: many in one statement, each by two indices.
+/// Finds sessions that are no longer as this node has them: many in one statement, with two
+/// indices.
 struct Confirmations {
     let node: Node
 
-    /// The sessions of one statement.
     private static let statementLimit = 4_096
     private static let limit = Duration.seconds(5)
 
@@ -52,7 +52,6 @@ struct Confirmations {
         return Change(head: life.isDeleted ? nil : life.head, owner: life.node)
     }
 
-    /// The change of a session that is followed.
     private static func change(_ found: Rows, _ row: Int, of key: SessionKey) -> Change {
         guard !found.isNull(row, 0) else { return Change(head: nil, owner: nil) }
         let life = Life(found, row)

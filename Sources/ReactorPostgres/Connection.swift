@@ -10,11 +10,11 @@ internal import Storage
     internal import CPostgres
 #endif
 
-/// One connection to PostgreSQL. Everything is called on one queue.
+/// One connection to PostgreSQL, used on one queue.
 ///
-/// Design: a statement holds its queue up until it is answered, as a write to a file does, but never
-/// after its deadline. At a deadline the socket is closed: a statement that is cancelled instead may
-/// have been committed, and a wait for a standby that is cancelled succeeds with a warning. Parameters
+/// Design: a statement blocks its queue until it is answered, as a write to a file does, but never
+/// beyond its deadline. The socket is closed then: a statement that is cancelled instead may have
+/// been committed, and a wait for a standby that is cancelled succeeds with a warning. Parameters
 /// and results are binary. Statements are prepared when they are first used.
 @safe
 final class Connection {
@@ -101,7 +101,6 @@ final class Connection {
         _ = unsafe PQclear(try result())
     }
 
-    /// Executes one statement.
     func run(
         _ sql: String, _ parameters: Parameters = [], within limit: Duration
     ) throws(PostgresFault) -> Rows {
@@ -154,9 +153,9 @@ final class Connection {
         return commit
     }
 
-    /// Whether a notice says that a wait for a standby was cancelled. Any trigger may send a warning with
-    /// the same code (01000), and messages are in the server's language, so the function of the
-    /// server that sends it decides. Seen in PostgreSQL 15 to 17: `SyncRepWaitForLSN`.
+    /// Whether a wait for a standby was cancelled. Any trigger may send a warning with the same
+    /// code (01000), and messages are translated, so the server's function that sends it decides.
+    /// Seen in PostgreSQL 15 to 17: `SyncRepWaitForLSN`.
     private static func isCancelledWait(_ notice: OpaquePointer?) -> Bool {
         guard let sender = unsafe PQresultErrorField(notice, Int32(UInt8(ascii: "R"))) else {
             // A server that does not say it: any warning counts.
@@ -258,8 +257,8 @@ final class Connection {
 struct PostgresFault: Error {
     /// The SQLSTATE, if the server has said one.
     var state: String?
-    /// The message of the server or of libpq. It has no secrets: an address that libpq may split at
-    /// the wrong place is refused before, see ``ConnectionText``.
+    /// It has no secrets: an address that libpq may split wrongly is refused before, see
+    /// ``ConnectionText``.
     var message: String
     /// Whether the connection is over. A statement that was under way may have been executed.
     var isBroken: Bool
@@ -307,7 +306,6 @@ struct PostgresFault: Error {
     }
 }
 
-/// The rows of a result.
 @safe
 final class Rows {
     private let raw: OpaquePointer
@@ -344,8 +342,8 @@ final class Rows {
         return unsafe bytes.reduce(first) { $0 << 8 | Int64($1) }
     }
 
-    /// Of any integer type. A value that no program writes becomes the nearest one of the range, so that a
-    /// damaged row ends no process.
+    /// A value that no program writes becomes the nearest one of the range, so that a damaged row
+    /// ends no process.
     func integer(_ row: Int, _ column: Int, in range: ClosedRange<Int64>) -> Int64 {
         min(max(integer(row, column), range.lowerBound), range.upperBound)
     }
@@ -355,10 +353,8 @@ final class Rows {
         UInt64(integer(row, column, in: 0...Int64(HistoryPosition.limit - 1)))
     }
 
-    /// The status of a stored answer.
     func status(_ row: Int, _ column: Int) -> Int { Int(integer(row, column, in: 200...599)) }
 
-    /// The number of times that an action was begun.
     func begun(_ row: Int, _ column: Int) -> Int { Int(integer(row, column, in: 0...1_000)) }
 
     func text(_ row: Int, _ column: Int) -> String {

@@ -5,10 +5,9 @@
 /// The address of a database, as libpq reads it.
 ///
 /// Design: only libpq's own parser knows where a password is. If it splits a text differently from
-/// what the author meant, parts of the password are in other fields, which libpq shows in its
-/// messages. So such a text is refused, with a message that shows none of it.
+/// what the author meant, it shows parts of the password in its messages. So such a text is
+/// refused, with a message that shows none of it.
 enum ConnectionText {
-    /// The message for a text that is refused.
     static let unreadable =
         "the address cannot be read: write the special characters of the user and the password as "
         + "%40 (@), %2F (/), %3A (:), %3F (?), %25 (%)"

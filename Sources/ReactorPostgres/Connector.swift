@@ -8,13 +8,12 @@ internal import Synchronization
 /// database is compared with that of the earlier connections. Connections that show only members
 /// need no commit; see ``Purpose``.
 final class Connector: Sendable {
-    /// The use of a connection.
     enum Purpose {
         /// Its records and owners are shown to clients, or decided upon.
         case history
-        /// It shows the ages of members, and sessions that this node has lost. Nothing is
-        /// acknowledged because of it, and a node that waits for a standby is alive. So it does not
-        /// begin with a commit while its database is the one that the other connections have found.
+        /// It shows the ages of members, and sessions that this node has lost. A node that waits
+        /// for a standby is alive, so it does not begin with a commit while its database is the one
+        /// that the other connections have found.
         case members
     }
 
@@ -24,8 +23,8 @@ final class Connector: Sendable {
         var system: String
         var timeline: String
         var era: Int64
-        /// The branch among servers that were promoted to the same timeline; 0: no node has
-        /// connected to it yet.
+        /// Differs between servers that were promoted to the same timeline; 0: no node has
+        /// connected yet.
         var branch: Int64 = 0
         /// The object id of the table `cluster`, which differs after a dump was restored.
         var table: Int64 = 0
@@ -33,8 +32,8 @@ final class Connector: Sendable {
         var isSynchronous: Bool
         /// The end of the log that is flushed, in bytes.
         var flushed: Int64 = 0
-        /// The position, in bytes, up to which the standby had replayed its primary's log when it
-        /// was promoted. If it was restarted since, the position is a later one.
+        /// The bytes of its primary's log that the standby had replayed when it was promoted, or
+        /// later if it was restarted since.
         var promoted: Int64 = 0
         /// Whether it was restored to a chosen moment. No standby follows its primary with such a
         /// target.
@@ -68,8 +67,7 @@ final class Connector: Sendable {
     let rules: Rules
     /// This process in a cluster; nil if it decides on all sessions.
     let node: Node?
-    /// After the adoption of another database, nothing is decided there for this time; see
-    /// ``settle(after:)``.
+    /// See ``settle(after:)``.
     private let settling: Duration
     private let hosts: DatabaseHosts
     private let usage: UsageLock
@@ -78,8 +76,8 @@ final class Connector: Sendable {
     /// The time limit of one housekeeping statement, including the time to connect.
     static let limit = Duration.seconds(5)
 
-    /// The time in which the other nodes hear of another database. Their links deliver it with the
-    /// next ping, after 250 ms; a link that is not open yet takes a moment longer.
+    /// The time in which the other nodes hear of another database: their links deliver it with the
+    /// next ping, after 250 ms, or a moment later.
     static let settling = Duration.seconds(1)
 
     init(
@@ -119,12 +117,12 @@ final class Connector: Sendable {
     /// former primary keeps its connections, which must neither show nor accept anything.
     func isPresent(_ connection: Connection) -> Bool { book.withLock { $0.isPresent(connection) } }
 
-    /// Whether the connection's results are believed. If so, its commits are acknowledged from then
-    /// on, and a database that lacks them has lost history.
+    /// Whether the connection's results are believed. Its commits are then acknowledged: a database
+    /// that lacks them has lost history.
     func acknowledges(_ connection: Connection) -> Bool { reading(over: connection) != nil }
 
-    /// The read that the connection has just answered; nil if its results are not believed.
-    /// Otherwise the same as ``acknowledges(_:)``.
+    /// The read that the connection has just answered, as ``acknowledges(_:)``; nil if it is not
+    /// believed.
     func reading(over connection: Connection) -> Reading? {
         let answered = ContinuousClock.now
         return book.withLock { book in
@@ -153,8 +151,7 @@ final class Connector: Sendable {
         try Self.commitMessage(connection, within: limit)
     }
 
-    /// Commits without changing a row, so that no other process waits for a lock. The message is
-    /// for logical decoding, and nobody reads it.
+    /// Commits without locking a row. The message is for logical decoding, and nobody reads it.
     static func commitMessage(
         _ connection: Connection, within limit: Duration = Connector.limit
     ) throws(PostgresFault) {
@@ -168,7 +165,7 @@ final class Connector: Sendable {
         connection.noteCommit(CommitPoint(found, 1))
     }
 
-    /// The database that is believed, for reports to other nodes; nil before the first one.
+    /// For reports to other nodes; nil before the first database is believed.
     var standing: DatabaseStanding? {
         book.withLock { book in
             book.belief.present.map { DatabaseStanding($0, committed: book.committed) }
@@ -198,8 +195,8 @@ final class Connector: Sendable {
     }
 
     /// Another node or host reports this database. If it is newer than the believed one, no
-    /// database is believed until this one is found. If it has commits that the believed one lacks,
-    /// no database is believed until another era has begun.
+    /// database is believed until it is found; if the believed one lacks its commits, until another
+    /// era has begun.
     func hear(_ other: DatabaseStanding) {
         let (begins, lacks, changed, doubts) = book.withLock { book in
             let begins = book.belief.hear(other.mark)
@@ -235,12 +232,11 @@ final class Connector: Sendable {
     // MARK: Connecting
 
     /// - Parameters:
-    ///   - name: Says in `pg_stat_activity` what the connection is for.
-    ///   - lost: The server process of a lost connection with a statement under way. It is ended
-    ///     between two synchronous commits. The first commit proves that a standby follows. Without
-    ///     a standby, ending a process that waits for one would make its rows visible, and a former
-    ///     primary would show rows that are about to be lost. The second commit covers what the
-    ///     process commits in between.
+    ///   - name: For `pg_stat_activity`.
+    ///   - lost: The server process of a lost connection with a statement under way, which is ended
+    ///     between two synchronous commits. The first proves that a standby follows: otherwise, a
+    ///     process that waits for one would show rows that are about to be lost. The second covers
+    ///     what the process commits in between.
     func connect(
         _ name: String, for purpose: Purpose = .history, ending lost: Backend? = nil
     ) throws(PostgresFault) -> (connection: Connection, backend: Backend) {
@@ -268,18 +264,16 @@ final class Connector: Sendable {
         return (connection, backend)
     }
 
-    /// Compares what a connection shows with what this node knows.
-    ///
-    /// While it looks, another connection may begin an era, here too: then it has seen what a
-    /// former primary would show, and looks again.
+    /// Compares what a connection shows with what this node knows, and looks again if another
+    /// connection or node has begun an era meanwhile.
     ///
     /// - Returns: The time since the adoption of the database.
     private func compare(
         _ connection: Connection
     ) throws(PostgresFault) -> (Backend, adopted: Duration) {
         for _ in 0..<Self.lookLimit {
-            // Read before the look, which shows all that was flushed by then. More may be flushed,
-            // and recorded, between the look and the comparison.
+            // Read before the look, which shows all that was flushed by then: more may be flushed
+            // after it.
             let (last, newest) = book.withLock { ($0.database, $0.belief.newest) }
             let (found, backend, age) = try look(at: connection)
             if let isNew = try adopt(found, after: last, connection) {
@@ -291,8 +285,7 @@ final class Connector: Sendable {
         throw .formerPrimary
     }
 
-    /// Each look but the first one needs another era or timeline that has begun since the one
-    /// before.
+    /// Each further look needs another new era or timeline.
     private static let lookLimit = 3
 
     /// A connection to the host that is believed, whose settings are those of the server.
@@ -312,8 +305,8 @@ final class Connector: Sendable {
         return connection
     }
 
-    /// Waits until the other nodes have heard of a database that was just adopted: nodes that still
-    /// believe another one must stop before this node decides anything.
+    /// Waits until nodes that believe another database have heard of this one, and stopped, before
+    /// this node decides anything.
     ///
     /// - Parameter age: The time since the adoption.
     private func settle(after age: Duration) {
@@ -411,11 +404,11 @@ final class Connector: Sendable {
         )
     }
 
-    /// Compares the database with that of the last connection, with that of the last process, and
-    /// with what this node has heard of.
+    /// Compares the database with that of the last connection and process, and with what this node
+    /// has heard of.
     ///
-    /// - Returns: Whether this connection adopts it, because no node has connected to it before.
-    ///   Nil if a newer one is known.
+    /// - Returns: Whether this connection adopts it, as the first of all nodes. Nil if a newer one
+    ///   is known.
     private func adopt(
         _ found: Database, after last: Database?, _ connection: Connection
     ) throws(PostgresFault) -> Bool? {
@@ -449,13 +442,11 @@ final class Connector: Sendable {
         return announce(found, begins: begins) ? adoption.isNew : nil
     }
 
-    /// Why within the lock: another connection must not show anything of the era before the
-    /// watchers know of it. They send a message, and return.
+    /// Why within the lock: the watchers must know of an era before another connection shows
+    /// anything of it. They only send a message.
     ///
-    /// - Parameter begins: Whether the era begins with this connection. The first connection of a
-    ///   process has no watcher to notify, but counts.
-    /// - Returns: False if another connection, or another node, has found a newer
-    ///   database meanwhile.
+    /// - Parameter begins: Whether the era begins with this connection.
+    /// - Returns: False if a newer database was found meanwhile.
     private func announce(_ found: Database, begins: Bool) -> Bool {
         let (isNewest, changed) = book.withLock { book -> (Bool, (@Sendable () -> Void)?) in
             guard book.belief.accepts(found.mark) else { return (false, nil) }
@@ -480,9 +471,9 @@ final class Connector: Sendable {
     ) {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {
-            // If this role may not end a server process, only the locks on its rows stop it. A
-            // process that waits for a standby has committed, and is left alone until the standby
-            // has the commit.
+            // A process that waits for a standby has committed, and is left alone until the standby
+            // has the commit. Without the right to end processes, only the locks on its rows stop
+            // it.
             let found = try? connection.run(
                 """
                 SELECT CASE WHEN wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(pid) END

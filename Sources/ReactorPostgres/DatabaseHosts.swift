@@ -4,13 +4,11 @@ internal import Synchronization
 
 /// Finds the host of an address whose database is believed.
 ///
-/// Design: libpq takes the first host that accepts writes, which may be a former primary that nobody has
-/// stopped. So all hosts are asked, at the same time, and the one with the newest history is taken; see
-/// ``DatabaseBelief``. An address with one host is libpq's alone.
-///
-/// The answer holds for a moment, so that many connections that are made at once cost one round.
+/// Design: libpq takes the first host that accepts writes, perhaps a former primary that still
+/// runs. So all hosts are asked at the same time, and the one with the newest history is taken; see
+/// ``DatabaseBelief``. Its choice holds for a moment, for connections that are made at once. A
+/// single host is left to libpq.
 final class DatabaseHosts: Sendable {
-    /// All parameters of libpq for one of the hosts.
     typealias Host = [(name: String, value: String)]
 
     private let address: PostgresAddress
@@ -43,7 +41,6 @@ final class DatabaseHosts: Sendable {
         }
     }
 
-    /// The next connection asks all hosts.
     func forgetChoice() { book.withLock { ($0.chosen, $0.failed) = (nil, nil) } }
 
     // MARK: Connecting
@@ -136,8 +133,7 @@ final class DatabaseHosts: Sendable {
         var fault: PostgresFault?
     }
 
-    /// Asks all hosts at the same time, each on a thread of its own. Blocks for as long as the
-    /// slowest of them may take to connect.
+    /// Blocks for as long as the slowest of them may take to connect.
     private func ask(_ hosts: [Host]) -> [Answer] {
         let (answers, group) = (Answers(hosts.count), DispatchGroup())
         for (index, host) in hosts.enumerated() {
@@ -200,8 +196,7 @@ final class DatabaseHosts: Sendable {
 }
 
 extension DatabaseBelief.Sight {
-    /// Reads the mark of a server without changing its settings, because a pooler may be in
-    /// between.
+    /// Leaves the server's settings, because a pooler may be in between.
     init(of connection: Connection, _ schema: String) throws(PostgresFault) {
         let found = try connection.ask(
             """

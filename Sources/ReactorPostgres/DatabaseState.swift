@@ -25,9 +25,8 @@ struct DatabaseState {
     /// When the newest commit was sent that was confirmed at ``database``.
     private var proved: ContinuousClock.Instant?
 
-    /// Twice the number of connections that commit. With that many commits, at least one began
-    /// after any earlier commit had ended. So a database that has all of them has the earlier ones,
-    /// too.
+    /// Twice the number of connections that commit: at least one of that many began after any
+    /// earlier one had ended, so a database that has them all has the earlier ones, too.
     private static let commitLimit = 44
     private static let otherLimit = 64
 
@@ -73,9 +72,8 @@ struct DatabaseState {
         return isNew
     }
 
-    /// Returns the commits to compare with a database that was found. If that is another database,
-    /// nothing is acknowledged at the believed one from then on, because the comparison would miss
-    /// it.
+    /// Returns what to compare a found database with. If it is another one, nothing is acknowledged
+    /// at the believed one from then on, because the comparison would miss it.
     ///
     /// - Parameter last: The database when the connection was made.
     mutating func beginChange(

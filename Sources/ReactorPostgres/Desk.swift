@@ -1,7 +1,7 @@
 internal import Storage
 internal import Synchronization
 
-/// Gathers questions while others are asked, and asks them together with one statement.
+/// Asks questions together with one statement: those that came while others were asked.
 final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
     /// Returns one answer for each question, in their order.
     typealias Act = @Sendable ([Question], Connection) throws(PostgresFault) -> [Answer]
@@ -17,17 +17,15 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
     private let proving: Proving<Answer>?
     private let book = Mutex(Book())
 
-    /// The questions of one statement.
     private static var statementLimit: Int { 1_024 }
-    /// The questions that wait. More of them than sessions fit into memory would be a fault of the
-    /// callers; they are refused.
+    /// More would be a fault of the callers: they are refused.
     private static var waitingLimit: Int { 200_000 }
     /// How long somebody else's lock is waited for.
     private let lockLimit: Duration
     private let wait: @Sendable (Duration) -> Void
 
-    /// Between two attempts. Why a pause: the fault may be that of connecting, which a ``Line`` remembers for a
-    /// second, and a server whose `lock_timeout` is short must not be asked as fast as it refuses.
+    /// Between two attempts. Why: a ``Line`` remembers a fault of connecting for a second, and a
+    /// short `lock_timeout` must not be met at full speed.
     private static var pause: Duration { .milliseconds(50) }
 
     /// - Parameters:

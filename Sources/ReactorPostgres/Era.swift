@@ -42,8 +42,8 @@ struct Era {
     /// Begins another era if the database has another timeline, is a copy on another system, was
     /// restored, or lacks what this process or another node has seen acknowledged.
     ///
-    /// - Parameter willBegin: Called before another era is committed. From then on, other
-    ///   connections may show either era.
+    /// - Parameter willBegin: Called before another era is committed: connections may show either
+    ///   era then.
     func bringUpToDate(
         with found: Connector.Database, after earlier: Earlier, willBegin: () -> Void
     ) throws(PostgresFault) -> Adoption {
@@ -138,9 +138,8 @@ struct Era {
         }
     }
 
-    /// Whether a commit that was acknowledged at the former primary is missing here, although this
-    /// server has replayed the rows of its transaction. Later transaction numbers are this server's
-    /// own.
+    /// Whether a commit that the former primary acknowledged is missing here, although this server
+    /// has replayed its rows. Later transaction numbers are this server's own.
     private func hasLost(
         _ commits: [CommitPoint], within limit: Duration
     ) throws(PostgresFault) -> Bool {
@@ -154,9 +153,8 @@ struct Era {
         return found.bool(0, 0)
     }
 
-    /// The beats have the time of another server's clock, which may be far ahead or behind. The
-    /// newest beat came just before that server was left, so all beats are moved by the same time
-    /// until the newest one is now.
+    /// The beats have the time of another server's clock. The newest came just before that server
+    /// was left, so all are moved until that one is now.
     private func moveBeats(within limit: Duration) throws(PostgresFault) {
         try connection.execute(
             """

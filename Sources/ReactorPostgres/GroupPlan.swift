@@ -1,10 +1,9 @@
 internal import Storage
 
-/// The parts of a group of batches, in waves: a wave has one part of each session, and goes in with as
-/// few statements as possible.
+/// The parts of a group of batches, in waves of one part of each session, which go in together.
 ///
-/// Design: batches that continue one another, by position and lineage, are one part. Any other second
-/// part of a session waits for the verdict on the first: it is in the next wave.
+/// Design: batches that continue one another, by position and lineage, are one part. Any other
+/// second part of a session waits in the next wave for the verdict on the first.
 struct GroupPlan {
     private(set) var waves: [[Part]] = []
     /// For each batch its parts, and the parts that are refused without a look at the database.
@@ -19,7 +18,6 @@ struct GroupPlan {
         for (batch, number) in batches { add(batch, number) }
     }
 
-    /// The data that a batch has of one session, before they join a part.
     fileprivate struct Share {
         var after: HistoryPosition?
         var lineage: UInt64

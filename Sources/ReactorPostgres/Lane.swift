@@ -2,32 +2,25 @@ internal import Cluster
 internal import Storage
 internal import Synchronization
 
-/// The connection that writes, with one statement under way at a time.
+/// The connection that writes, used on one queue.
 ///
 /// Design: if a statement was sent and not answered, only the rows at its places decide. It is sent
-/// again, over another connection, until there is a row at each place: its own, or another
-/// writer's. Its own rows are recognised by writer and number, never by the position. Until then no
-/// client gets the answer that nothing was applied.
-///
-/// All methods are called on one queue.
+/// again, over another connection, until there is a row at each place: its own, recognised by
+/// writer and number, or another writer's. Until then no client gets the answer that nothing was
+/// applied.
 final class Lane: @unchecked Sendable {
     private let connector: Connector
     /// Random, so that no two processes have the same.
     private let writer = Int64.random(in: 1 ... .max)
     private var present: (connection: Connection, backend: Connector.Backend)?
-    /// The server process of a connection that was lost with a statement under way.
     private var lost: Connector.Backend?
     /// The moment since which there has been no connection, and the fault of the last attempt.
     private let absence = Mutex<(since: ContinuousClock.Instant, fault: PostgresFault)?>(nil)
 
-    /// How long a statement may take before its connection is given up and the statement is sent
-    /// again.
+    /// After it the connection is given up, and the statement is sent again.
     private static let statementLimit = Duration.seconds(5)
-    /// How long a part waits for a row that somebody else has locked.
     private let lockLimit: Duration
-    /// The parts of one statement.
     private static let partLimit = 1_024
-    /// The approximate bytes of one statement.
     private static let byteLimit = 8_388_608
 
     init(_ connector: Connector, lockLimit: Duration) {
@@ -45,8 +38,7 @@ final class Lane: @unchecked Sendable {
     /// Connects if there is no connection; ends what the last one may have under way.
     func connect() throws(PostgresFault) -> Connection {
         if let present {
-            // The connection is of an earlier era, or to a former primary. Another connection
-            // decides what this one still has under way.
+            // Another connection decides what one of an earlier era or primary still has under way.
             guard !connector.isPresent(present.connection) else { return present.connection }
             drop()
         }
@@ -135,8 +127,8 @@ final class Lane: @unchecked Sendable {
                             giveUp(parts, error)
                             continue
                         }
-                        // This part waits for a lock, so the others go first. Pauses, so that a
-                        // server with a short `lock_timeout` is not asked as fast as it refuses.
+                        // It waits for a lock, so others go first, at a pace that a short
+                        // `lock_timeout` does not set.
                         waiting.insert(parts, at: 0)
                         Line.wait(.milliseconds(50))
                     }
@@ -170,8 +162,8 @@ final class Lane: @unchecked Sendable {
         _ parts: [Part], until deadline: ContinuousClock.Instant
     ) throws(PostgresFault) {
         let connection = try connect()
-        // A part that was sent in an earlier era has another generation now, if it was committed. A
-        // part that was not sent yet may be of this era: its generation decides.
+        // A committed part of an earlier era has another generation now. A part that was not sent
+        // yet may be of this era: its generation decides.
         for part in parts where part.outcome == .open && part.mayBeWritten {
             guard let era = part.sentEra, era != connection.mark?.era else { continue }
             part.outcome = .refused(Self.unknown("another era"))
@@ -227,8 +219,7 @@ final class Lane: @unchecked Sendable {
                 part.runs.isEmpty || seen == nil || mayBeTrimmed(part, row, seen?.end)
             {
                 // Without records there is no row to recognise. With another generation, the row
-                // may be in that one. If a history has continued, there is a row at each place; if
-                // there is none, it was trimmed.
+                // may be in that one. If the history has continued, the row was trimmed.
                 part.outcome = .refused(Self.unknown("it was not answered"))
             } else {
                 part.outcome = .refused(
@@ -275,10 +266,8 @@ final class Lane: @unchecked Sendable {
 }
 
 extension PostgresFault {
-    /// The next attempt after a statement that was answered with an error. The statement had no
-    /// effect.
+    /// The next attempt after a statement that failed without effect.
     fileprivate enum Remedy {
-        /// The same parts again.
         case again
         /// Half of the parts again, to find the part that is the cause.
         case split
@@ -304,7 +293,6 @@ extension PostgresFault {
 }
 
 extension JournalFailure {
-    /// The database works, but does not accept the content of a part.
     static func refusal(_ fault: PostgresFault) -> JournalFailure {
         JournalFailure(
             reason: .refused, detail: "PostgreSQL: \(fault.sentence)",

@@ -61,15 +61,13 @@ struct Life {
     /// The column after ``columns``.
     private static let isStandby = 14
 
-    /// One row, whether there is such a session or not, because each row says which server it is
-    /// from.
+    /// One row in any case: each row says which server it is from.
     static let byID = """
         SELECT \(columns), pg_is_in_recovery()
         FROM (SELECT $1::text AS id) t LEFT JOIN sessions s ON s.id = t.id \(newest)
         """
 
-    /// Nil if the session has another generation, or if it has ended and `isEnded` is false, or the
-    /// reverse.
+    /// Nil if the session has another generation, or has ended other than `isEnded` says.
     static func find(
         _ key: SessionKey, isEnded: Bool, _ connection: Connection
     ) throws(PostgresFault) -> Life? {
@@ -140,8 +138,7 @@ struct Life {
         """
     }
 
-    /// The form of the newest kept state at or before a version. The state is not read, because it
-    /// may be large.
+    /// Does not read the state, which may be large.
     func stateVersion(at version: UInt64, _ connection: Connection) throws(PostgresFault) -> Int? {
         let found = try connection.run(Self.stateVersionAt, [row, version], within: Self.limit)
         guard found.count > 0, !found.bool(0, 1) else { throw .standby }
@@ -194,10 +191,9 @@ struct Life {
 
     // MARK: Records
 
-    /// Calls `act` with the entries after a position, in order, until it returns false.
-    ///
-    /// A run may begin before the position and end after it. So the read begins with the last run
-    /// that continues a position at or before this one.
+    /// Calls `act` with the entries after a position, in order, until it returns false. It begins
+    /// with the last run that continues a position at or before this one: runs may begin before it
+    /// and end after it.
     ///
     /// - Parameter start: nil to begin before the first entry, which may be the creation.
     func each(

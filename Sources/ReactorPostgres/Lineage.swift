@@ -10,9 +10,8 @@ struct CommitPoint: Equatable {
     /// Columns of a statement that writes. The first one is NULL if it has written nothing.
     static let columns = columns()
 
-    /// - Parameter arms: The queries of a `WITH` that write, and whose rows the statement does not
-    ///   use. PostgreSQL would execute them after the columns. Counting their rows makes PostgreSQL
-    ///   execute them first.
+    /// - Parameter arms: Queries of the `WITH` that write and whose rows the statement does not
+    ///   use: counting their rows makes PostgreSQL execute them before the columns.
     static func columns(after arms: [String] = []) -> String {
         let rows = arms.map { "SELECT FROM \($0)" }.joined(separator: " UNION ALL ")
         let transaction = "pg_current_xact_id_if_assigned()::text::bigint"
@@ -28,8 +27,8 @@ struct CommitPoint: Equatable {
         (self.transaction, self.position) = (transaction, position)
     }
 
-    /// The commit of a statement with ``columns``, from the column with this index on; nil if it
-    /// has written nothing. The last row was made after everything was written.
+    /// The commit of a statement with ``columns`` from this index on; nil if it has written
+    /// nothing. The last row was made after everything was written.
     init?(_ found: Rows, _ column: Int) {
         guard found.count > 0, !found.isNull(found.count - 1, column) else { return nil }
         transaction = found.integer(found.count - 1, column)
@@ -37,22 +36,18 @@ struct CommitPoint: Equatable {
     }
 }
 
-/// The branches of the current era that a database continues, and for each the position, in bytes,
-/// up to which the database has the branch's log.
+/// The branches of the current era that a database continues, and the bytes that it has of each
+/// one's log.
 ///
-/// Design: a branch ends where the promoted standby had replayed the former primary's log. Commits
-/// that a node has acknowledged after that position are lost. So are all commits on a branch that
-/// is not here. Each era gives sessions other generations, so branches of earlier eras do not
-/// matter.
+/// Design: a branch ends where the promoted standby had replayed the former primary's log. Later
+/// commits on it are lost, and so are all on a branch that is not here. Branches of earlier eras do
+/// not matter, because each era gives sessions other generations.
 struct Lineage: Equatable {
     var ends: [Int64: Int64] = [:]
 
-    /// Whether another branch has shown contents that this one lacks, so that one position may have
-    /// two contents.
+    /// Whether another database has shown contents that this one lacks.
     ///
-    /// - Parameters:
-    ///   - own: The database with this lineage. An era counts from its beginning on.
-    ///   - other: Another one of the same journal.
+    /// - Parameter own: The database with this lineage. An era counts from its beginning on.
     func lacks(_ other: DatabaseStanding, as own: DatabaseMark) -> Bool {
         guard other.mark.isComparable(with: own), other.mark.era == own.era else { return false }
         // No node has connected to a branch without a number.

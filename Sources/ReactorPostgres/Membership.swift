@@ -5,10 +5,9 @@ internal import Synchronization
 
 /// Keeps this node among the members of its cluster.
 ///
-/// Design: each node writes a row once a second, and reads the others'. The database's clock alone says
-/// who is late, so a clock that is wrong changes nothing. A node that cannot reach the database judges
-/// itself by its own (see `Lease`). Beats wait for no flush, nor does their connection when it is made:
-/// one that is lost is followed by another, and a standby that hangs must not end the members.
+/// Design: each node writes a row once a second, and reads the others'. Only the database's clock
+/// says who is late; a node that cannot reach the database judges itself by its own (see `Lease`).
+/// Beats wait for no flush, so a standby that hangs does not end the members.
 final class Membership: @unchecked Sendable {
     fileprivate struct Book {
         var own: Member
@@ -64,8 +63,7 @@ final class Membership: @unchecked Sendable {
     /// The reason that there is no connection.
     var lineFailure: JournalFailure? { line.failure }
 
-    /// Notifies the watcher at once that nothing is believed, and as soon as possible of what the
-    /// newest database has.
+    /// Reports at once that nothing is believed, and soon what the newest database has.
     private func databaseChanged() {
         report()
         line.async { [weak self] in
@@ -84,8 +82,8 @@ final class Membership: @unchecked Sendable {
                     [own.node.number, own.address], within: Self.limit)
             }
             try beatNow()
-            // Of two nodes that join at once neither may see the other in the beat with which its row is
-            // written. Of two that look once more, the one whose row is the later one sees the other's.
+            // Of two nodes that join at once, neither may see the other in its first beat. In its
+            // second, the one whose row is the later one sees the other's.
             try beatNow()
         }
     }
@@ -104,8 +102,8 @@ final class Membership: @unchecked Sendable {
         }
     }
 
-    /// Beats at once if the last beat has not shown a node that owns a session: it has just started.
-    /// Calls `act` afterwards in any case.
+    /// Beats at once if no beat has shown a node that owns a session: it has just started. Calls
+    /// `act` in any case.
     func meet(_ node: Node, then act: @escaping @Sendable () -> Void) {
         guard members[node] == nil else { return act() }
         line.async { [self] in
@@ -177,8 +175,8 @@ final class Membership: @unchecked Sendable {
         forgetOld()
     }
 
-    /// Reads once for each database which nodes have used it. A node that believes another database
-    /// is not a member of this one, so membership does not find it.
+    /// Reads, once for each database, which nodes have used it: one that believes another database
+    /// is no member of this one.
     private func lookForAcquaintances(
         of node: Node, _ connection: Connection
     ) throws(PostgresFault) {
@@ -195,8 +193,7 @@ final class Membership: @unchecked Sendable {
         book.withLock { $0.acquaintances = members }
     }
 
-    /// Removes what nobody reads any more, with one beat of 60. If it fails, another node does it, or this
-    /// one later: it must not fail the beat.
+    /// With one beat of 60. If it fails, another node does it, or this one later.
     private func forgetOld() {
         beats += 1
         guard beats % 60 == 1 else { return }
@@ -240,8 +237,8 @@ final class Membership: @unchecked Sendable {
         }
     }
 
-    /// Whether the node of the row `n` is a member. A lease of more than a day is none that a node has, and
-    /// a beat of the future was before the clock was set back.
+    /// Whether the node of the row `n` is a member. No node has a lease of more than a day, and a
+    /// beat of the future was before the clock was set back.
     static let isMember = """
         (n.seen BETWEEN clock_timestamp() - \(lease) AND clock_timestamp() + \(lease))
         """
@@ -280,7 +277,6 @@ final class Membership: @unchecked Sendable {
 
     // MARK: The watcher
 
-    /// Calls the watcher if there is something new.
     private func report(_ deposed: [OwnedSession] = []) {
         watching.async { [self] in
             let members = members
@@ -296,8 +292,7 @@ final class Membership: @unchecked Sendable {
         }
     }
 
-    /// Calls the watcher when the lease ends without another beat. Why not after the next beat: that may
-    /// be waiting for the database.
+    /// Why not after the next beat: that may be waiting for the database.
     private func reportEndOfLease() {
         guard let end = book.withLock({ $0.lease.end }) else { return }
         let left = max(.zero, end - ContinuousClock.now) + .milliseconds(1)

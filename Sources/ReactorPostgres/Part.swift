@@ -1,7 +1,7 @@
 internal import Storage
 
-/// The data that consecutive batches of a group have of one generation of a session: they go in as a whole or
-/// not at all.
+/// The data that consecutive batches of a group have of one generation: written as a whole or not
+/// at all.
 final class Part {
     enum Outcome: Equatable {
         case open

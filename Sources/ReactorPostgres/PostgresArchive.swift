@@ -2,9 +2,7 @@ internal import Cluster
 internal import Storage
 internal import Synchronization
 
-/// Reads a journal in PostgreSQL, over connections of its own.
-///
-/// A read is one statement, or several statements that see the database at one moment.
+/// Reads a journal in PostgreSQL, over connections of its own; a read sees one moment.
 final class PostgresArchive: Archive, PostgresHistory {
     private let readers: [Line]
     private let proofs: Proofs
@@ -21,12 +19,10 @@ final class PostgresArchive: Archive, PostgresHistory {
     var archive: PostgresArchive { self }
     var isOfEnded: Bool { false }
 
-    /// Makes the connections.
     func open() throws(PostgresFault) {
         for reader in readers { try reader.open() }
     }
 
-    /// The reason why a connection cannot be made.
     var failure: JournalFailure? { readers.compactMap(\.failure).first }
 
     /// Tries to make the connections that are missing.
@@ -83,8 +79,8 @@ final class PostgresArchive: Archive, PostgresHistory {
         load(session, to: nil, answer)
     }
 
-    /// Loads a session. A proof may take seconds, and a large state must not wait in memory for it.
-    /// So the session's end is proved first, and then the session is loaded again.
+    /// A large state must not wait in memory for a proof, which may take seconds. So the session's
+    /// end is proved first, and then the session is loaded again.
     ///
     /// - Parameter proved: The end that was proved; nil if none was.
     private func load(
@@ -115,7 +111,6 @@ final class PostgresArchive: Archive, PostgresHistory {
     /// The most bytes of a state that waits in memory for its proof.
     private static let waitingBytes = 65_536
 
-    /// Where a session ends in a database.
     private struct SavedEnd: Equatable {
         let key: SessionKey
         let isDeleted: Bool
@@ -141,7 +136,6 @@ final class PostgresArchive: Archive, PostgresHistory {
         }
     }
 
-    /// Counts the sessions of a client, but no more than a limit.
     func countSessions(of owner: String, upTo limit: Int, _ answer: @escaping Answer<Int>) {
         read(answer) { connection in
             let found = try connection.run(Self.count, [owner, limit], within: Life.limit)
@@ -184,8 +178,7 @@ final class PostgresArchive: Archive, PostgresHistory {
         """
 
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
-        // No text in PostgreSQL contains NUL, so no session has such a name. The error would cost
-        // the connection.
+        // No text in PostgreSQL contains NUL; the error would cost the connection.
         let after = String(decoding: (range.after ?? "").utf8.prefix { $0 != 0 }, as: UTF8.self)
         read(answer, proves: { !$0.isEmpty }) { connection in
             guard range.reactor?.utf8.contains(0) != true else { return [] }
@@ -221,7 +214,6 @@ final class PostgresArchive: Archive, PostgresHistory {
     }
 }
 
-/// Reads records and snapshots of generations.
 protocol PostgresHistory: HistoryArchive {
     var archive: PostgresArchive { get }
     /// Whether this reads generations that have ended; if false, it reads those that have not.
@@ -267,7 +259,6 @@ struct EndedSessions: PostgresHistory {
 }
 
 extension Life {
-    /// As many records as fit, and at least one if there is any.
     fileprivate func records(
         after start: HistoryPosition, through last: UInt64, _ limit: Int, _ limitBytes: Int,
         _ connection: Connection

@@ -5,9 +5,8 @@ internal import Synchronization
 
 /// A journal in PostgreSQL: a 2xx response is as durable as the database's commits.
 ///
-/// Design: several connections write, each on its own queue, because one process of the server uses one
-/// processor. A loop always uses the same one, so its batches stay in their order. Reading has
-/// connections of its own, and so has retention.
+/// Design: several connections write, because one process of the server uses one processor. A loop
+/// always uses the same one, so its batches stay in order. Reading and retention have their own.
 package final class PostgresJournal: Journal {
     private let connector: Connector
     private let queues: [CommitQueue]
@@ -34,13 +33,11 @@ package final class PostgresJournal: Journal {
     /// - Parameters:
     ///   - member: This process in a cluster; nil: it is the only one, and decides on all sessions.
     ///   - server: The number of this process without a member; nil: a new one.
-    ///   - now: The time that retention uses, given that of the database, in milliseconds since
-    ///     1970. Default: the database's, since the clock of one of several nodes may be wrong.
+    ///   - now: The time for retention, given the database's in milliseconds since 1970. Default:
+    ///     the database's, since a node's clock may be wrong.
     ///   - respite: How long a session that was taken by force is left to the node that has it.
     ///   - rules: All but in tests.
-    ///   - sweepLimit: How long retention may work each time that it looks for records to trim.
-    ///   - looksEvery: how often it checks for records to trim, and whether the database answers
-    ///     again; nil: never.
+    ///   - looksEvery: How often it looks for work and for lost connections; nil: never.
     /// - Throws: ``JournalFailure``: a sentence without secrets.
     package init(
         _ address: PostgresAddress, retention: JournalRetention = JournalRetention(),
@@ -188,8 +185,7 @@ package final class PostgresJournal: Journal {
         }
     }
 
-    /// Actions whose effects had not ended when the process of their owner did; those with the most
-    /// starts come first.
+    /// Actions with running effects whose owner has ended; those with the most starts come first.
     private static func interruptedWork(
         _ connection: Connection
     ) throws(PostgresFault) -> [InterruptedWork] {
@@ -208,7 +204,6 @@ package final class PostgresJournal: Journal {
         }
     }
 
-    /// The lanes are handed out in turn.
     package func takeLane() -> any CommitLane {
         let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
         return queues[Int(UInt(bitPattern: index) % UInt(queues.count))]
@@ -219,8 +214,8 @@ package final class PostgresJournal: Journal {
         queues[0].commit(batch, ended: ended)
     }
 
-    /// Waits for submitted batches, then closes the connections. Later batches fail. A batch without
-    /// an answer is waited for as long as at any other time.
+    /// Waits for submitted batches, as long as at any other time, then closes the connections.
+    /// Later batches fail.
     package func close() async {
         await sweeper.close()
         await withTaskGroup(of: Void.self) { group in
@@ -232,23 +227,17 @@ package final class PostgresJournal: Journal {
         connector.removeWatchers()
     }
 
-    /// Trims and removes everything that is due, as it happens once a second.
     package func keepHouse() async { await sweeper.sweep() }
 
-    /// Beats, as it happens once a second: the others notice this node, and it notices them.
     package func beat() async throws { try await owners?.beat() }
 
-    /// Looks whether the database answers, as it happens once a second.
     package func look() async {
         for queue in queues { await queue.look() }
     }
 
-    /// Asks the hosts of the address, as it happens every five seconds.
     func lookAtHosts() { connector.lookAtHosts() }
 
-    /// The database that is believed.
     var standing: DatabaseStanding? { connector.standing }
 
-    /// Another node reports this database.
     func hear(_ other: DatabaseStanding) { connector.hear(other) }
 }

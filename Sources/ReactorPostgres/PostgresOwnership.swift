@@ -3,8 +3,8 @@ internal import Storage
 
 /// The owners of sessions in PostgreSQL: columns of their rows (ADR-0048).
 ///
-/// It has four connections: one that beats, one that claims and releases, one that confirms, and one
-/// that looks at the sessions that this node follows, so that many of these delay no read.
+/// One connection each beats, claims and releases, confirms, and looks at followed sessions: many
+/// of these must delay no read.
 final class PostgresOwnership: Ownership {
     private let connector: Connector
     private let node: Node
@@ -16,14 +16,13 @@ final class PostgresOwnership: Ownership {
     private let followLine: Line
     private let claims: Desk<Claims.Request, Claims.Result>
     private let releases: Desk<[OwnedSession], Void>
-    /// Of sessions by their ids, while this node leaves.
+    /// While this node leaves.
     private let departures: Desk<String, Claims.Result>
     private let confirmations: Desk<[Confirmation], [String: Change]>
     private let followed: Desk<[Confirmation], [String: Change]>
 
     /// How long a claim waits for a row that somebody else holds.
     private let lockLimit: Duration
-    /// How often it tries.
     private static let pause = Duration.milliseconds(10)
 
     init(
@@ -144,9 +143,8 @@ final class PostgresOwnership: Ownership {
         claim(request, until: end, answer)
     }
 
-    /// Names the home of a session that is not in memory, and gives the session up before: while its row
-    /// names this node, the home refers each request back. A session that no other member can read is
-    /// claimed here.
+    /// Gives a session up and names its home, which would otherwise refer each request back. A
+    /// session that no other member can read is claimed here.
     ///
     /// - Parameter home: The home of a session that there is not.
     private func leave(
@@ -212,8 +210,7 @@ final class PostgresOwnership: Ownership {
         claimLine.async(after: Self.pause) { [self] in claim(request, until: end, answer) }
     }
 
-    /// Leaves a session that this node cannot read to a member that can. If none can, it is claimed
-    /// only to be deleted.
+    /// If no member can read the session, it is claimed only to be deleted.
     private func claim(
         _ request: Claims.Request, of traits: SessionTraits, in stateVersion: Int,
         until end: ContinuousClock.Instant, _ answer: @escaping ArchiveAnswer<Claim>
@@ -227,8 +224,8 @@ final class PostgresOwnership: Ownership {
         answer(.success(.noNode(traits, stateVersion: stateVersion)))
     }
 
-    /// Loads a session after its claim: an earlier read may lack what the last owner wrote. If
-    /// another era or another claim comes between the two, claims the session again.
+    /// Loads a session after its claim, because an earlier read may lack what the last owner wrote.
+    /// If another era or claim comes between the two, claims it again.
     private func load(
         _ request: Claims.Request, _ generation: String, _ epoch: Int64,
         until end: ContinuousClock.Instant, _ answer: @escaping ArchiveAnswer<Claim>

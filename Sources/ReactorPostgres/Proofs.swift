@@ -3,22 +3,20 @@ internal import Dispatch
 internal import Storage
 internal import Synchronization
 
-/// A read that was answered.
 struct Reading: Sendable {
     /// The history that it has shown.
     var mark: DatabaseMark?
     /// A moment after the answer.
     var answered: ContinuousClock.Instant
-    /// Whether the database waits for standbys. If so, it may have shown what no standby has.
+    /// The database waits for standbys: it may have shown what no standby has.
     var needsProof: Bool
 }
 
 /// Finds out whether a standby has what a read saw (ADR-0075).
 ///
-/// Design: the commit of a visible row is in the log, and a commit that is sent later comes after
-/// it. When the later commit is confirmed, a standby has both. Each commit of this process is such
-/// a proof. If none is confirmed yet, this connection makes one for all reads that were answered
-/// before it.
+/// Design: the commit of a visible row is in the log before any commit that is sent later. When
+/// that is confirmed, a standby has both. Each commit of this process is such a proof; if none is
+/// confirmed yet, this connection makes one for all earlier reads.
 final class Proofs: Sendable {
     private let connector: Connector
     private let line: Line
@@ -82,8 +80,7 @@ struct Proving<Answer: Sendable>: Sendable {
     private let isNews: @Sendable (Answer) -> Bool
     private let otherwise: (@Sendable (Answer) -> Answer)?
 
-    /// How long an answer waits for its proof before ``otherwise`` is given in its place. This is
-    /// longer than a slow commit takes, because each question needs a commit of its own.
+    /// After it ``otherwise`` is given. Longer than a slow commit, because each question needs one.
     private static var waitLimit: DispatchTimeInterval { .seconds(2) }
 
     /// - Parameters:

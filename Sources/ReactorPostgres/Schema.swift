@@ -9,12 +9,10 @@ internal import Storage
 enum Schema {
     static let version: Int64 = 5
 
-    /// The present time of the database, in milliseconds since 1970. Statements write the times
-    /// that nodes compare, so that no node's clock matters.
+    /// The database's time in milliseconds since 1970; no node's clock matters.
     static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-    /// The object id of no table. In place of that of the table `cluster` it says that the database
-    /// was restored.
+    /// The object id of no table. In place of that of `cluster` it says: restored.
     static let restoredTable: Int64 = 1
 
     /// The part that stands for a record: notes precede the record of their number.

@@ -2,10 +2,8 @@ internal import Dispatch
 internal import Storage
 internal import Synchronization
 
-/// Retention: trims sessions, and removes what is over.
-///
-/// Design: it has a connection of its own, so that it delays no commit, and works in small
-/// transactions. Of several processes one works at a time.
+/// Retention: trims sessions, and removes what is over, in small transactions over a connection of
+/// its own, so that it delays no commit. Of several processes one works at a time.
 final class Sweeper: @unchecked Sendable {
     private let connector: Connector
     private let retention: JournalRetention
@@ -28,8 +26,8 @@ final class Sweeper: @unchecked Sendable {
     /// Of the work that is under way, in milliseconds since 1970.
     private var time: Int64 = 0
 
-    /// Deleted sessions are remembered for a while; statements that began before the deletion may still
-    /// be under way, so their rows stay for a moment as well. In seconds.
+    /// In seconds. Rows of a deleted session stay for a moment: earlier statements may still be
+    /// under way.
     private let removalDelay: Double
 
     init(
@@ -50,7 +48,6 @@ final class Sweeper: @unchecked Sendable {
     /// wrong.
     var failure: JournalFailure? { broken.withLock { $0 } }
 
-    /// Connects, and looks at the clocks.
     func open() throws(PostgresFault) {
         try queue.sync { [self] in
             Result { () throws(PostgresFault) in
@@ -61,7 +58,6 @@ final class Sweeper: @unchecked Sendable {
         }.get()
     }
 
-    /// Records what was written.
     func record(_ plan: GroupPlan) {
         growth.withLock { growth in
             for part in plan.waves.joined() where part.outcome == .committed { growth.add(part) }
@@ -76,7 +72,6 @@ final class Sweeper: @unchecked Sendable {
         }
     }
 
-    /// Does everything that is due.
     func sweep() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
@@ -123,12 +118,11 @@ final class Sweeper: @unchecked Sendable {
     private static let scanLimit = 10
     /// The time for its work in each second.
     static let workLimit = Duration.milliseconds(250)
-    /// A node whose clock differs by more is not ready, and reports the difference: the times of
-    /// its records and the lifetimes of tokens would be wrong by as much.
+    /// A node whose clock differs by more is not ready: the times of its records, and the lifetimes
+    /// of tokens, would be wrong by as much.
     private static let clockLimit: Int64 = 120_000
 
-    /// Reads the time and the end of the log. Commits may wait for a standby from now on, or no more: another
-    /// connection finds out.
+    /// Commits may have begun or ceased to wait for a standby: another connection finds out.
     private func look(_ connection: Connection) throws(PostgresFault) {
         let found = try connection.run(
             """

@@ -2,7 +2,7 @@ internal import Storage
 
 /// Trims one session to the limits of retention, up to a snapshot.
 ///
-/// Invariant: every kept version can be rebuilt, the newest snapshot and the newest run stay. The kept
+/// Invariant: the newest snapshot and run stay, and every kept version can be rebuilt: the kept
 /// history starts at the snapshot even before the last row is removed.
 struct Trim {
     let life: Life
@@ -100,8 +100,7 @@ struct Trim {
 
     // MARK: Bytes
 
-    /// Counts the bytes up to each new snapshot: those up to the snapshot before it, the runs since,
-    /// and its own.
+    /// Counts the bytes up to each new snapshot, including its own.
     private func weigh(_ connection: Connection) throws(PostgresFault) {
         let found = try connection.run(
             """

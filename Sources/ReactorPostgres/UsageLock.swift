@@ -1,13 +1,11 @@
 /// Keeps two servers, or a server and a cluster, from using one journal at the same time.
 ///
-/// Design: nodes of a cluster have one number, and a server without links has a number of its own.
-/// Each connection holds an advisory lock on its process's number for as long as it lives, and is
-/// closed if it sees a lock on another number. However a process ends, its locks end with its
-/// connections. A start that is tried again keeps its number: a connection of the earlier attempt
-/// may still wait for its commit, and hold the lock.
+/// Design: nodes of a cluster have one number, and each server without links its own. Each
+/// connection holds an advisory lock on its process's number until it ends, however that happens,
+/// and is closed if it sees a lock on another number. A start that is tried again keeps its number:
+/// the earlier attempt may still wait for a commit, with the lock.
 ///
-/// Invariant: a connection takes its own lock before it looks for others, so of two at least one sees the
-/// other.
+/// Invariant: a connection takes its lock before it looks for others, so one of two sees the other.
 struct UsageLock: Sendable {
     private let schema: String
     /// 0 for the nodes of a cluster.
