@@ -27,8 +27,7 @@ private struct InnerPulseSearch {
         of type: any Any.Type, at path: String, within outer: [ObjectIdentifier]
     ) {
         let id = ObjectIdentifier(type)
-        // A type that cannot be encoded is in no stream anyway. This leaves out the insides of
-        // library types.
+        // Leaves out the insides of library types: what cannot be encoded is in no stream.
         guard type is any Encodable.Type, SchemaTypes.known[id] == nil, !outer.contains(id),
             outer.count < 64, visitsLeft > 0
         else { return }

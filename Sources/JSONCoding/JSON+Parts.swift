@@ -3,8 +3,7 @@
 extension JSON {
     /// The range of the value in `bytes` to which `pointer` refers; nil if there is none.
     ///
-    /// - Parameter bytes: JSON as `encode` writes it. Other bytes never trap, but the result is
-    ///   meaningless.
+    /// - Parameter bytes: JSON as `encode` writes it. Other bytes give a meaningless result.
     ///
     /// An array's element is named by its index without leading zeros; `-` refers to no element. If
     /// members have the same key, the first one is used, as in `decode`.
@@ -22,8 +21,7 @@ extension JSON {
         return place < bytes.count && bytes[place] == UInt8(ascii: "[")
     }
 
-    /// Whether an array has more elements than `limit`. Decodes no element, and stops reading at
-    /// the first one beyond the limit.
+    /// Whether an array has more elements than `limit`. Decodes none, and stops beyond the limit.
     ///
     /// - Parameter bytes: Any bytes; of those that are not a JSON array the result is arbitrary.
     package static func isArray(_ bytes: [UInt8], longerThan limit: Int) -> Bool {
@@ -49,8 +47,7 @@ extension JSON {
         return false
     }
 
-    /// The single value of `bytes` without the white space around it, unless it is an array or
-    /// contains a line break.
+    /// The single value of `bytes` without white space around it; nil for an array or a line break.
     ///
     /// - Parameter bytes: JSON text.
     package static func oneLine(_ bytes: [UInt8]) -> ArraySlice<UInt8>? {

@@ -1,7 +1,6 @@
 package import Reactors
 
-// Codable does not publish a type's coding keys; encoding a value shows them. Done once, when a
-// reactor is registered.
+// Codable publishes no coding keys; encoding a value shows them. Done once for a reactor.
 
 extension JSON {
     /// The pulses of a state with their coding keys, which are their names on the wire (contract §5).
@@ -20,8 +19,7 @@ extension JSON {
     }
 
     /// The coding keys under which a value encodes its pulses, each with the pulse's mark. Empty
-    /// for a value that is not an object. If a type encodes a pulse's value in place of the pulse,
-    /// that pulse is not found.
+    /// for a value that is not an object. A pulse that is encoded as its value is not found.
     package static func pulseKeys<Value: Encodable>(
         of value: Value
     ) -> [(key: String, mark: PulseMark)] {

@@ -15,8 +15,7 @@ package enum JSON {
     ///
     /// Memory: the requested values and, during the call, 28 bytes for each value in the text.
     ///
-    /// - Throws: `malformed` if `bytes` are not JSON or nest too deep; `mismatch` if they are not a
-    ///   `T`.
+    /// - Throws: `malformed` if `bytes` are no JSON or nest too deep; `mismatch` if no `T`.
     ///
     /// Source: [RFC 8259](https://www.rfc-editor.org/rfc/rfc8259).
     package static func decode<T: Decodable>(
@@ -25,8 +24,7 @@ package enum JSON {
         try read(type, JSONDocument(bytes, refusesDoubles: true))
     }
 
-    /// Decodes JSON that this service has stored: as ``decode(_:from:)``, but of members with the
-    /// same key the first counts.
+    /// As ``decode(_:from:)``, for JSON of this service: of two equal keys the first counts.
     ///
     /// - Parameter fallback: Makes the JSON with defaults: a member that is required and missing is
     ///   read from the object at the same path there, at every level of objects, but not inside
@@ -70,8 +68,7 @@ package enum JSON {
     ) throws(JSONEncodingFailure) {
         if appendScalar(value, to: &out) { return }
         let writer = space.writer(appendingTo: out)
-        // Invariant: there is one reference to the bytes while they grow; else each append copies
-        // them.
+        // Invariant: one reference to the bytes while they grow; else each append copies them.
         out = []
         defer { out = writer.takeBytes() }
         try writer.encodeRoot(value)

@@ -1,7 +1,6 @@
 /// The JSON text of a request.
 ///
-/// To scan a large text takes most of the time of reading it, and requires no type: so it can be done
-/// earlier, on another thread.
+/// Scanning takes most of the time of reading and needs no type, so another thread can do it.
 @usableFromInline
 package struct JSONBody: Sendable {
     package let bytes: [UInt8]
@@ -60,8 +59,7 @@ extension JSON {
     /// Whether the first byte after white space opens an array.
     package static func isArray(_ body: JSONBody) -> Bool { isArray(body.bytes) }
 
-    /// Whether an array has more elements than `limit`. Of a body that is malformed the result is
-    /// arbitrary.
+    /// Whether an array has more elements than `limit`; arbitrary for a malformed body.
     package static func isArray(_ body: JSONBody, longerThan limit: Int) -> Bool {
         guard let scan = body.scan else { return isArray(body.bytes, longerThan: limit) }
         guard let root = scan.nodes.first else { return false }

@@ -9,8 +9,7 @@ package enum JSONDate {
     /// The years 0000 to 9999, in milliseconds since 2001: RFC 3339 has no form for other years.
     private static let range = -63_145_526_400_000..<252_423_993_600_000
 
-    /// Appends `"2026-11-22T07:30:00.000Z"`, rounded to the nearest millisecond; returns false if
-    /// the date is outside that range.
+    /// Appends `"2026-11-22T07:30:00.000Z"`, rounded; returns false beyond that range.
     static func append(_ seconds: Double, to out: inout [UInt8]) -> Bool {
         let rounded = (seconds * 1_000).rounded()
         guard rounded.isFinite, rounded.magnitude < 0x1p53, range.contains(Int(rounded)) else {
@@ -108,8 +107,7 @@ package enum JSONDate {
         return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
     }
 
-    /// Years start in March here, so that the leap day is the last day of its year; 400 years have
-    /// 146 097 days.
+    /// Years start in March here, so that the leap day is the last; 400 years have 146 097 days.
     private static func days(toYear year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
         let (era, ofEra) = floorDivide(shifted, by: 400)

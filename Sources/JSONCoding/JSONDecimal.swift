@@ -1,5 +1,4 @@
-/// A number with a fraction or an exponent, exactly: digits without leading or trailing zeros, and
-/// a power of ten.
+/// A number with a fraction or an exponent: digits without outer zeros, and a power of ten.
 ///
 /// Why not a `Double`: it reads `1e-999999999` as 0 and rounds `9007199254740993.0`.
 struct JSONDecimal {
@@ -35,8 +34,7 @@ struct JSONDecimal {
 
     var isWhole: Bool { digits.isEmpty || exponent >= 0 }
 
-    /// The integer; nil if it does not fit. Negative ones are built downwards: `-Int.min` does not
-    /// exist.
+    /// Nil if it does not fit. Negative ones are built downwards: `-Int.min` does not exist.
     ///
     /// - Precondition: the number is whole.
     func integer<Value: FixedWidthInteger>() -> Value? {

@@ -15,8 +15,7 @@ extension JSONDocument {
         throw corrupted("the number is out of the range of \(type)", at: index)
     }
 
-    /// The integer; nil if it does not fit. Negative ones are built downwards: `-Int.min` does not
-    /// exist.
+    /// Nil if it does not fit. Negative ones are built downwards: `-Int.min` does not exist.
     private func plainInteger<Value: FixedWidthInteger>(_ node: JSONNode) -> Value? {
         var place = Int(node.start)
         let end = Int(node.end)
@@ -87,8 +86,7 @@ extension JSONDocument {
         return bytes[Int(node.start)] == UInt8(ascii: "-") ? -value : value
     }
 
-    /// Exact up to 10^22: without its factors of two, each intermediate product is a whole number
-    /// of at most 53 bits.
+    /// Exact up to 10^22: without factors of two, each product has at most 53 bits.
     private static func power(of10 exponent: Int) -> Double {
         var power = 1.0
         for _ in 0..<exponent { power *= 10 }

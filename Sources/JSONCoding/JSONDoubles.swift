@@ -3,8 +3,7 @@
 /// Why peers' duplicates are refused: of two `type`s one parser uses the first and another the last
 /// (RFC 8259 §4), so a proxy could check another action than the service carries out.
 enum JSONDoubles {
-    /// The second of two equal keys among the members of the object at `index`; nil if there are
-    /// none.
+    /// The second of two equal keys in the object at `index`; nil if there are none.
     ///
     /// - Parameter table: Gets all keys of an object with more than ``JSONKeyIndex/threshold``
     ///   members, if no two are equal.
@@ -66,8 +65,7 @@ enum JSONDoubles {
         return nil
     }
 
-    /// Byte by byte, escapes resolved: keys that are only canonically equivalent are different
-    /// ones (RFC 8259 §8.3).
+    /// Byte by byte, escapes resolved: canonically equivalent keys differ (RFC 8259 §8.3).
     private static func areEqual(_ one: JSONNode, _ other: JSONNode, _ bytes: [UInt8]) -> Bool {
         guard !one.isComplex, !other.isComplex else {
             return text(of: one, bytes).utf8.elementsEqual(text(of: other, bytes).utf8)

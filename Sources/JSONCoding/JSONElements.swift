@@ -1,7 +1,6 @@
 /// The elements of one array, one after the other.
 ///
-/// Design: three words, so that it fits into an `any UnkeyedDecodingContainer` without an
-/// allocation.
+/// Design: three words, to fit an `any UnkeyedDecodingContainer` without an allocation.
 struct JSONElements: UnkeyedDecodingContainer {
     private let document: JSONDocument
     private let array: UInt32

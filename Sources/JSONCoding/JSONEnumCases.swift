@@ -19,8 +19,7 @@ enum JSONEnumCases {
     private static let limit = 256
     private typealias AnyType = any Any.Type
 
-    /// All values of an enum without payloads. Empty for any other type, and if there are more than
-    /// 256 cases.
+    /// All values of an enum without payloads. Empty for other types and for more than 256 cases.
     static func values<Value>(of type: Value.Type) -> [Value] {
         guard MemoryLayout<Value>.size <= 1, let descriptor = unsafe descriptor(of: type) else {
             return []
@@ -39,8 +38,7 @@ enum JSONEnumCases {
         }
     }
 
-    /// The names of the cases of an enum of coding keys. (An enum that Swift synthesised is not
-    /// `CaseIterable`.)
+    /// The cases of an enum of coding keys. (A synthesised one is not `CaseIterable`.)
     static func names<Key: CodingKey>(of type: Key.Type) -> [String] {
         values(of: type).map(\.stringValue)
     }
@@ -110,8 +108,7 @@ enum JSONEnumCases {
     private static func parameters(of payload: any Any.Type) -> [Parameter] {
         let metadata = unsafe metadata(of: payload)
         let word = MemoryLayout<Int>.size
-        // "Tuple Metadata": its kind, the number of elements, their labels with a space after each,
-        // then type and offset of each.
+        // "Tuple Metadata": kind, count, labels with a space after each, then types and offsets.
         guard unsafe metadata.load(as: Int.self) == 0x301 else {
             return [Parameter(label: "", type: payload)]
         }

@@ -22,8 +22,7 @@ final class JSONFallback {
 
     /// The member's node and its document, if the object at the same path has it here.
     ///
-    /// - Parameter isCase: The object is a case of a `TaggedCodable` enum. Another case has no
-    ///   fields for this one.
+    /// - Parameter isCase: Of a `TaggedCodable` enum. Another case has no fields for this one.
     func member(
         _ key: String, of object: Int, isCase: Bool, in saved: JSONDocument
     ) -> (document: JSONDocument, node: Int)? {

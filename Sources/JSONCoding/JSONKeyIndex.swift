@@ -1,5 +1,4 @@
-/// The keys of one object, so that lookups in an object with a hundred thousand members are not
-/// quadratic.
+/// The keys of one object, so that lookups in a wide one are not quadratic.
 struct JSONKeyIndex {
     /// The number of members above which an object gets an index; below it comparison is faster.
     static let threshold = 16

@@ -1,5 +1,4 @@
-/// Satisfies the requirements of a keyed container that each need a concrete method (see
-/// ``JSONScalar``).
+/// Satisfies the requirements of a keyed container for concrete types (see ``JSONScalar``).
 protocol JSONKeyedReading: KeyedDecodingContainerProtocol {
     func scalar<Value: JSONScalar>(_ type: Value.Type, _ key: Key) throws -> Value
     /// Nil for a field that is missing or null. The standard library's defaults look a key up three

@@ -18,8 +18,7 @@ extension JSONOutput {
     /// Sorts the open container's elements by their bytes.
     mutating func sort(_ index: Int) {
         let start = frames[index].start
-        // Only the container is copied: a copy of the whole text for each dictionary would be
-        // quadratic.
+        // Only the container is copied: copies of the whole text would be quadratic.
         let text = Array(out[start...])
         guard let children = JSONChildren(ofContainerAt: 0, in: text) else { return }
         var ranges = children.map {

@@ -187,8 +187,7 @@ struct JSONOutput {
 
     /// Opens a frame within `parent`, at the end of the text.
     mutating func open(_ kind: JSONFrame.Kind, in parent: Int) -> Int {
-        // Invariant: if `parent` is not valid any more, a misuse is recorded and the text is
-        // discarded.
+        // Invariant: if `parent` is stale, a misuse is recorded and the text is discarded.
         let depth = parent < frames.count ? frames[parent].depth : 0
         frames.append(JSONFrame(parent: parent, start: out.count, depth: depth))
         innermost = frames.count - 1
@@ -272,8 +271,7 @@ struct JSONOutput {
         let index = innermost
         switch frames[index].kind {
         case .slot:
-            // Precedent: Foundation's encoder writes an empty object for a value that encodes
-            // nothing.
+            // Precedent: Foundation writes an empty object for a value that encodes nothing.
             out.append(contentsOf: "{}".utf8)
             frames[index].end = out.count - 1
         case .tag: recordMisuse(JSONTag.notAnEnum)

@@ -9,8 +9,7 @@ package struct JSONParts {
     private var ranges: [Range<Int>?] = []
 
     /// - Parameters:
-    ///   - bytes: JSON as `encode` writes it. Other bytes never trap, but the result is
-    ///     meaningless.
+    ///   - bytes: JSON as `encode` writes it. Other bytes give a meaningless result.
     package init(_ pointers: some Sequence<JSONPointer>, of bytes: [UInt8]) {
         for pointer in pointers where indices[pointer] == nil {
             indices[pointer] = self.pointers.count

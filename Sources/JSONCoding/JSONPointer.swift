@@ -43,8 +43,7 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         self.tokens = tokens
     }
 
-    /// Byte by byte, as the names in a document are compared: two names that are canonically equal
-    /// are two members (RFC 8259 §8.3).
+    /// Byte by byte, as in a document: canonically equal names are two members (RFC 8259 §8.3).
     package static func == (one: JSONPointer, other: JSONPointer) -> Bool {
         one.tokens.elementsEqual(other.tokens) { $0.utf8.elementsEqual($1.utf8) }
     }

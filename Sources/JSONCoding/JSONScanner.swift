@@ -11,8 +11,7 @@ struct JSONScanner {
 
     let bytes: [UInt8]
     private(set) var nodes: [JSONNode] = []
-    /// The keys of the widest objects, by the objects' nodes: they were needed to find equal ones, and
-    /// look-ups need them again.
+    /// The keys of the widest objects, by node: to find equal ones, and for look-ups.
     private(set) var tables: [Int: JSONKeyTable] = [:]
     private var offset = 0
     /// Whether an object with two members of one name is refused.

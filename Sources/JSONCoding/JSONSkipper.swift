@@ -1,7 +1,6 @@
 /// Navigates JSON text without decoding it: for text that this module has written.
 ///
-/// Invariant: for any bytes it stays within them; in text that is not JSON it finds nothing or
-/// arbitrary ranges.
+/// Invariant: it stays within any bytes; in text that is not JSON it finds arbitrary ranges.
 enum JSONSkipper {
     /// The position after the value that starts at `place`; nil if the text ends earlier.
     static func end(ofValueAt place: Int, in bytes: [UInt8]) -> Int? {

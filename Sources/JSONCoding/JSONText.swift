@@ -1,7 +1,6 @@
 /// The encoding of text in JSON: RFC 8259 §7.
 enum JSONText {
-    /// Appends `text` in quotes. Only `"`, `\` and control characters are escaped; `/` and
-    /// characters beyond ASCII are not.
+    /// Appends `text` in quotes. Only `"`, `\` and control characters are escaped.
     static func append(_ text: String, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         appendEscaped(text, to: &out)
@@ -73,8 +72,7 @@ enum JSONText {
         }
     }
 
-    /// The text of the bytes between two quotes. Bytes that no scanner has validated may give a
-    /// meaningless text, but never trap.
+    /// The text between two quotes. Bytes that no scanner has validated may give a meaningless one.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
         var out: [UInt8] = []
         out.reserveCapacity(bytes.count)

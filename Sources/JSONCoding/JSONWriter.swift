@@ -49,8 +49,7 @@ package struct JSONEncodingSpace {
 
     package init() {}
 
-    /// If a container outlives its `encode(to:)`, it keeps its writer, and the next value gets
-    /// another one.
+    /// A container that outlives its `encode(to:)` keeps its writer; the next value gets another.
     mutating func writer(appendingTo out: [UInt8]) -> JSONWriter {
         if isKnownUniquelyReferenced(&writer), let writer {
             writer.begin(appendingTo: out)

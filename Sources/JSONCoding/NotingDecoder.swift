@@ -1,5 +1,4 @@
-/// Records what a type requests, and passes it on to the decoder of a value; without one, refuses
-/// each request.
+/// Records a type's requests, and passes them on to the decoder of a value; without one, refuses.
 struct NotingDecoder: Decoder {
     let recorder: SchemaRecorder
     let notes: SchemaNotes

@@ -1,5 +1,4 @@
-/// Records the fields that a type requests, and passes the requests on to the members of an object;
-/// without one, refuses each.
+/// Records a type's requests for fields, and passes them on to an object; without one, refuses.
 struct NotingFields<Key: CodingKey>: JSONKeyedReading {
     let recorder: SchemaRecorder
     let notes: SchemaNotes
@@ -61,8 +60,7 @@ struct NotingFields<Key: CodingKey>: JSONKeyedReading {
 
     // MARK: Containers
 
-    /// The fields of an enum's case, as Swift's synthesised code requests them; of other containers
-    /// the content is not recorded.
+    /// For an enum's case, as synthesised code requests it; other contents are not recorded.
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy keys: NestedKey.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<NestedKey> {

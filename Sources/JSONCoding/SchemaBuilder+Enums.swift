@@ -1,8 +1,7 @@
 internal import Reactors
 
 extension SchemaBuilder {
-    /// The schema of an enum: its raw values, or one of its cases in the form of `TaggedCodable` or
-    /// of Swift.
+    /// An enum's raw values, or one of its cases in the form of `TaggedCodable` or of Swift.
     func enumeration<Value: Decodable>(_ type: Value.Type) -> JSONSchema {
         let asked = recorder.ask(type)
         if let values = rawValues(type, asked) { return JSONSchema(["enum": .array(values)]) }
@@ -58,8 +57,7 @@ extension SchemaBuilder {
 
     // MARK: Cases
 
-    /// The names of the cases, in Swift and in JSON, if the enum finds its case as the code does that
-    /// Swift synthesises.
+    /// The cases' names, in Swift and in JSON, if the enum finds its case as synthesised code does.
     private func caseNames<Value: Decodable>(
         _ type: Value.Type, _ asked: SchemaNotes
     ) -> [(name: String, key: String)]? {

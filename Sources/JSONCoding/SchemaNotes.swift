@@ -75,8 +75,7 @@ final class SchemaNotes {
     /// The type opened a container whose content is not recorded.
     func openOther() { isIrregular = true }
 
-    /// Calls `read`, and notes whether it fails: a request was refused, or a value could not be
-    /// read.
+    /// Notes whether `read` fails: a request was refused, or a value could not be read.
     func noting<Value>(_ read: () throws -> Value) throws -> Value {
         do {
             return try read()

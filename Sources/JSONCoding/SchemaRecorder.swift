@@ -11,9 +11,8 @@ package final class SchemaRecorder {
     private var observed: [ObjectIdentifier: [SchemaNotes]] = [:]
     private var requests = 0
 
-    /// The number of requests that are recorded; further ones are refused, and what they belong to
-    /// counts as not recorded. So an initial state with a million elements costs no more than one
-    /// with ten thousand.
+    /// Requests beyond are refused, and what they belong to counts as not recorded. So an initial
+    /// state with a million elements costs no more than one with ten thousand.
     private static let requestLimit = 10_000
     /// The number of ways to decode one type that are distinguished.
     private static let notesLimit = 128

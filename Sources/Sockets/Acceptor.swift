@@ -1,5 +1,4 @@
-// Accepting runs on the first loop's queue, as a separate actor on the loop's executor: it shares
-// only the thread with the loop.
+// Accepts on the first loop's queue, as an actor of its own: it shares only the thread.
 import Dispatch
 import Synchronization
 
@@ -11,8 +10,7 @@ import Synchronization
 
 /// The part of a listener that accepts connections.
 actor Acceptor<Handler: LoopHandler> {
-    /// The maximum number accepted at once; Dispatch calls again for the rest, after other work of
-    /// the loop.
+    /// The most accepted at once; Dispatch calls again for the rest, after other work.
     private static var batchLimit: Int { 1_024 }
     /// The pause after a lack of descriptors. Precedent: nginx accept_mutex_delay 500 ms.
     private static var restMilliseconds: Int { 100 }
@@ -29,8 +27,7 @@ actor Acceptor<Handler: LoopHandler> {
     private let source: any DispatchSourceRead
     /// The index of the next loop.
     private var turn = 0
-    /// A spare descriptor; closed for the moment that it takes to refuse a connection when no other
-    /// descriptor is free.
+    /// Closed for the moment that it takes to refuse a connection when no descriptor is free.
     private var reserve: Int32
     /// Accepted connections that are not handed over yet, by loop.
     private var batches: [[LoopInbox<Handler>.Accepted]]
@@ -127,8 +124,7 @@ actor Acceptor<Handler: LoopHandler> {
     private static func verdict(on code: Int32) -> Verdict {
         switch code {
         case EAGAIN, EWOULDBLOCK: .nothingWaits
-        // EMFILE, ENFILE, ENOBUFS, ENOMEM, and any other error that would recur at once: never
-        // busy-loop.
+        // EMFILE, ENFILE, ENOBUFS, ENOMEM, and others that would recur at once: never busy-loop.
         case EMFILE, ENFILE, ENOBUFS, ENOMEM, EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP: .exhausted
         default: .tryNext
         }

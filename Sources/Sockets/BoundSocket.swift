@@ -36,8 +36,7 @@ package struct BoundSocket: ~Copyable {
         }
     }
 
-    /// Makes the kernel close each accepted connection whose peer acknowledges nothing for this
-    /// time.
+    /// The kernel closes accepted connections whose peers acknowledge nothing for this time.
     package func giveUp(after time: Duration) { socket?.giveUp(after: time) }
 
     deinit { socket?.close() }

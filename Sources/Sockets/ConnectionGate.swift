@@ -2,8 +2,7 @@ import Synchronization
 
 /// Decides whether an accepted connection is kept, and counts those that are not.
 ///
-/// It counts the open connections of each peer's network. There are at most as many counts as open
-/// connections.
+/// Counts the open connections of each peer's network: at most one count for each.
 package final class ConnectionGate: Sendable {
     /// The reasons for refusing a connection.
     package enum Refusal: Int, CaseIterable, Sendable {
@@ -26,8 +25,7 @@ package final class ConnectionGate: Sendable {
     private let refusals = Mutex<InlineArray<3, UInt64>>(.init(repeating: 0))
 
     /// - Parameters:
-    ///   - maximum: The limit for all connections together, wherever they are; the listener has one
-    ///     for those on its loops.
+    ///   - maximum: For all connections, wherever they are; the listener's is for its loops.
     ///   - maximumPerNetwork: The limit for an IPv4 address or an IPv6 network of 64 bits.
     ///   - exempt: Networks without that limit: proxies, which connect for many clients.
     package init(

@@ -3,8 +3,7 @@
 /// `slot` is dense (0, 1, 2, … and reused), so a handler can keep a parallel array. The generation
 /// distinguishes a connection from an earlier one in the same slot: a stale id matches none.
 package struct ConnectionID: Hashable, Sendable {
-    /// Index of the connection in its loop's table; less than the maximum of open connections so
-    /// far.
+    /// Index in its loop's table; less than the maximum of open connections so far.
     package let slot: UInt32
 
     /// Never 0 for a connection that exists.

@@ -1,7 +1,6 @@
 /// The state of one connection: a few words, without references.
 ///
-/// Deadlines are stored separately in the timer wheel (24 bytes), so a connection costs 44 bytes in
-/// total.
+/// With its deadline in the timer wheel (24 bytes) a connection costs 44 bytes.
 struct ConnectionSlot {
     /// Independent flags in any combination.
     struct Flags: OptionSet {
@@ -22,8 +21,7 @@ struct ConnectionSlot {
         static let roomArrived = Flags(rawValue: 64)
         /// Broken: `failure` holds the `errno`, and the handler has not been notified.
         static let failed = Flags(rawValue: 128)
-        /// Closed by the handler, which does not see the connection any more; further input is
-        /// dropped.
+        /// Closed by the handler, which does not see it any more; further input is dropped.
         static let lingering = Flags(rawValue: 256)
         /// In the list of connections that continue without a new event.
         static let queued = Flags(rawValue: 512)

@@ -14,11 +14,9 @@ extension ConnectionTable {
         }
     }
 
-    /// Removes the connection from this loop, with its descriptor open; the id is stale at once and
-    /// no callback follows.
+    /// Removes the connection, with its descriptor open; the id is stale and no callback follows.
     ///
-    /// Returns nil for a stale id, and if there is no descriptor for the move (the connection then
-    /// stays as it is).
+    /// Nil for a stale id, and without a descriptor for the move (the connection then stays).
     package func detach(_ connection: ConnectionID) -> DetachedSocket? {
         guard let index = usable(connection), !slots[index].flags.contains(.failed) else {
             return nil
@@ -26,8 +24,7 @@ extension ConnectionTable {
         let peerHasFinished = slots[index].flags.contains(.peerFinished)
         let unread = held[index] ?? ahead.undelivered(connection)
         guard let descriptor = try? poller.release(slots[index].descriptor, connection) else {
-            // Only `EMFILE`, `ENFILE` or `ENOMEM` are possible; for these the result is nil, see
-            // above.
+            // Only `EMFILE`, `ENFILE` or `ENOMEM` are possible: nil, see above.
             return nil
         }
         _ = remove(index)

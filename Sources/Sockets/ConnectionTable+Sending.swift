@@ -99,8 +99,7 @@ extension ConnectionTable {
             iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
     }
 
-    /// Pins all slices at once (one level of recursion each, at most `gatherLimit`), then calls
-    /// `body`.
+    /// Pins all slices (one recursion each, at most `gatherLimit`), then calls `body`.
     private static func pin(
         _ slices: ArraySlice<ArraySlice<UInt8>>, into vector: UnsafeMutableBufferPointer<iovec>,
         filled: Int, _ body: (UnsafeMutableBufferPointer<iovec>) -> SocketCalls.Outcome

@@ -34,8 +34,7 @@ package final class ConnectionTable {
     /// Received bytes that the handler does not accept yet, by slot. Invariant: a slot has bytes
     /// here while it has the flag `holdsBytes`. At most one slice each.
     var held: [Int: [UInt8]] = [:]
-    /// Connections to serve in the next pass without a new event. Invariant: each is in the list
-    /// once (`queued`).
+    /// To serve in the next pass without an event. Invariant: each is in the list once (`queued`).
     var ready: [ConnectionID] = []
     var deadlines: LoopDeadlines
 
@@ -50,8 +49,7 @@ package final class ConnectionTable {
     /// The connections of these that linger.
     var lingeringCount = 0
 
-    /// Requests a round when there is work and no round is running. The loop sets it when it
-    /// starts.
+    /// Requests a round when there is work and none is running. Set by the loop.
     var requestRound: () -> Void = {}
     /// Whether a round is running; it needs no request.
     var isInRound = false
@@ -99,8 +97,7 @@ package final class ConnectionTable {
         ConnectionID(slot: UInt32(index), generation: slots[index].generation)
     }
 
-    /// Adds a descriptor. If the poller refuses it, the connection exists and is reported as
-    /// broken.
+    /// If the poller refuses the descriptor, the connection exists and is reported as broken.
     func insert(_ descriptor: Int32, peerHasFinished: Bool = false) -> ConnectionID {
         let index = slots.allocate()
         slots[index].descriptor = descriptor

@@ -16,8 +16,7 @@ package struct DetachedSocket: ~Copyable, Sendable {
         self.unread = unread
     }
 
-    /// Takes ownership of a connected stream socket from another source, such as one half of a
-    /// socket pair.
+    /// Takes ownership of a connected stream socket, such as one half of a socket pair.
     ///
     /// It is made non-blocking, and on Darwin silent on a broken pipe.
     package init(owning descriptor: Int32) throws(SystemFailure) {

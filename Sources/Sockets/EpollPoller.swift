@@ -63,8 +63,7 @@
             if source == nil { SocketCalls.close(descriptor) }
         }
 
-        // epoll(7), Q9: "for stream-oriented files … can also be detected by checking the amount of
-        // data read".
+        // epoll(7), Q9: "… can also be detected by checking the amount of data read".
         var shortReadMeansDrained: Bool { true }
 
         func start(on queue: DispatchQueue, fired: @escaping @Sendable (PollEvent?) -> Void) {
@@ -126,8 +125,7 @@
         func roomArrived(_ id: ConnectionID) {}
 
         func close(_ descriptor: Int32, _ id: ConnectionID) {
-            // No second descriptor refers to it, so closing also removes it from the epoll
-            // instance.
+            // It has no second descriptor, so closing also removes it from epoll.
             SocketCalls.close(descriptor)
         }
 

@@ -1,8 +1,7 @@
 import Dispatch
 
 extension EventLoop {
-    /// The maximum number of passes in a round. After them other work of the queue runs: the
-    /// listener, timers, actor jobs.
+    /// The most passes in a round. Then other work of the queue runs: listener, timers, actor jobs.
     private static var passLimit: Int { 64 }
     /// The maximum number of polls in a pass. If more connections than one poll reports are sending
     /// all the time, a pass without a limit would never end and nothing would be flushed.

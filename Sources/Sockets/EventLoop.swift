@@ -10,8 +10,7 @@ package import Dispatch
 ///
 /// It lives until `stop()`: its sources retain it.
 package actor EventLoop<Handler: LoopHandler> {
-    /// After this many bytes a connection has to wait for the others, so that it cannot starve
-    /// them.
+    /// After this many bytes a connection waits, so that it cannot starve others.
     static var readBoundBytes: Int { 256 << 10 }
 
     private let executor: LoopExecutor

@@ -15,10 +15,8 @@ package final class Listener<Handler: LoopHandler>: Sendable {
     ///
     /// - Parameters:
     ///   - address: see `ListenAddress`.
-    ///   - loops: the loops that serve the connections; at least one. They are retained, not
-    ///     stopped.
-    ///   - backlog: the number of connections that the kernel completes in advance; the system may
-    ///     cap it (`net.core.somaxconn`).
+    ///   - loops: serve the connections; at least one. They are retained, not stopped.
+    ///   - backlog: connections completed in advance; the system may cap it (`net.core.somaxconn`).
     ///   - maximumConnections: the limit for all these loops together, from any listener.
     ///   - gate: the limit for each peer. The handler calls ``ConnectionGate/ended(_:)`` for each
     ///     connection that it was given and that has ended.
@@ -58,8 +56,7 @@ package final class Listener<Handler: LoopHandler>: Sendable {
         acceptor.limitConnections(to: count)
     }
 
-    /// Like ``BoundSocket/giveUp(after:)``, for connections that are accepted after this has
-    /// returned.
+    /// As ``BoundSocket/giveUp(after:)``, for connections that are accepted later.
     package func giveUp(after time: Duration) async {
         await acceptor.giveUp(after: time)
     }

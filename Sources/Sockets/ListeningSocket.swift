@@ -5,8 +5,7 @@
     import Darwin
 #endif
 
-/// A bound, non-blocking descriptor and its actual address. No client can connect before `listen`.
-/// The owner closes it.
+/// A bound, non-blocking descriptor and its address, without clients. The owner closes it.
 struct ListeningSocket {
     let descriptor: Int32
     /// The address with the actual port if 0 was requested.
@@ -82,8 +81,7 @@ struct ListeningSocket {
         // A restart must not wait for the previous run's connections to leave TIME_WAIT.
         var code = SocketCalls.set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: descriptor)
         if code == 0, candidate.family == AF_INET6 {
-            // `::` means every address of this machine, regardless of the system's default for new
-            // sockets.
+            // `::` means every address of this machine, whatever the system's default.
             code = SocketCalls.set(IPV6_V6ONLY, of: Int32(IPPROTO_IPV6), to: 0, on: descriptor)
         }
         // On Linux an accepted socket inherits both, which saves two system calls per connection.

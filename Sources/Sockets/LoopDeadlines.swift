@@ -1,7 +1,6 @@
 /// The deadlines of a loop's connections and its few named timers, on one scale of coarse ticks.
 struct LoopDeadlines {
-    /// 2²⁶ ns, about 67 ms: fine enough for time-outs and heartbeats, coarse enough that many fire
-    /// together.
+    /// 2²⁶ ns, about 67 ms: fine enough for time-outs, coarse enough that many fire together.
     static let tickShift = Int64(26)
 
     private(set) var connections: TimerWheel
@@ -52,8 +51,7 @@ struct LoopDeadlines {
         connections.claim(slot, at: Self.tick(now))
     }
 
-    /// Tokens that are due at `now`; each must be confirmed by `claim(token:)` before it is
-    /// handled.
+    /// Tokens that are due; each must be confirmed by `claim(token:)` before it is handled.
     mutating func dueTokens(at now: LoopInstant) -> [UInt64] {
         dueKeys.removeAll(keepingCapacity: true)
         timers.advance(to: Self.tick(now), collecting: &dueKeys)

@@ -7,8 +7,7 @@ final class LoopExecutor: SerialExecutor {
     let queue: DispatchQueue
 
     init(label: String) {
-        // A serial queue targets an overcommitting root queue: a loop never waits for the thread of
-        // another one.
+        // Targets an overcommitting root queue: a loop never waits for another one's thread.
         self.queue = DispatchQueue(label: label)
     }
 

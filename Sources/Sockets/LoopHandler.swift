@@ -22,8 +22,7 @@ package protocol LoopHandler: AnyObject, SendableMetatype {
     /// After a short send: there is room again.
     func writable(_ connection: ConnectionID)
 
-    /// The connection failed. Its slot is free already. Never called after the handler's own
-    /// `close` or `detach`.
+    /// Its slot is free already. Never called after the handler's own `close` or `detach`.
     func closed(_ connection: ConnectionID, _ why: CloseReason)
 
     /// The deadline that was set last has passed, by up to 150 ms; it is cleared.

@@ -69,8 +69,7 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
         state.withLock { $0.attention = .comes }
     }
 
-    /// Records that the round waits for the alarm. Returns false, and changes nothing, if there are items,
-    /// or if the inbox is closed.
+    /// The round waits for the alarm. Returns false, without effect, with items or if closed.
     func wait() -> Bool {
         state.withLock { state in
             guard state.items.isEmpty, !state.isClosed else { return false }

@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The beginning of a loop's present pass, for other threads. The loop stores it twice a pass, and
-/// does not wait.
+/// When a loop's present pass began, for other threads. Stored twice a pass, without waiting.
 package final class PassClock: Sendable {
     /// Nanoseconds of the monotonic clock; 0 while the loop waits for events.
     private let value = Atomic<Int64>(0)

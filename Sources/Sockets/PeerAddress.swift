@@ -10,8 +10,7 @@
 package enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
     /// Address in host byte order.
     case ipv4(UInt32, port: UInt16)
-    /// The sixteen bytes as two big-endian halves; `scope` is the interface of a link-local
-    /// address, else 0.
+    /// Two big-endian halves; `scope` is the interface of a link-local address, else 0.
     case ipv6(high: UInt64, low: UInt64, scope: UInt32, port: UInt16)
     /// Connected through a Unix socket; such peers have no address.
     case local

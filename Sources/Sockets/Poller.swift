@@ -26,8 +26,7 @@ struct PollEvent {
         let rawValue: UInt8
         /// A read would return bytes, the end, or an error.
         static let readable = Readiness(rawValue: 1)
-        /// More bytes may follow a short read: only the end or `EAGAIN` means that the socket is
-        /// drained.
+        /// More may follow a short read: only the end or `EAGAIN` means that it is drained.
         static let readToEnd = Readiness(rawValue: 2)
         /// There is room to write.
         static let writable = Readiness(rawValue: 4)
@@ -39,8 +38,7 @@ struct PollEvent {
     let readiness: Readiness
 }
 
-/// The only code that depends on the detection of readiness. Owned by a table, used only on its
-/// loop.
+/// All that depends on the detection of readiness. Used only on its loop.
 ///
 /// Two entry points, so that each kind costs only its own: `poll` for a poller that collects
 /// events, `fired(event)` for a poller that reports each event by itself.
@@ -51,15 +49,13 @@ protocol Poller: AnyObject {
     /// Starts to call `fired` on `queue`: with nil if `poll` has events, else with the event.
     func start(on queue: DispatchQueue, fired: @escaping @Sendable (PollEvent?) -> Void)
 
-    /// Appends the present events without waiting, or those that the last wait has found. Returns true if
-    /// there may be more at once.
+    /// Appends the events of now or of the last wait. Returns true if there may be more at once.
     func poll(into events: inout [PollEvent]) -> Bool
 
     /// Ends a wait; nil for a poller that does not wait.
     var alarm: LoopAlarm? { get }
 
-    /// Waits until there is an event, the alarm rings, or the time is over. The next `poll` returns the
-    /// events.
+    /// Waits for an event, the alarm, or the end of the time. The next `poll` has the events.
     func wait(nanoseconds: Int64)
 
     /// Adds a connection. Existing readiness is reported like any other.
@@ -80,7 +76,6 @@ protocol Poller: AnyObject {
     /// Removes the connection and returns a descriptor for it that this poller does not use.
     func release(_ descriptor: Int32, _ id: ConnectionID) throws(SystemFailure) -> Int32
 
-    /// Stops reporting, and leaves `group` after everything is cancelled and closed. No further
-    /// call is allowed.
+    /// Stops, and leaves `group` once everything is closed. No further call is allowed.
     func stop(_ group: DispatchGroup)
 }

@@ -1,10 +1,8 @@
 /// The single allocation into which a loop reads.
 ///
-/// A raw allocation and not an array: the handler borrows the bytes while the loop's other state
-/// changes.
+/// Not an array: the handler borrows the bytes while the loop's other state changes.
 @safe final class ReadBuffer {
-    /// Valid from init to deinit. Invariant: written only by a read, and no read happens while a
-    /// handler uses it.
+    /// Invariant: written only by a read, and never while a handler uses it.
     let memory: UnsafeMutableRawBufferPointer
 
     init(byteCount: Int) {

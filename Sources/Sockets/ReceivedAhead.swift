@@ -17,8 +17,7 @@
     static let sliceBytes = 2_048
 
     private let sliceBytes: Int
-    /// `capacity` slices. Valid from init to deinit. Invariant: a slice is not written while its
-    /// arrival is in `arrivals`.
+    /// `capacity` slices. Invariant: a slice is not written while its arrival is in `arrivals`.
     private let memory: UnsafeMutableRawBufferPointer
     /// In the order of the events; empty outside a group. Arrivals before `next` are delivered.
     private(set) var arrivals: [Arrival] = []

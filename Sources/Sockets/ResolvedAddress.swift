@@ -13,8 +13,7 @@ struct ResolvedAddress {
 
     var peer: PeerAddress { PeerAddress(storage) }
 
-    /// All addresses of a name or of a number in text form, IPv4 first. May block for as long as
-    /// the system's resolver does.
+    /// All addresses of a name or a number, IPv4 first. May block as long as the resolver does.
     static func all(host: String, port: UInt16) throws(SystemFailure) -> [ResolvedAddress] {
         var hints = unsafe addrinfo()
         #if canImport(Glibc)

@@ -7,8 +7,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// Turns signals such as SIGTERM and SIGINT into calls on a queue, in place of their default
-/// actions.
+/// Turns signals such as SIGTERM into calls on a queue, in place of their default actions.
 ///
 /// Any code is permitted in the call, unlike in a signal handler. Signals that arrive during a call
 /// may be merged. Watching starts a moment after `init` (see `untilWatching`); before that a signal

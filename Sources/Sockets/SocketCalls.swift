@@ -113,8 +113,7 @@ enum SocketCalls {
         return unsafe setsockopt(descriptor, level, option, &value, length) == 0 ? 0 : errno
     }
 
-    /// Small responses are sent at once instead of waiting for the peer's acknowledgement (Nagle,
-    /// RFC 896).
+    /// Small responses do not wait for the peer's acknowledgement (Nagle, RFC 896).
     static func sendWithoutDelay(_ descriptor: Int32) {
         _ = set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: descriptor)
     }
@@ -158,8 +157,7 @@ enum SocketCalls {
         return copy
     }
 
-    /// The next waiting connection, non-blocking and closed on exec, with its peer; `errno` if
-    /// there is none.
+    /// The next connection, non-blocking and closed on exec, with its peer; else `errno`.
     static func accept(_ listener: Int32) -> Result<(descriptor: Int32, peer: PeerAddress), Errno> {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

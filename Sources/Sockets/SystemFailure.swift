@@ -6,8 +6,7 @@
 
 /// A failed system call: the operation, its code, and its subject.
 ///
-/// Never the peer's fault (that is a `CloseReason`) and never the program's (that is a
-/// precondition).
+/// Neither the peer's fault (a `CloseReason`) nor the program's (a precondition).
 package struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertible {
     /// The call that failed, by its name in the manual: `bind`, `epoll_create1`, `getaddrinfo`.
     package let operation: String

@@ -73,8 +73,7 @@ struct TimerWheel {
 
     /// Advances the wheel to `tick` and appends the keys that are due, in no particular order.
     ///
-    /// They keep their deadline until `claim` is called, because handling a key may move or clear
-    /// another one.
+    /// They keep it until `claim` is called: handling a key may move or clear another one.
     mutating func advance(to tick: Int64, collecting due: inout [Int]) {
         guard tick > current else { return }
         let turn = Int64(heads.count)
@@ -87,21 +86,18 @@ struct TimerWheel {
         }
     }
 
-    /// Clears the deadline of `key`, which was collected, if it is still due at `tick`; returns
-    /// whether it was.
+    /// Clears the deadline of a collected `key` if it is still due; returns whether it was.
     mutating func claim(_ key: Int, at tick: Int64) -> Bool {
         guard entries[key].deadline <= tick else { return false }
         entries[key].deadline = Self.none
         return true
     }
 
-    /// The tick for the next `advance`: not after the earliest deadline, sometimes before it; nil
-    /// if the wheel is empty.
+    /// For the next `advance`: not after the earliest deadline, perhaps before it; nil if empty.
     var nextTick: Int64? {
         let start = bucket(of: current + 1)
         let words = occupied.count
-        // The first word is examined twice: its upper bits first, its lower bits after a whole
-        // revolution.
+        // The first word is examined twice: its upper bits first, its lower bits last.
         for step in 0...words {
             let word = (start >> 6 + step) % words
             var bits = occupied[word]
@@ -143,8 +139,7 @@ struct TimerWheel {
         entries[key].scheduled = Self.none
     }
 
-    /// Removes every entry of the bucket: due ones are collected, cleared ones dropped, the rest
-    /// moved to a later bucket.
+    /// Empties the bucket: due entries are collected, cleared ones dropped, others moved on.
     private mutating func empty(_ bucket: Int, at tick: Int64, collecting due: inout [Int]) {
         var key = heads[bucket]
         heads[bucket] = Self.nobody

@@ -1,7 +1,6 @@
 /// Data that are committed together: of each session completely or not at all.
 package struct Batch: Sendable, Equatable {
-    /// The ends upon which the parts without records were decided; one for each session that has data
-    /// here and no records.
+    /// One for each session that has data here and no records, which were decided upon this end.
     package var expected: [ExpectedEnd] = []
     /// The records; the batches of one session are in its order.
     package var runs: [RecordBatch] = []
@@ -96,8 +95,7 @@ package struct RunningAction: Sendable, Equatable {
     package var content: [UInt8]
     /// The authenticated client that has sent it; nil if there was none.
     package var subject: String?
-    /// The number of times it was started: once, and once more by each process that received it
-    /// again.
+    /// How often it was started: once, and again by each process that received it again.
     package var begun: Int
 
     /// The maximum number of attempts. A process that ends while an action runs may have ended

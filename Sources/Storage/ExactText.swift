@@ -1,5 +1,4 @@
-/// A text from outside that is a name, such as a client's or a key. It is equal only to a text with
-/// the same bytes.
+/// A name from outside, such as a client's or a key. Equal only to a text with the same bytes.
 ///
 /// Why not `String`: its `==` is canonical equivalence, so that `é` and `e` with an accent, or `K`
 /// and the Kelvin sign, are one key. To an issuer of tokens they are two clients (RFC 7519 §2:
@@ -27,8 +26,7 @@ extension ExactText: Hashable {
 }
 
 extension [String] {
-    /// The index of the text with the same bytes. `firstIndex(of:)` also finds one that is only
-    /// canonically equal.
+    /// The index of the text with the same bytes. `firstIndex(of:)` finds canonically equal ones.
     package func firstIndex(exactly text: String) -> Int? {
         firstIndex { ExactText($0) == ExactText(text) }
     }

@@ -1,5 +1,4 @@
-/// The text forms of history entries: the form of the file here, the form of an export in
-/// `HistoryCodec+Export.swift`.
+/// The text forms of history entries: the file's here, the export's in `HistoryCodec+Export.swift`.
 ///
 /// In a file entries follow one another. Each is a line of numbers separated by spaces: number,
 /// part, kind, version, action, time, then the byte counts of the content, of the traceparent, and

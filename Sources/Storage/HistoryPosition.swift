@@ -46,8 +46,7 @@ extension HistoryPosition: Comparable {
     }
 }
 
-/// The end of a history, or of a part of it: the newest record, its version, and the notes after
-/// it.
+/// The end of a history or a part of it: the newest record, its version, and later notes.
 package struct HistoryEnd: Sendable, Equatable {
     /// The newest record; 0 is the session's creation.
     package var number: UInt64

@@ -28,8 +28,7 @@ package protocol Journal: CommitLane {
     /// Counters for `/metrics`; nil, the default, if it has none.
     var figures: JournalMetrics? { get }
 
-    /// The lane of one loop, which commits all batches of the loop's sessions. Default: the journal
-    /// itself.
+    /// Commits all batches of one loop's sessions. Default: the journal itself.
     func takeLane() -> any CommitLane
 
     /// Ends pending work and closes the medium. Default: nothing.
@@ -44,8 +43,7 @@ package protocol Journal: CommitLane {
     /// The owners of sessions; nil, the default, if this process owns all sessions.
     var ownership: (any Ownership)? { get }
 
-    /// Finds sessions whose effects or sources rest since their process has ended; nil, the default, if
-    /// there are none.
+    /// Finds sessions whose effects or sources rest since their process has ended; nil by default.
     var work: (any WorkFinder)? { get }
 
     /// Calls `began` with a sentence each time that the journal hears of a newer database. Then
@@ -103,20 +101,17 @@ extension Journal {
 package protocol CommitLane: Sendable {
     /// Commits the part that the batch has of each session, whole or not at all.
     ///
-    /// Invariants: batches of one caller end in the order of their submission; `ended` is called
-    /// exactly once if and only if the result is `.pending`, on any thread, never from inside this
-    /// call.
+    /// Invariants: batches of one caller end in their order; `ended` is called exactly once if and
+    /// only if the result is `.pending`, on any thread, never from inside this call.
     ///
     /// A journal that keeps records accepts a part only if the session's history ends at the
-    /// position that the part continues, and refuses it otherwise. The other parts of the batch are
-    /// committed. More batches may be submitted before the caller learns that a part is not in the
-    /// journal. Parts that depend on it, and so have its lineage, are refused whatever the journal
-    /// has at their position by then. (With `.outcomeUnknown`, a part and the parts that depend on
-    /// it may be in the journal. A later read of the archive decides.) A part without records may
-    /// fail alone.
+    /// position that the part continues, and refuses it otherwise. More batches may be submitted
+    /// before the caller learns that a part is not in the journal. Parts that depend on it, and so
+    /// have its lineage, are refused whatever the journal has at their position by then. (With
+    /// `.outcomeUnknown`, a part and the parts that depend on it may be in the journal. A later
+    /// read of the archive decides.) A part without records may fail alone.
     ///
-    /// A part without records that expects the end of a deleted session is dropped, and counts as
-    /// committed.
+    /// A part without records of a deleted session is dropped, and counts as committed.
     func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit
 }
 

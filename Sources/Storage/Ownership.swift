@@ -29,8 +29,7 @@ package protocol Ownership: Sendable {
     /// Default: ``claim(_:deposing:_:)`` without a deposed owner.
     func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>)
 
-    /// The database that this node believes, for reports to other nodes. Default: the members'
-    /// database.
+    /// The believed database, for reports to other nodes. Default: the members' database.
     var standing: DatabaseStanding { get }
 
     /// Another node believes this database. If it is newer than this node's, this node believes

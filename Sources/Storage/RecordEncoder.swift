@@ -1,5 +1,4 @@
-/// Encodes entries as ``HistoryCodec`` describes, one at a time: begin, fill, finish. Its buffers
-/// are reused.
+/// Encodes entries as ``HistoryCodec`` describes: begin, fill, finish. Its buffers are reused.
 package struct RecordEncoder {
     private var head = HistoryEntry.Head(.created, at: HistoryPosition(0))
     private var traceparent: String?

@@ -38,8 +38,7 @@ package struct TimeHistogram: Sendable {
 
     /// The index in ``bounds``; their number for a longer time.
     ///
-    /// Why not a search in the array: constants need neither its memory nor the check whether the
-    /// array exists already.
+    /// Why not a search in the array: constants need neither its memory nor its check.
     private static func index(of nanoseconds: Int64) -> Int {
         switch nanoseconds {
         case ...500_000: 0

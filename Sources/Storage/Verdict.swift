@@ -6,8 +6,7 @@ package enum Verdict: Sendable, Equatable {
     case committed
     /// The parts of these sessions were refused; all other parts are in the journal.
     case partial([SessionKey: Refusal])
-    /// Nothing of the batch is in the journal or, with `.outcomeUnknown`, each of its parts is there
-    /// as a whole or not at all.
+    /// Nothing of the batch is in the journal or, with `.outcomeUnknown`, perhaps some parts are.
     case failed(JournalFailure)
 
     /// - Parameter refused: The refused sessions of a batch whose other parts are in the journal.
@@ -25,9 +24,8 @@ package enum Verdict: Sendable, Equatable {
     }
 }
 
-/// The reason that a journal refuses the part that a batch has of one session. Unless it has failed,
-/// nothing of the part is in the journal: its writer has decided it upon a history that is not the
-/// journal's.
+/// Why a journal refuses the part that a batch has of one session. Unless it has failed, nothing of
+/// the part is in the journal: its writer has decided it upon a history that is not the journal's.
 package enum Refusal: Error, Equatable {
     /// The session's history ends here, and not at the position that the part continues.
     case endsAt(HistoryPosition)
@@ -35,13 +33,11 @@ package enum Refusal: Error, Equatable {
     case exists
     /// No session of this generation is alive.
     case absent
-    /// Another process owns the session, or owned it since the part was decided; nil: it is not known
-    /// which one.
+    /// Another process owns the session, or did since the part was decided; nil: unknown which.
     case moved(Node?)
     /// The part was decided upon an earlier one that is not in the journal.
     case lostLineage
-    /// The part could not be written, although others of its batch were. With `.outcomeUnknown` it may
-    /// be in the journal nevertheless.
+    /// The part could not be written. With `.outcomeUnknown` it may be in the journal nevertheless.
     case failed(JournalFailure)
 
     /// The failure of a request that was decided with the part.

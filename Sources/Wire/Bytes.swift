@@ -92,8 +92,7 @@ extension Span<UInt8> {
 
     /// Whether the range is this ASCII text.
     ///
-    /// - Parameter ignoringCase: Whether upper and lower case are equal; `text` must then be in
-    ///   lower case.
+    /// - Parameter ignoringCase: Upper and lower case are equal; `text` is in lower case.
     func equals(_ text: StaticString, in range: Range<Int>, ignoringCase: Bool) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { buffer in

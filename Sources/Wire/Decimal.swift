@@ -6,8 +6,7 @@ package enum Decimal {
             out.append(0x30 &+ UInt8(truncatingIfNeeded: number))
             return
         }
-        // At most 20 digits: a second call writes the upper ones, so that the lower eight fit a
-        // word.
+        // At most 20 digits: another call writes the upper ones, as eight fit a word.
         var rest = number
         if rest >= 100_000_000 {
             append(rest / 100_000_000, to: &out)

@@ -57,8 +57,7 @@ package struct FieldFault: Error, Sendable, Equatable {
 
 /// The location of a fault in a head: the field's name if it is known, else the line's number.
 package struct FieldLocation: Sendable, Equatable, CustomStringConvertible {
-    /// The line: 0 is the first line of the message, 1 the first field line; counting ends at
-    /// 65 535.
+    /// 0 is the first line of the message, 1 the first field line; counting ends at 65 535.
     package let line: UInt16
     package let field: KnownField?
 

@@ -57,8 +57,7 @@ package struct IncomingLink: Sendable {
     /// The kinds that are answered.
     private static let answered: [LinkFrame.Kind] = [.request, .publish]
 
-    /// The bytes of memory that a partly received request, or a partly received value of a topic,
-    /// takes.
+    /// The memory of a partly received request or value of a topic, in bytes.
     package var partialBytes: Int {
         // One frame arrives at a time.
         isOpen ? Self.answered.reduce(0) { $0 + reader.partialBytes(of: $1) } : 0
@@ -66,8 +65,7 @@ package struct IncomingLink: Sendable {
 
     /// Releases the partly received request or value, and skips the rest of it. It has no effect.
     ///
-    /// - Returns: Its stream, which needs an answer; nil if it needs none, because the link is
-    ///   finishing.
+    /// - Returns: Its stream, which needs an answer; nil if the link is finishing.
     package mutating func skipPartial() -> UInt32? {
         var skipped: UInt32?
         for kind in Self.answered where skipped == nil { skipped = reader.skipPayload(of: kind) }

@@ -1,5 +1,4 @@
-/// Escapes the line separators beyond ASCII in JSON that is sent as data of an event: U+0085, U+2028 and
-/// U+2029.
+/// Escapes line separators beyond ASCII in the data of an event: U+0085, U+2028 and U+2029.
 ///
 /// Why: only CR and LF end a line of an event stream (HTML §9.2.6). But common clients split the
 /// text with functions that know more line ends, such as Python's `str.splitlines`.

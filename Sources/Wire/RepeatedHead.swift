@@ -4,8 +4,7 @@
 /// connection mostly sends the same head again. Equal bytes have equal meaning, so they are
 /// compared and not parsed.
 ///
-/// A head is kept after it arrived twice in a row: a connection with varying requests uses no
-/// memory for it.
+/// A head is kept once it came twice in a row: varying requests use no memory for it.
 package struct RepeatedHead {
     private final class Kept: Sendable {
         let head: RequestHead
@@ -17,8 +16,7 @@ package struct RepeatedHead {
     package static let limitBytes = 1_024
 
     private var kept: Kept?
-    /// The number of heads that were kept so far. It never starts again: a request that waits may
-    /// still have an earlier number.
+    /// The heads kept so far. Never reset: a request that waits may have an earlier number.
     private var keptCount: UInt64 = 0
     /// The hash of the last parsed head; 0 for none. A collision keeps a head without use.
     private var hash: UInt64 = 0

@@ -53,8 +53,7 @@ extension RequestHead {
         guard fields.contains(.contentLength) else { return .none }
         var length: Int?
         for entry in fields.entries where entry.known == .contentLength {
-            // RFC 9110 §8.6 allows merging equal values; they are refused, because no correct
-            // client sends them.
+            // RFC 9110 §8.6 allows merging equal values; no correct client sends them, so: refused.
             if length != nil { throw .repeatedContentLength }
             guard let value = bytes.span.decimal(in: entry.value) else {
                 throw .malformedContentLength

@@ -4,16 +4,14 @@
 /// that parsing makes no strings. One value is reused for request after request: `reset()` keeps
 /// its allocations.
 package struct RequestHead: Sendable {
-    /// The head as it was sent, from the method's first byte to the empty line. The ranges below
-    /// refer to it.
+    /// The head as it was sent, up to the empty line. The ranges below refer to it.
     package internal(set) var bytes: [UInt8] = []
     package internal(set) var body = BodyLength.none
     /// Whether the connection can carry another request after this one (RFC 9112 §9.3).
     package internal(set) var keepsAlive = false
     /// Whether the peer waits for `100 Continue` before it sends the body (RFC 9110 §10.1.1).
     package internal(set) var expectsContinue = false
-    /// Nil for a head that was parsed; otherwise the number of the connection's ``RepeatedHead``
-    /// that it is equal to.
+    /// Nil if it was parsed; else the number of the ``RepeatedHead`` that it equals.
     package internal(set) var repetition: UInt64?
     var line = RequestLine()
     var fields = FieldTable()

@@ -1,5 +1,4 @@
-/// The request line: method, target and version (RFC 9112 §3). All ranges are offsets into the
-/// head's bytes.
+/// Method, target and version (RFC 9112 §3). All ranges are offsets into the head's bytes.
 ///
 /// Exactly one space separates its parts: §3 permits leniency about white space, and also states
 /// that such leniency enables request smuggling.

@@ -5,8 +5,7 @@
 /// connection needs this value only. The same bytes give the same requests and the same refusal,
 /// however they are split.
 ///
-/// Invariant: every line is checked in its order when it is complete, and no byte is skipped
-/// unchecked.
+/// Invariant: each line is checked when it is complete, and no byte is skipped unchecked.
 package struct RequestReader: Sendable {
     /// The outcome of a call.
     package enum Progress: Sendable, Equatable {
@@ -64,8 +63,7 @@ package struct RequestReader: Sendable {
         }
     }
 
-    /// Reads from `input` at `offset` and moves `offset` past the consumed bytes, never beyond the
-    /// end of the completed request.
+    /// Reads from `input` and moves `offset` past the consumed bytes, at most to the request's end.
     ///
     /// Call it again with the same head and body until it returns `complete`; a new request resets
     /// both. After an error, every call throws the same error and consumes nothing.
@@ -212,8 +210,7 @@ package struct RequestReader: Sendable {
         }
     }
 
-    /// RFC 9112 §3: 501 for a method without an end, 414 for a target without an end; else RFC 6585
-    /// §5.
+    /// RFC 9112 §3: 501 for a method, 414 for a target without an end; else RFC 6585 §5.
     private func headTooLarge(_ head: RequestHead) -> RequestRefusal {
         guard lines.count == 0 else { return .headTooLarge(limit: limits.headBytes) }
         let methodLimit = RequestLine.methodLimitBytes

@@ -21,8 +21,7 @@ package enum ResponseEncoder {
     ///
     /// - Parameters:
     ///   - status: 100…999; any other value traps.
-    ///   - lines: The fields besides Date, Content-Length, Connection and X-Content-Type-Options,
-    ///     which are written here.
+    ///   - lines: Besides Date, Content-Length, Connection and X-Content-Type-Options.
     ///   - date: The formatted date, or nothing to omit Date.
     ///   - close: Whether the connection is closed after this response.
     ///   - minorVersion: The request's; an HTTP/1.0 peer gets a field if the connection persists.
@@ -85,8 +84,7 @@ package enum ResponseEncoder {
     /// - Parameters:
     ///   - isChunked: Whether the body is sent in chunks (RFC 9112 §7.1), which HTTP/1.0 lacks;
     ///     otherwise it ends with the connection (§6.3 rule 8).
-    ///   - close: Whether the connection is closed after this response; false only for a response
-    ///     to HEAD, which has no body.
+    ///   - close: Whether the connection is closed after it; false only for a response to HEAD.
     package static func appendStreamHead(
         status: Int, lines: FieldLines, date: [UInt8], isChunked: Bool, close: Bool = true,
         to out: inout [UInt8]

@@ -171,9 +171,8 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// SQLite flushes the database only at the end of the log, which only the writer reaches: all
-    /// earlier copies would have to be flushed while commits wait. Measured: 7 ms, twice a second
-    /// under load.
+    /// SQLite flushes the database only at the end of the log, which only the writer reaches:
+    /// earlier copies would be flushed while commits wait. Measured: 7 ms, twice a second.
     private static func flush(_ database: Database) throws {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let found = unsafe sqlite3_file_control(

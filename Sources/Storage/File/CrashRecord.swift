@@ -101,8 +101,7 @@ internal import Synchronization
             session: session, reactor: reactor, action: slot.action, trace: .loop(work))
     }
 
-    /// Names consist of letters, digits, `-` and `_`; other bytes are not a name and must not be
-    /// written to a log.
+    /// Names consist of letters, digits, `-` and `_`; other bytes must not get into a log.
     private static func text(of field: some Any, _ length: UInt8) -> String? {
         let bytes = unsafe withUnsafeBytes(of: field) { unsafe Array($0.prefix(Int(length))) }
         let isName = bytes.allSatisfy {

@@ -15,8 +15,7 @@ final class FileArchive: Archive {
     private let state: Mutex<State>
     private let tail: TailIndex
 
-    /// More connections would compete with the loops for the processors, and most reads find their
-    /// pages in memory.
+    /// More would compete with the loops for processors, and most reads find their pages in memory.
     private static let connections = 2
 
     init(path: String, tail: TailIndex) throws(JournalFileFault) {
@@ -54,8 +53,7 @@ final class FileArchive: Archive {
         return configuration
     }
 
-    /// Returns false if a read is still in progress: the file then stays as it is; any start can
-    /// read it.
+    /// Returns false if a read is in progress: the file stays as it is, and any start can read it.
     func close() -> Bool {
         do {
             try become(.closed)?.close()
@@ -127,8 +125,7 @@ final class FileArchive: Archive {
             }
             let waiting = tail.entries(of: life.row, after: HistoryPosition(0))
             return try database.inOneView {
-                // The session may have another generation by now; the waiting rows do not belong to
-                // it.
+                // By now it may have another generation, without the waiting rows.
                 guard let now = try Life(session, in: database) else {
                     return try .deleted(session, in: database)
                 }

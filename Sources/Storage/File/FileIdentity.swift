@@ -37,8 +37,7 @@ struct FileIdentity: Equatable {
         return Int(status.st_size)
     }
 
-    /// The free bytes on its disk for users other than root; nil if the system does not report
-    /// them.
+    /// The free bytes on its disk for users other than root; nil if unknown.
     static func freeBytes(besides path: String) -> Int? {
         var status = statvfs()
         guard unsafe statvfs(path, &status) == 0 else { return nil }

@@ -34,8 +34,7 @@ package final class FileJournal: Journal {
         var figures = JournalMetrics()
     }
 
-    /// The size of a group that did not fit. A smaller group may fit: it is written, but the disk
-    /// still counts as full.
+    /// The size of a group that did not fit. A smaller one is written, but the disk counts as full.
     private struct Shortage {
         var failure: JournalFailure
         var bytes: Int
@@ -52,8 +51,7 @@ package final class FileJournal: Journal {
     private let book = Mutex(Book())
     private let now: @Sendable () -> Int64
 
-    /// Milliseconds after which a disk that does not respond is reported. Commits still wait for
-    /// it: its eventual result is valid.
+    /// Milliseconds after which a silent disk is reported. Commits still wait for its result.
     private static let stallLimit: Int64 = 10_000
 
     /// Opens or creates the file.
@@ -62,8 +60,7 @@ package final class FileJournal: Journal {
     ///   - now: milliseconds since 1970, for retention; default: the system's clock.
     ///   - looksEvery: how often it checks for records to trim, and whether a failed disk works
     ///     again; default: a second; nil: never.
-    /// - Throws: ``JournalFileFault``: it is in use, not a journal, of a later version, or the
-    ///   system refuses it.
+    /// - Throws: ``JournalFileFault``: it is in use, no journal, newer, or refused.
     package init(
         path: String, retention: JournalRetention = JournalRetention(),
         now: @escaping @Sendable () -> Int64 = FileJournal.systemTime,
@@ -89,8 +86,7 @@ package final class FileJournal: Journal {
         lookForStuckLoops(every: pause)
     }
 
-    /// The maximum number of actions with running effects in ``interrupted``; actions with the most
-    /// starts come first.
+    /// The most actions with running effects in ``interrupted``; most starts first.
     private static let interruptedLimit = 16
 
     package func takeCrashSlot() -> CrashSlot { crashes.takeSlot() }
@@ -226,8 +222,7 @@ package final class FileJournal: Journal {
         case .failure(let failure) where writer.isUnsettled:
             failUnsettled(group, failure)
         case .failure(let failure):
-            // Invariant: batches that were submitted before their caller could know of the failure
-            // fail as well.
+            // Invariant: batches that were submitted without knowledge of the failure fail as well.
             fail(group + record(failure, writing: group), failure)
         }
     }
@@ -262,8 +257,7 @@ package final class FileJournal: Journal {
         group.reduce(0) { $0 + $1.batch.bytes }
     }
 
-    /// Records that a group was written: if it is as large as the one that did not fit, there is
-    /// space again.
+    /// If the group is as large as the one that did not fit, there is space again.
     private func recordCommit(of group: [Waiting], _ time: Duration) {
         book.withLock { book in
             book.figures.recordCommit(of: group.count, time)
@@ -274,8 +268,7 @@ package final class FileJournal: Journal {
         }
     }
 
-    /// Checks whether the group that did not fit would fit now, including its pages. (A quota shows
-    /// only on writing.)
+    /// Whether the group that did not fit would fit now. (A quota shows only on writing.)
     private func lookForRoom() {
         guard let bytes = book.withLock({ $0.shortage?.bytes }),
             let free = FileIdentity.freeBytes(besides: path), free >= 2 * bytes + 65_536

@@ -1,15 +1,13 @@
 internal import GRDB
 internal import GRDBSQLite
 
-/// Which database a write-ahead log belongs to: 32 random digits in the database, and in the lock
-/// file beside its log (ADR-0070).
+/// Which database a write-ahead log belongs to: 32 random digits in both (ADR-0070).
 ///
 /// Why: SQLite applies any valid log that it finds beside a file. If a copy has replaced the file
 /// of a killed server, the old log would mix both contents, or undo the restoration.
 ///
-/// Each start draws another mark, and so does each backup. So a copy that was made before the last
-/// start, in any way, has another mark than the lock file. A file of an earlier release has none,
-/// and gets one at its first start.
+/// Each start and each backup draws another mark, so an earlier copy has another mark than the lock
+/// file. A file of an earlier release has none, and gets one at its first start.
 struct FileMark: Equatable, Sendable {
     let text: String
 
@@ -35,8 +33,7 @@ struct FileMark: Equatable, Sendable {
 
     // MARK: In the database
 
-    /// The table with one row. It is not part of the schema's version: an earlier program ignores
-    /// it.
+    /// One row; not part of the schema's version: an earlier program ignores it.
     private static let table = "CREATE TABLE IF NOT EXISTS mark(text TEXT NOT NULL) STRICT"
 
     /// Makes the table, if it is missing.
@@ -107,8 +104,7 @@ struct FileMark: Equatable, Sendable {
 struct MarkNote: Equatable, Sendable {
     /// The page of the database with its mark.
     var page: Int
-    /// The marks that the file may have. More than one while a new one has been drawn and is not
-    /// known to be in the file.
+    /// The marks that the file may have: several while a new one is not known to be in it.
     var marks: [FileMark]
 
     private static let limit = 8
@@ -121,8 +117,7 @@ struct MarkNote: Equatable, Sendable {
         }
     }
 
-    /// Nil for a line that is no note: files of earlier releases have none, and a torn one is not
-    /// used.
+    /// Nil for a line that is no note: an earlier release's, or a torn one.
     init?(line: some StringProtocol) {
         let words = line.split(separator: " ")
         let marks = words.dropFirst().compactMap { FileMark($0) }

@@ -12,8 +12,7 @@ package enum FileMode {
     /// Every message of every session is in them.
     static let ofOwner: mode_t = 0o600
 
-    /// Whether every user of the machine may read or write the file; false if there is none. Its
-    /// group does not count.
+    /// Whether users besides owner and group may use the file; false if there is none.
     package static func admitsOthers(_ path: String) -> Bool {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return false }

@@ -32,13 +32,11 @@ extension JournalFailure {
 }
 
 extension DatabaseError {
-    /// Whether a COMMIT that failed with this error was certainly not written: a write was refused,
-    /// so the frame that ends the transaction is incomplete in the log. A flush fails only after
-    /// that frame was written; so does an update of the log's index, for which a full disk has no
-    /// space either.
+    /// Whether a COMMIT that failed so was certainly not written: a write was refused, so the frame
+    /// that ends the transaction is incomplete in the log. A flush fails only after that frame was
+    /// written; so does an update of the log's index, for which a full disk has no space either.
     ///
-    /// Source: SQLite's `sqlite3WalFrames`, which writes all frames, flushes them, and then enters
-    /// them in the index.
+    /// Source: SQLite's `sqlite3WalFrames`: it writes all frames, flushes, and updates the index.
     var isRefusedWrite: Bool {
         extendedResultCode == .SQLITE_FULL || extendedResultCode == .SQLITE_IOERR_WRITE
     }
@@ -47,8 +45,7 @@ extension DatabaseError {
 extension Database {
     /// The system's code for the write that failed, or the connection's last failed call.
     ///
-    /// Why the files' own codes: the connection's code is `errno` at the end of the statement,
-    /// after SQLite has rolled it back.
+    /// Why the files' own codes: the connection's is that after the statement was rolled back.
     var systemCode: Int32 {
         let codes = [SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER].map(fileCode)
         let isFull = { (code: Int32) in [ENOSPC, EDQUOT].contains(code) }

@@ -6,8 +6,7 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// Makes this process the only writer of a journal: advisory locks on `<file>.lock` and, on Linux,
-/// on the file itself.
+/// Makes this process a journal's only writer: locks on `<file>.lock` and, on Linux, on the file.
 ///
 /// Why a separate file: it names the holder, and it exists when the journal itself is moved. Why
 /// the journal as well: a hard link, or a mount, gives one file two paths, each with its own lock
@@ -58,8 +57,7 @@ final class JournalLock: Sendable {
             throw code == EWOULDBLOCK
                 ? .locked(by: holder) : .unusable("\(name): \(words(code))")
         }
-        // A file of an earlier release may have a mode that lets everybody lock it. This fails for
-        // another user's file.
+        // Everybody may lock a file of an earlier release. This fails for another user's file.
         fchmod(descriptor, FileMode.ofOwner)
         return descriptor
     }
@@ -102,8 +100,7 @@ final class JournalLock: Sendable {
             let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, FileMode.ofOwner)
             guard descriptor >= 0 else { throw .unusable(words(errno)) }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                // The descriptor stays open: this process may have the journal open under another
-                // path.
+                // It stays open: this process may have the journal open under another path.
                 throw errno == EWOULDBLOCK ? .locked(by: nil) : .unusable(words(errno))
             }
             return descriptor
@@ -119,8 +116,7 @@ final class JournalLock: Sendable {
         }
     }
 
-    /// Locks the file of that name again if it was removed; returns nil if the lock is held
-    /// afterwards.
+    /// Locks the file again if it was removed; returns nil if the lock is held afterwards.
     func regain() -> JournalFailure? {
         guard !isHeld else { return nil }
         do {
@@ -141,8 +137,7 @@ final class JournalLock: Sendable {
 
     /// Releases the journal for other processes.
     ///
-    /// - Parameter isClosed: Whether SQLite has closed it in this process; if not, a descriptor
-    ///   stays open without a lock.
+    /// - Parameter isClosed: Whether SQLite has closed it; if not, a descriptor stays open.
     func release(isClosed: Bool = true) {
         let journal = self.journal.withLock { $0.take() }
         if let journal {
@@ -153,8 +148,7 @@ final class JournalLock: Sendable {
     }
 
     private static func unlock(_ descriptor: Int32) {
-        // Unlocked explicitly and not by `close`: a child between fork and exec still has the open
-        // file.
+        // Not by `close` alone: a child between fork and exec still has the file open.
         flock(descriptor, LOCK_UN)
         shut(descriptor)
     }

@@ -9,8 +9,7 @@ package struct JournalRetention: Sendable, Equatable {
     package var bytes: Int
     /// Milliseconds; older records are trimmed, up to a snapshot. Default 7 days.
     package var age: Int64
-    /// Milliseconds for which stored replies are kept; the contract requires at least 24 hours.
-    /// Default 25 hours.
+    /// Milliseconds for stored replies; the contract requires 24 hours. Default 25 hours.
     package var answers: Int64 = 90_000_000
     /// The number of deleted sessions that are remembered for ``age``; at the limit the oldest are
     /// forgotten, and requests for them get 404 instead of 410. Default 1 000 000.

@@ -69,8 +69,7 @@ enum JournalSchema {
         }
     }
 
-    /// The n-th upgrades a file of version n to version n + 1. Invariant: never changed once
-    /// released.
+    /// The n-th upgrades from version n to n + 1. Invariant: never changed once released.
     private static let migrations = [
         """
         CREATE TABLE sessions(

@@ -75,8 +75,7 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Removes rows of the tail without a session. Earlier versions could leave the last record of
-    /// a deleted session there.
+    /// Removes rows of the tail without a session, which earlier versions could leave.
     private static func removeStrays(_ database: Database) throws {
         let strays = "FROM tail WHERE session NOT IN (SELECT row FROM sessions)"
         // A file without such rows, which is nearly every one, is not written to.
@@ -130,8 +129,7 @@ final class JournalWriter: @unchecked Sendable {
             guard try database.integer("PRAGMA synchronous") == 2 else {
                 throw JournalFileFault.unusable("synchronous = FULL is not in force")
             }
-            // Debian's SQLite overwrites removed data by default, including whole pages that become
-            // free.
+            // Debian's SQLite overwrites removed data by default, even whole free pages.
             try database.execute(sql: "PRAGMA secure_delete = FAST")
             // A log that had to grow is truncated again later.
             try database.execute(sql: "PRAGMA journal_size_limit = 67108864")
@@ -169,8 +167,7 @@ final class JournalWriter: @unchecked Sendable {
     func close() -> Bool {
         checkpointer.stop()
         if isInDoubt, let database {
-            // Closing it would empty the log; if it stays open, any start can continue from the
-            // log.
+            // Closing would empty the log, from which any start can continue.
             _ = unsafe Unmanaged.passRetained(database)
             self.database = nil
             return false
@@ -178,12 +175,10 @@ final class JournalWriter: @unchecked Sendable {
         return disconnect()
     }
 
-    /// Closes the connection after a failure, and discards its cache: a failed flush may have lost
-    /// pages that it would not write again. The index of the tail stays for readers: it describes
-    /// earlier commits.
+    /// Closes the connection and its cache: a failed flush may have lost pages that it would not
+    /// write again. The index of the tail stays for readers: it describes earlier commits.
     ///
-    /// - Returns: false if the connection could not be closed; every acknowledged commit is on disk
-    ///   already.
+    /// - Returns: false if it could not be closed; every acknowledged commit is on disk already.
     @discardableResult
     private func disconnect() -> Bool {
         defer { database = nil }
@@ -227,8 +222,7 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Records whether a failed transaction may have been committed: only a failed COMMIT leaves
-    /// this unknown.
+    /// Records whether a failed transaction may be committed: only if COMMIT has failed.
     private func inWriteTransaction(
         of database: Database, _ act: () throws -> Void
     ) throws {

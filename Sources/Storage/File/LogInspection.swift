@@ -2,8 +2,7 @@
 ///
 /// Each opening of a journal asks first: a server, and the tools, which read through the log.
 enum LogInspection {
-    /// While a server uses the file, the log may be read in the middle of a change. A fault of that
-    /// kind is gone at the next look.
+    /// A log in use may be read in the middle of a change. Such a fault is gone at the next look.
     private static let looks = 3
 
     /// - Throws: ``JournalFileFault``: `foreignLog` or `damagedLog`.

@@ -13,8 +13,7 @@ struct TailMove {
     fileprivate var waiting: [Int64]
     /// The number of the next session's records that are moved.
     fileprivate var offset = 0
-    /// The number up to which the next session is trimmed; nil if it is deleted. Valid once
-    /// `offset` is above 0.
+    /// The next session is trimmed up to it; nil if deleted. Valid once `offset` is above 0.
     fileprivate var keptAfter: UInt64?
     /// The sequence number up to which the tail is removed.
     fileprivate var removed: Int64

@@ -1,7 +1,6 @@
 internal import GRDB
 
-// Retention. Each step returns the amount that it removed, in rows: at most about `limit`, and more
-// after a very large row.
+// Retention. Steps return the rows that they removed: about `limit`, or more if one is large.
 extension Maintenance {
     /// Trims sessions that have grown beyond the limits since they were last trimmed.
     func trimCrowded(_ limit: Int, _ database: Database) throws -> Int {
@@ -241,9 +240,8 @@ extension Maintenance {
 
     /// Trims a session up to a snapshot.
     ///
-    /// Invariant: records are trimmed up to a snapshot, so that every kept version can be rebuilt,
-    /// and never past the newest one. The kept history starts there even before the last row is
-    /// removed.
+    /// Invariant: records are trimmed up to a snapshot, to rebuild every kept version, and never
+    /// past the newest one. The kept history starts there even before the last row is removed.
     private func trim(
         _ row: Int64, newest: UInt64, beyondBytes: Int = 0, _ limit: Int, _ database: Database
     ) throws -> (removed: Int, isDone: Bool, keptAfter: UInt64, keptAfterBytes: Int) {

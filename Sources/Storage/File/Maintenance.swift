@@ -14,8 +14,7 @@ final class Maintenance {
     let heads: SessionHeads
     let now: @Sendable () -> Int64
 
-    /// The number of rows that may be written or removed now. Negative after a large row, which
-    /// later commits pay for first.
+    /// The rows that may be written or removed now. Negative after a large one: later commits pay.
     private var budget = 0
     /// The current move out of the tail.
     var move: TailMove?
@@ -36,8 +35,7 @@ final class Maintenance {
     /// another session, together with that record.
     private(set) var endedNow: Set<Int64> = []
 
-    /// The cost of a row: it is moved (written there, removed here), trimmed eventually, and one
-    /// more to catch up.
+    /// A row is moved (written there, removed here) and trimmed later; one more to catch up.
     private static let rowsPerRun = rowsPerRemoval + 4
     /// Removing a row of the tail may rewrite every page that it occupies.
     static let rowsPerRemoval = 4

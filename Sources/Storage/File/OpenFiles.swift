@@ -3,8 +3,7 @@ struct OpenFiles {
     private let path: String
     /// The database file when it was first opened; nil before.
     private var database: FileIdentity?
-    /// The write-ahead log and its index when the connection was opened; nil while they do not
-    /// exist.
+    /// When the connection was opened; nil while there is none.
     private var log: FileIdentity?
     private var index: FileIdentity?
 

@@ -15,8 +15,7 @@ struct RowWriter {
     private(set) var ahead: Set<Int64> = []
     /// The bytes of those records.
     private(set) var bytesAhead = 0
-    /// The pages to add, in the order of their starts, and the page that each session's next record
-    /// continues.
+    /// The pages to add, in order of their starts, and the page that each session continues.
     private var runs: [RecordPage] = []
     private var open: [Int64: Int] = [:]
 
@@ -28,8 +27,7 @@ struct RowWriter {
         self.nextTailSequence = nextTailSequence
     }
 
-    /// - Precondition: `heads` has validated this batch, and no other batch since; the parts that it has
-    ///   refused are removed.
+    /// - Precondition: `heads` has validated this batch last; refused parts are removed.
     mutating func write(_ batch: Batch) throws {
         try write(batch.runs)
         // Data of a session that has been deleted is discarded.
@@ -79,8 +77,7 @@ struct RowWriter {
         }
     }
 
-    /// Whether the run bypasses the tail; the session's rows in the tail are moved first, if they
-    /// are few.
+    /// Whether the run bypasses the tail. The session's rows there are moved first, if few.
     private mutating func goesAhead(_ run: RecordPage) throws -> Bool {
         guard !ahead.contains(run.row) else { return true }
         guard run.text.count >= RecordPage.aheadBytes,

@@ -1,7 +1,6 @@
 internal import GRDB
 
-/// The head of each session after all validated batches, so that a batch is validated without a
-/// read.
+/// The head of each session after all validated batches: validation needs no read.
 ///
 /// A cache of the file: missing heads are read. Invariant: no head is dropped within a group. Its
 /// batches build upon each other before any of them is in the tail's index.
@@ -14,8 +13,7 @@ final class SessionHeads {
         /// The number of notes after that record.
         var notes: UInt32
         var isDeleted: Bool
-        /// The number up to which records were trimmed, or up to which a trim failed without a
-        /// snapshot.
+        /// Records up to this were trimmed, or could not be without a snapshot.
         var trimmed: UInt64
         /// The approximate bytes of the session's records and snapshots so far.
         var bytes = 0
@@ -28,8 +26,7 @@ final class SessionHeads {
     private var before: [(run: Int, head: Head?)] = []
     /// The session's row for each of these runs.
     private(set) var rows: [Int64] = []
-    /// The next session's row. Invariant: no number is reused while any row of the old session
-    /// exists.
+    /// Invariant: no number is reused while any row of the old session exists.
     private var nextRow: Int64 = 1
     private let tail: TailIndex
     /// Sessions that exceed the record limit by an eighth.
@@ -217,8 +214,7 @@ extension SessionHeads.Head {
             self = living
             return
         }
-        // Beyond all numbers: what other batches still have of a deleted session is discarded, and
-        // is no reason to refuse them.
+        // Beyond all numbers: later data of a deleted session is discarded, and not refused.
         let deleted = try database.first(
             "SELECT generation FROM tombstones WHERE id = ?", .string(session)
         ) { found in

@@ -151,8 +151,7 @@ extension Database {
 
     /// The result of the query plus one, at least 1.
     ///
-    /// - Throws: ``JournalFileFault``: the number would exceed the limit; this program never
-    ///   reaches it.
+    /// - Throws: ``JournalFileFault``: beyond the limit, which this program never reaches.
     func next(after sql: String) throws -> Int64 {
         let last = max(0, try integer(sql) ?? 0)
         guard last < Int64.max else { throw JournalFileFault.unusable("\(sql) is \(last)") }

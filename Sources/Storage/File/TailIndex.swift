@@ -1,8 +1,7 @@
 internal import GRDB
 internal import Synchronization
 
-/// The records of each session in the tail and their rows: an index in the file would cost a page
-/// for each session in each commit.
+/// Where each session's records are in the tail: an index in the file would cost a page for each.
 ///
 /// Invariants: only the writer changes it, after a commit and before its acknowledgement. A reader
 /// copies its entries *before* it begins its transaction: then each of them is in the tail, or has
@@ -100,8 +99,7 @@ final class TailIndex: Sendable {
 
     func holds(_ row: Int64) -> Bool { book.withLock { $0.runs[row] != nil } }
 
-    /// The first `limit` entries with any record after `start`, up to the entry that contains the
-    /// record `last`.
+    /// The first `limit` entries with any record after `start`, up to the entry with `last`.
     func entries(
         of row: Int64, after start: HistoryPosition, through last: UInt64 = .max,
         limit: Int = .max

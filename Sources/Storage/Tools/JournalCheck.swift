@@ -1,8 +1,7 @@
 internal import GRDB
 internal import JSONCoding
 
-/// Checks a journal: SQLite's own integrity check, and the invariants of its rows. Safe while a
-/// server uses the file.
+/// SQLite's own integrity check, and the invariants of the rows. Safe while a server uses the file.
 package struct JournalCheck: Sendable {
     package struct Report: Sendable, Equatable {
         package var sessions: UInt64 = 0

@@ -1,7 +1,6 @@
 internal import GRDB
 
-/// Copies a whole journal as it is at one moment, without its free space. A server may be using the
-/// journal.
+/// Copies a journal as of one moment, without its free space. A server may be using it.
 package struct JournalBackup: Sendable {
     private let path: String
 
@@ -43,8 +42,7 @@ package struct JournalRecovery: Sendable {
 
     /// - Returns: The number of sessions.
     ///
-    /// - Throws: ``JournalFileFault``: a server uses it (`locked`), its log is whole, or it can't
-    ///   be written.
+    /// - Throws: ``JournalFileFault``: in use (`locked`), its log is whole, or it can't be written.
     package func run() throws(JournalFileFault) -> Int {
         guard FileIdentity(path) != nil else { throw .unusable("there is no such file") }
         let lock = try JournalLock(for: path)

@@ -1,7 +1,6 @@
 internal import GRDB
 
-/// Reads the sessions of a journal as a server reads each of them when it is used. Safe while a
-/// server uses the file.
+/// Reads each session as a server does when it is used. Safe while a server uses the file.
 package struct JournalSessions: Sendable {
     private let path: String
 

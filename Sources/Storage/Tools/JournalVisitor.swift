@@ -50,8 +50,7 @@ package struct VisitedTombstone: Sendable, Equatable {
     }
 }
 
-/// Writes the contents of a journal as text, as ``JournalLine`` describes it: complete with
-/// ``finish()`` only.
+/// Writes a journal as text, as ``JournalLine`` describes it: complete with ``finish()`` only.
 package final class JournalTextWriter: JournalVisitor {
     private let write: ([UInt8]) throws -> Void
     private var bytes: [UInt8] = JournalLine.head

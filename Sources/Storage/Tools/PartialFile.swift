@@ -20,8 +20,7 @@ final class PartialFile {
     private var descriptor: Int32?
 
     /// - Parameter flushFolder: Flushes the folder of a file.
-    /// - Throws: ``JournalFileFault``: a file of that name exists, another process is writing it,
-    ///   or the system refuses it.
+    /// - Throws: ``JournalFileFault``: it exists, another process writes it, or the system refuses.
     init(
         of name: String, suffix: String,
         flushFolder: @escaping (String) throws(JournalFileFault) -> Void =
@@ -56,8 +55,7 @@ final class PartialFile {
         close(left)
     }
 
-    /// Locks the file. Closes it and throws if another process holds it, or has renamed or removed
-    /// it meanwhile.
+    /// Closes the file and throws if another process holds, or has renamed or removed it.
     private func lock(_ opened: Int32) throws(JournalFileFault) {
         guard Self.isLocked(opened), FileIdentity(of: opened) == FileIdentity(path) else {
             close(opened)
@@ -81,8 +79,7 @@ final class PartialFile {
 
     /// Renames the file, which must be complete, flushed and closed, and flushes its new name.
     ///
-    /// - Throws: ``JournalFileFault``: a file of that name exists by now, or the name may be lost by
-    ///   a power failure.
+    /// - Throws: ``JournalFileFault``: it exists by now, or may be lost by a power failure.
     func finish() throws(JournalFileFault) {
         defer { abandon() }
         try FileIdentity.move(path, to: name)
