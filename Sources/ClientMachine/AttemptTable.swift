@@ -43,8 +43,7 @@ struct AttemptTable: Sendable {
         var backoff = Backoff()
         /// The credential that the server has refused.
         var refused: String?
-        /// True until a wait has passed since the refusal. An equal credential is not sent before
-        /// that.
+        /// True until a wait has passed since the refusal: an equal credential is not sent before.
         var isRefusalFresh = false
         /// The moment from which a sign of life ends the wait after a failure: until then the server
         /// has asked to wait. Nil without such a wait.
@@ -133,8 +132,7 @@ struct AttemptTable: Sendable {
         set(purpose, .queued(number))
     }
 
-    /// Takes the next purpose of the queue, which is idle from now on; nil if none waits, or no
-    /// turn is free.
+    /// Removes the next purpose of the queue, now idle; nil if none waits, or no turn is free.
     mutating func takeQueued() -> Purpose? {
         guard turns.count < limits.requestsAtOnce else { return nil }
         while queueStart < queue.count {
@@ -215,8 +213,7 @@ struct AttemptTable: Sendable {
         }
     }
 
-    /// Ends the wait of a purpose whose answer may be there by now, but not before the server's
-    /// `Retry-After`.
+    /// Ends the wait of a purpose that may have an answer now, but not before `Retry-After`.
     mutating func ask(_ purpose: Purpose, at now: Duration) {
         guard let index = records.index(forKey: purpose),
             case .waiting(let until, let why) = records.values[index].phase

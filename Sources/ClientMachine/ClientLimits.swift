@@ -51,8 +51,7 @@ package struct ClientLimits: Sendable {
     package var credentialLife = Duration.seconds(30)
     /// The longest wait that a server's `Retry-After` or `retry:` can impose. Default 1 h.
     package var longestWait = Duration.seconds(3600)
-    /// Bytes of entries of one action log that its reader has not read; beyond it the log waits.
-    /// Default 16 MiB.
+    /// Unread bytes of entries of one action log; beyond it the log waits. Default 16 MiB.
     package var bytesInLog = 16_777_216
     /// Action logs that are read at once: each has a connection. Default 32.
     package var logs = 32

@@ -242,8 +242,7 @@ extension ClientMachine {
         touched.insert(session)
     }
 
-    /// The sent request is refused for a reason that says nothing of earlier attempts, which may have
-    /// been carried out.
+    /// It is refused for a reason that says nothing of earlier attempts, which may have succeeded.
     mutating func refuseSent(
         _ session: SessionName, _ problem: ProblemDetails, at now: ClientInstant
     ) {

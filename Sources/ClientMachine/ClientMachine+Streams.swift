@@ -254,8 +254,7 @@ extension ClientMachine {
         retireStreams()
     }
 
-    /// The service refuses to serve a session. The cause may be removed there, so it is tried
-    /// again.
+    /// The service refuses a session. The cause may be removed there, so it is tried again.
     mutating func fail(_ session: SessionName, _ problem: ProblemDetails, at now: ClientInstant) {
         links[session]?.failure = problem
         touched.insert(session)

@@ -27,8 +27,7 @@ package struct ClientMachine: Sendable {
     private var isRestored = false
 
     /// - Parameters:
-    ///   - outbox: the one that was saved, or an empty one. Its requests are sent again at the first
-    ///     input.
+    ///   - outbox: the saved one, or an empty one. Its requests are sent again at the first input.
     ///   - asksForCredentials: whether requests need credentials.
     ///   - keepsStates: whether confirmed states are saved.
     ///   - savesChanges: whether changes of the outbox have to be made durable. Else `persist` is no output,

@@ -50,8 +50,7 @@ extension ClientRequest {
         return request
     }
 
-    /// Asks for the answer to a request whose body the server does not read: an empty batch
-    /// under its key.
+    /// Asks for the answer to a request whose body is not read: an empty batch under its key.
     static func question(_ sent: SentRequest, of session: SessionName) -> ClientRequest {
         actions(sent, session, Array("[]".utf8))
     }

@@ -32,8 +32,7 @@ package struct ClientResponse: Equatable, Sendable {
     /// Whether it has the form in which the service refuses things.
     var isProblem: Bool { mediaType == "application/problem+json" }
 
-    /// The service's own refusal of a step; nil for any other answer, which decides nothing about a
-    /// session or an action (C5).
+    /// The service's own refusal of a step; nil for any other answer, which decides nothing (C5).
     func refusal(of step: ServiceRefusals) -> ProblemDetails? {
         let problem = isProblem ? problem : nil
         return problem.flatMap { step.codes.contains($0.code) ? $0 : nil }

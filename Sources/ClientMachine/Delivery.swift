@@ -51,8 +51,7 @@ package enum TicketOutcome: Equatable, Sendable {
     case discarded
     /// The outbox could not be written: it does not survive the program, and is not sent.
     case outboxUnavailable(String)
-    /// The outbox cannot be written any more. The action stays in it, and the next program with it
-    /// sends the action.
+    /// The outbox cannot be written any more. The next program with it sends the action.
     case stored(String)
 }
 

@@ -1,7 +1,6 @@
 /// The search for the action that makes a batch unfit (O5).
 ///
-/// A refused batch has had no effect and says nothing of its parts: it is halved until the culprit
-/// stands alone.
+/// A refused batch has had no effect: it is halved until the culprit stands alone.
 struct Narrowing: Equatable, Sendable {
     /// The numbers of sends in the next requests. After these, batches are of any size again.
     /// Invariant: none is 0. They cover the current request, if it is narrowed, and then sends from

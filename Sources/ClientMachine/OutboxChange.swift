@@ -1,12 +1,10 @@
 /// A change of an outbox: a line of its file.
 ///
-/// Invariant: an outbox is the result of its changes in order, so the file and the memory cannot
-/// differ.
+/// Invariant: an outbox results from its changes in order, so file and memory cannot differ.
 package enum OutboxChange: Equatable, Sendable {
     /// A send waits.
     case queued(OutboxEntry)
-    /// The first `count` waiting sends of the session are a request. Durable before its first byte
-    /// leaves.
+    /// The first `count` waiting sends are a request. Durable before its first byte leaves.
     case sent(SessionName, RequestKey, body: [UInt8], count: Int, date: Int64)
     /// The request was refused as a whole without effect; its sends wait again, before all others.
     case withdrawn(SessionName, RequestKey)

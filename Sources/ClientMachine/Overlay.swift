@@ -99,8 +99,7 @@ struct Overlay: Equatable, Sendable {
     ///   - isFirst: whether no state was known before, or one that the stream does not continue.
     ///   - opened: the uptime from which on events have their causes, if there are any.
     ///   - end: the end of the hold that it may begin.
-    /// - Returns: whether a hold has begun of which only the answer says whether the state has the
-    ///   request.
+    /// - Returns: whether a hold has begun that only the answer can end.
     mutating func observe(
         _ position: StreamPosition, cause: String?, isWhole: Bool = false,
         isFirst: Bool = false, opened: Duration, holdUntil end: Duration

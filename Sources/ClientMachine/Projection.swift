@@ -88,8 +88,7 @@ package struct Projection<Action: Decodable, State: Decodable> {
         return projection.makeShown()
     }
 
-    /// The shown state, which is kept: of a state that is made again only what joined since
-    /// is reduced.
+    /// It is kept: of a state that is made again, only what joined since is reduced.
     package mutating func makeShown() -> State? {
         guard let base else { return nil }
         let state = overlay[madeCount...].reduce(made ?? base) {

@@ -10,8 +10,7 @@ package struct ServerAddress: Equatable, Sendable {
         self.path = path
     }
 
-    /// The target below this address to which a redirect leads; nil if it leads elsewhere, to where no
-    /// credential may go (C5).
+    /// The target of a redirect below this address; nil elsewhere: no credential may go there (C5).
     func target(of location: String) -> String? {
         var rest = Substring(location)
         if rest.hasPrefix(origin) { rest = rest.dropFirst(origin.count) }

@@ -202,8 +202,7 @@ struct SessionLink: Sendable {
         _ block: StreamBlock, _ position: StreamPosition, _ context: StreamConnection.Context,
         isFirst: Bool, at now: Duration, holdUntil end: Duration
     ) -> Bool {
-        // The state is one of an earlier life until that of this one is read, and so is
-        // what is over it.
+        // The state, and what is over it, is of an earlier life until that of this one is read.
         if let confirmed = reader.confirmed, confirmed.generation != position.generation {
             return false
         }

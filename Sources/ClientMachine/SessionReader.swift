@@ -47,8 +47,7 @@ struct SessionReader: Equatable, Sendable {
         awaitsSnapshot = !isContinued
     }
 
-    /// The position up to which everything is seen, with the state there; nil if the state is another
-    /// one.
+    /// The position up to which everything is seen; nil if the state is not the one there.
     var settled: StreamPosition? {
         guard !awaitsSnapshot, !isStale, let seen, let confirmed, seen.reaches(confirmed) else {
             return nil

@@ -179,8 +179,7 @@ struct StreamConnection: Sendable {
     struct Incoming {
         /// In order, of sessions that are on the stream.
         var blocks: [(SessionName, StreamBlock)] = []
-        /// The server's reason to end the stream, after these blocks. Whatever follows it is
-        /// ignored.
+        /// The server's reason to end the stream, after these blocks. The rest is ignored.
         var problem: [UInt8]?
         let isOfLog: Bool
         /// As ``isProven(at:within:)``.

@@ -1,5 +1,4 @@
-/// `<generation>.<number>[.<part>]`: a position in a session's history, as a client reads it
-/// (contract §1).
+/// `<generation>.<number>[.<part>]`: a position in a session's history (contract §1).
 ///
 /// The generation is opaque here: a client compares it and sends it back.
 package struct StreamPosition: Hashable, Sendable {
@@ -14,8 +13,7 @@ package struct StreamPosition: Hashable, Sendable {
         self.part = part
     }
 
-    /// Nil for a text that no server writes: a generation of another form, signs, leading zeros,
-    /// overflow, further parts.
+    /// Nil for a text that no server writes.
     package init?(_ text: some StringProtocol) {
         let bytes = text.utf8
         var index = bytes.startIndex

@@ -50,8 +50,7 @@ struct StreamTable: Sendable {
         let isOpen: Bool
     }
 
-    /// The stream of events that says how a session is followed: the newest that is open, else the
-    /// newest.
+    /// The stream that says how a session is followed: the newest that is open, else the newest.
     func carrier(of session: SessionName) -> Carrier? {
         var newest: Carrier?
         for place in streams.indices {

@@ -1,5 +1,4 @@
-/// The part of one session that a client has seen: an entry of the vector that resumes a stream of many
-/// sessions.
+/// The part of one session that a client has seen, in the vector that resumes a stream of many.
 package enum VectorEntry: Equatable, Sendable {
     /// Everything up to here is seen.
     case position(StreamPosition)

@@ -7,8 +7,7 @@ final class ActivityHub<Activity: Sendable>: ActivityHubProtocol {
 
     var readerCount: Int { readers.count }
 
-    /// Numbers a new emission: a reader that is added after this, but before the delivery, does not
-    /// receive it.
+    /// Numbers a new emission: a reader that is added before the delivery does not receive it.
     func number() -> UInt64 {
         lastEmission += 1
         return lastEmission

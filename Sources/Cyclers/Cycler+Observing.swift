@@ -25,8 +25,7 @@ extension Cycler {
     @discardableResult
     public func add(logger: any CyclerLogger) -> StorageToken { state.add(logger: logger) }
 
-    /// Makes this the only logger: removes all loggers that were added or set before. Streams of
-    /// ``log(buffer:)`` stay.
+    /// Removes all loggers that were added or set before. Streams of ``log(buffer:)`` stay.
     ///
     /// - Returns: a token for removing or replacing it.
     @discardableResult

@@ -132,8 +132,7 @@ extension Cycler {
 
     /// Runs an asynchronous action in the isolation of its caller.
     ///
-    /// Other code can run during its suspensions. Loggers receive `didDispatch` when the closure
-    /// ends.
+    /// Other code can run at its suspensions. Loggers receive `didDispatch` when it ends.
     ///
     /// - Parameters:
     ///   - name: the name for loggers. Default: none.
@@ -162,8 +161,7 @@ extension Cycler {
         }
     }
 
-    /// Waits until all earlier commits are saved: in a server, in its journal. In a process without
-    /// a server it only yields.
+    /// Waits until a server's journal has all earlier commits. Without a server it only yields.
     ///
     /// For side effects that must follow a commit: an action that charges a card commits its
     /// intention, waits here, then charges. Not allowed in a `commit` or a synchronous dispatch.

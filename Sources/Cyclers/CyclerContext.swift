@@ -31,8 +31,7 @@ public final class CyclerContext<Owner: Cycler> {
     /// The current state; once the cycler is released, its last state.
     public var currentState: Owner.State { storage.value }
 
-    /// Runs the closure only if the cycler exists, and retains the cycler until the closure has
-    /// ended.
+    /// Runs the closure only if the cycler exists, and retains it until the closure has ended.
     ///
     /// - Returns: the result of the closure; `nil` if it was not run.
     /// - Throws: the error of the closure.
@@ -130,8 +129,7 @@ public final class CyclerContext<Owner: Cycler> {
         return livingOwner != nil
     }
 
-    /// Completes the action: for a synchronous dispatch whose closure has kept its context. A
-    /// second call has no effect.
+    /// For a synchronous dispatch whose closure has kept its context. Another call has no effect.
     ///
     /// If the context is released without it, loggers receive `didDispatch` with
     /// ``DispatchNotCompleted``, before the cycler's next event or at the end of its next dispatch.

@@ -1,7 +1,6 @@
 /// A storage whose value is derived from another's; made by `map` and `distinct()`.
 ///
-/// It is read and observed like a ``Storage``, and retains its source storage. It stores no value,
-/// so it is never outdated.
+/// Read and observed like a ``Storage``, which it retains. It stores no value of its own.
 public struct DerivedStorage<Value>: ReadableStorage {
     /// Access to the underlying storage.
     public let reading: StorageReading<Value>

@@ -29,8 +29,7 @@ struct LoggerList {
         entries.removeAll { $0.number == number }
     }
 
-    /// Removes the loggers that were added by calls; those of streams stay until their reader
-    /// leaves.
+    /// Removes loggers that were added by calls; those of streams stay until their reader leaves.
     mutating func removeAdded() {
         entries.removeAll { $0.departure == nil }
     }

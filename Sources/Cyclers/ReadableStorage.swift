@@ -92,8 +92,7 @@ extension ReadableStorage {
                 unsubscribe: origin.unsubscribe))
     }
 
-    /// The value: the current one, then one per version, even if it is equal. Ends with the
-    /// storage.
+    /// The current value, then one per version, even if it is equal. Ends with the storage.
     ///
     /// Inside a commit, it starts with the working copy.
     ///

@@ -9,8 +9,7 @@
 /// }
 /// ```
 ///
-/// It belongs to the isolation that made it, like every object that is not `Sendable`. Its streams
-/// can be sent to any isolation.
+/// It belongs to the isolation that made it. Its streams can be sent to any other.
 public class Storage<Value>: ReadableStorage {
     let core: StorageCore<Value>
 
@@ -45,8 +44,7 @@ public class Storage<Value>: ReadableStorage {
     @discardableResult
     public final func add(logger: any CyclerLogger) -> StorageToken { core.add(logger) }
 
-    /// Makes this the only logger: removes all loggers that were added or set before. Streams of
-    /// the log stay.
+    /// Removes all loggers that were added or set before. Streams of the log stay.
     ///
     /// - Returns: a token for removing or replacing it.
     @discardableResult

@@ -39,8 +39,7 @@ final class StorageCore<Value> {
     private var hasWritten = false
     // Invariant: empty while `depth` is 0.
     private var pending: [StorageEntry<Value>] = []
-    // Whether a closure has a copy of the value that will replace the value: a commit in between
-    // would be lost.
+    // Whether a closure has a copy that will replace the value: a commit in between would be lost.
     private var isLent = false
     // The depth of nested synchronous dispatches.
     private var turns = 0
@@ -146,8 +145,7 @@ final class StorageCore<Value> {
         return .committed(version: version)
     }
 
-    // Ends a commit. The events of the outermost one are delivered in this order: changes, the new
-    // value, the outcome, activities.
+    // Ends a commit. The outermost one delivers changes, the new value, the outcome, activities.
     private func leave(_ call: CyclerCall?, _ outcome: CommitOutcome) {
         guard depth == 0 else {
             if let call { log(.didMutate(call, outcome)) }
@@ -302,8 +300,7 @@ final class StorageCore<Value> {
 
     // MARK: Hosting
 
-    /// Replaces the state without notifying observers. Requires that no write or delivery is in
-    /// progress.
+    /// Replaces the state without notifying observers, while no write or delivery is in progress.
     func restore(_ value: Value, version: UInt64) {
         precondition(
             depth == 0 && turns == 0 && !isDelivering,

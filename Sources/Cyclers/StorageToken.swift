@@ -4,7 +4,6 @@
 public struct StorageToken: Hashable, Sendable {
     // Invariant: unique in its storage, never reused.
     let number: UInt64
-    // The storage that made it; without it a token of one storage could remove a subscriber of
-    // another.
+    // Without it, a token of one storage could remove a subscriber of another.
     let owner: ObjectIdentifier
 }

@@ -4,8 +4,7 @@ import Synchronization
 /// ``CyclerContext/complete()``: nothing can continue the action any more.
 public struct DispatchNotCompleted: Error, Hashable, Sendable {}
 
-/// Dispatches whose contexts were released without `complete()`, and that loggers have not received
-/// yet.
+/// Dispatches that were released without `complete()`, and that loggers have not received yet.
 ///
 /// Why a lock: a callback can release its context in any isolation, while the cycler is in use in
 /// its own. Bounded: every dispatch of the cycler empties it.

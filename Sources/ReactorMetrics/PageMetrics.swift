@@ -37,8 +37,7 @@ public final class PageMetrics: Sendable {
         0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
 
-    /// The upper bounds of the classes of recorders: the powers of 4 up to 1 048 576; a last class has
-    /// the rest.
+    /// Upper bounds of recorders' classes: powers of 4 up to 1 048 576; a last class has the rest.
     public static let recorderBounds: [Double] = (0...10).map { Double(1 << (2 * $0)) }
 
     private let registry: Mutex<MetricRegistry>

@@ -1,5 +1,4 @@
-/// A fault that a ``TestDriver`` found: an event that was not asserted, or an asserted event that
-/// is missing.
+/// A fault that a ``TestDriver`` found: an event that was not asserted, or is missing.
 ///
 /// It has the location of the call that found it, in the types that Swift Testing's
 /// `SourceLocation` and XCTest's `file:line:` require.

@@ -29,8 +29,7 @@ public struct Stub<R: Reactor>: Sendable {
         get async { await host.isStubbed }
     }
 
-    /// The actions that were sent since the stub was last enabled, in order; at least the newest 10
-    /// 000 actions.
+    /// The actions since the stub was last enabled, in order; at least the newest 10 000.
     public var actions: [R.Action] {
         get async { await host.stubbedActions }
     }
@@ -42,8 +41,7 @@ public struct Stub<R: Reactor>: Sendable {
 
     /// Enables the reactor again, with its own state. The recording can still be read.
     ///
-    /// Readers of the state are notified once, if another state was shown; readers of pulses are
-    /// not.
+    /// Notifies readers of the state once, if another was shown, and no readers of pulses.
     public func disable() async { await host.setStubbed(false) }
 
     /// Changes the shown state: readers have received it when this returns.

@@ -163,11 +163,9 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         clock.advance(by: duration)
     }
 
-    /// Ends the test: reports events that were not asserted and effects that still run, and ends
-    /// the session.
+    /// Reports events that were not asserted and effects that still run, and ends the session.
     ///
-    /// An effect that sleeps on the clock counts as running. Any other is about to end, and is
-    /// waited for.
+    /// An effect that sleeps on the clock counts as running. Any other is waited for.
     public func finish(
         fileID: String = #fileID, filePath: StaticString = #filePath, line: Int = #line,
         column: Int = #column
@@ -203,8 +201,7 @@ extension TestDriver {
         return (result, state)
     }
 
-    // Decided after the session's turn: within a turn no effect may run although more events
-    // follow.
+    // After the session's turn: within one no effect may run although more events follow.
     private func next(_ wanted: String, at place: CallPlace) async -> DriverState<R>.Item? {
         while true {
             let seen = driverState.count

@@ -17,8 +17,7 @@ struct Claims {
     /// The end of the year 9999. A larger number is a mistake, such as milliseconds.
     private static let lastSecond: Int64 = 253_402_300_799
 
-    /// - Throws: ``AuthenticationFailure/invalid(_:)`` at the first claim that is missing, malformed
-    ///   or not met.
+    /// - Throws: ``AuthenticationFailure/invalid(_:)`` at the first claim that is not met.
     func principal() throws(AuthenticationFailure) -> Principal {
         let end = try end()
         try checkTimes()

@@ -57,8 +57,7 @@ struct CompactToken {
         throw .invalid("\(what) is not a JSON object")
     }
 
-    /// Refuses headers that change the meaning of the token or bring a key with it (RFC 8725 §3.10,
-    /// RFC 7515 §4.1.11).
+    /// Refuses headers that change the meaning or bring a key (RFC 8725 §3.10, RFC 7515 §4.1.11).
     private static func refuseTricks(_ header: JSONValue) throws(AuthenticationFailure) {
         for name in ["crit", "b64", "jku", "jwk", "x5u", "x5c", "enc", "zip", "cty"]
         where header[name] != nil {

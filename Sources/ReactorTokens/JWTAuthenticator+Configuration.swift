@@ -8,8 +8,7 @@ public import ReactorHosting
 
 // The settings `--auth jwt` and `--jwt-…`.
 extension JWTAuthenticator {
-    /// The authenticator that the settings describe; nil unless ``Configuration/authentication`` is
-    /// `jwt`.
+    /// The settings' authenticator; nil unless ``Configuration/authentication`` is `jwt`.
     ///
     /// ```swift
     /// await ReactorServer.main(

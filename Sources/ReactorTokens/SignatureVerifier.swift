@@ -32,8 +32,7 @@
 
         /// Whether the signature of these bytes is this key's.
         func verifies(_ signature: [UInt8], of signed: ArraySlice<UInt8>) -> Bool {
-            // An error means a signature of a wrong length, because no other input reaches the
-            // library.
+            // An error means a signature of a wrong length: nothing else reaches the library.
             (try? verifier.verify(signature, signs: signed)) ?? false
         }
 

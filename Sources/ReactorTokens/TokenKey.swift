@@ -65,8 +65,7 @@ extension TokenKey {
         return TokenKey(id: id, try await .secret(bytes))
     }
 
-    /// A public key from a PEM file: RSA of 2048 to 8192 bits (RS256), P-256 (ES256) or Ed25519
-    /// (EdDSA).
+    /// From a PEM file: RSA of 2048 to 8192 bits (RS256), P-256 (ES256) or Ed25519 (EdDSA).
     ///
     /// - Parameter text: One block `BEGIN PUBLIC KEY`, or `BEGIN RSA PUBLIC KEY`.
     /// - Throws: ``TokenKeyFailure`` for anything else, above all for a private key.

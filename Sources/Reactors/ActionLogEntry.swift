@@ -30,8 +30,7 @@ public struct ActionLogPosition: Hashable, Comparable, Sendable, CustomStringCon
 public struct ActionLogEntry<R: Reactor>: Sendable {
     /// An asynchronous step of an effect.
     public struct Step: Hashable, Sendable {
-        /// The number of the step in the session, counted from 1; the same from its start to its
-        /// end.
+        /// The number of the step in the session, from 1; the same at its start and its end.
         public let number: UInt64
 
         /// The name that the reactor gave it, if any.

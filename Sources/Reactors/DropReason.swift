@@ -1,5 +1,4 @@
-/// The reason why a mutation or an activity of a step or a source was dropped, or a step did not
-/// begin.
+/// Why a mutation or an activity of a step or a source was dropped, or a step did not begin.
 public enum DropReason: String, Hashable, Sendable {
     /// The step that sent it had ended or was cancelled, or the session has ended.
     case ended

@@ -2,8 +2,7 @@
 final class EffectFrame {
     enum Kind { case concat, merge }
 
-    // Precedent: releasing a chain recurses along `parent`; 1000 frames need less than 100 KB of
-    // stack.
+    // Releasing a chain recurses along `parent`; 1000 frames need less than 100 KB of stack.
     static var depthLimit: Int { 1000 }
 
     let kind: Kind

@@ -7,8 +7,7 @@ private enum Outcome {
 
 /// Runs one effect of an action, up to the asynchronous steps that it starts.
 ///
-/// Design: a loop over frames instead of recursion: effects can be endless (`.deferred`), the stack
-/// cannot.
+/// Design: a loop over frames: effects can be endless (`.deferred`), the stack cannot.
 struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observer.R == R {
     private let core: ReactorCore<R>
     private let observer: Observer
@@ -16,8 +15,7 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
 
     // The concat or merge that contains the current part.
     private var frame: EffectFrame?
-    // The number of cancellations when the current part began: later cancellations of its name
-    // affect it.
+    // The cancellations before the current part: later ones of its name affect it.
     private var born: UInt64
     // The merges with parts that have not begun, innermost last.
     private var opening: [EffectFrame] = []

@@ -5,8 +5,7 @@
 /// A part of an effect other than mutations.
 @usableFromInline
 class EffectPart {
-    // Invariant: `concat` and `merge` have at least two parts; no part is empty or of the same
-    // kind.
+    // Invariant: `concat` and `merge` have two parts or more, none empty or of the same kind.
     enum Kind {
         case concat([EffectPart])
         case merge([EffectPart])

@@ -36,8 +36,7 @@ final class LoggerQueue<Element: Sendable>: Sendable {
     func push(_ element: Element) {
         let wake: (CheckedContinuation<Batch?, Never>, Batch)? = state.withLock { state in
             guard !state.isOver else { return nil }
-            // Once an entry is left out, later ones are too, until the logger has dequeued the
-            // batch.
+            // Once an entry is left out, later ones are too, until the batch is dequeued.
             if state.batch.missed > 0 || state.batch.elements.count >= limit {
                 state.batch.missed += 1
             } else {
@@ -58,8 +57,7 @@ final class LoggerQueue<Element: Sendable>: Sendable {
         waiting?.resume(returning: nil)
     }
 
-    /// Removes and returns all waiting entries, as soon as there is one; `nil` at the end. For one
-    /// caller.
+    /// Returns all waiting entries, as soon as there is one; `nil` at the end. For one caller.
     func dequeue() async -> Batch? {
         await withCheckedContinuation { continuation in
             let answer: Batch?? = state.withLock { state in

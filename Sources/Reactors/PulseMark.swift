@@ -2,8 +2,7 @@ import Synchronization
 
 /// Identifies a state of a pulse: its lineage (one per `init`) and the number of assignments.
 ///
-/// Contract §2: a count alone cannot show "replace the state, then assign": both states then have a
-/// pulse with count 1.
+/// Contract §2: a count alone cannot show "replace the state, then assign": both have count 1.
 @usableFromInline
 package struct PulseMark: Hashable, Sendable {
     /// Unique per `init` in this process, shared by all copies of that pulse.

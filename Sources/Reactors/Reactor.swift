@@ -69,8 +69,7 @@ public protocol Reactor:
     /// Default: the state unchanged. It is called only by the default of the in-place form.
     func reduce(state: State, mutation: Mutation) -> State
 
-    /// Changes the state in place; the recommended form, because it can append to an array without
-    /// copying it.
+    /// Changes the state in place. Recommended: it can append to an array without copying it.
     ///
     /// Every call is one version, even without a change. The result must depend on the two
     /// arguments only, because a state is rebuilt by reducing recorded mutations again. Default:
@@ -105,8 +104,7 @@ public protocol Reactor:
     /// recorded; so do not rely on it to hide secrets in the state.
     func transform(state: State) throws -> State
 
-    /// The external streams that this reactor listens to, merged into the session as mutations or
-    /// actions.
+    /// The external streams of this reactor, merged into the session as mutations or actions.
     ///
     /// Read once per session, when it starts. Default: none.
     var sources: [Source] { get }

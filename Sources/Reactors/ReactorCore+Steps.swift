@@ -35,8 +35,7 @@ extension ReactorCore {
 
     /// Handles the end of a step's task: later parts of its effect continue, under the same action.
     ///
-    /// Ignored for a cancelled step: it ended with the cancellation, and an error thrown after that
-    /// is not a failure.
+    /// Ignored for a cancelled step: it has ended, and a later error is not a failure.
     package func ended(
         _ run: EffectRun<R>, failure: (any Error)?, observer: some ReactorCoreObserver<R>
     ) {
@@ -82,8 +81,7 @@ extension ReactorCore {
         }
     }
 
-    /// Ends the session: running steps are cancelled without their continuations, actions are
-    /// refused.
+    /// Running steps are cancelled without their continuations, actions are refused.
     package func end(observer: some ReactorCoreObserver<R>) {
         guard !ended else { return }
         ended = true
@@ -104,8 +102,7 @@ extension ReactorCore {
 
     /// Replaces the state after a failed commit.
     ///
-    /// Every running step is cancelled without its continuations: it belongs to a history that was
-    /// rolled back.
+    /// Every running step is cancelled without continuations: its history was rolled back.
     package func restore(state: R.State, version: UInt64, observer: some ReactorCoreObserver<R>) {
         cancelAll(observer: observer)
         current = state

@@ -50,8 +50,7 @@ extension ReactorCore {
         return true
     }
 
-    /// Restores the reactor with its own state. The recording can be read until the next
-    /// ``beginStub(observer:)``.
+    /// Restores the own state. The recording can be read until the next ``beginStub(observer:)``.
     ///
     /// Makes one version if a state was injected, because the shown state changes; otherwise none.
     package func endStub(observer: some ReactorCoreObserver<R>) {

@@ -26,9 +26,8 @@ package final class ReactorCore<R: Reactor> {
     @usableFromInline
     var current: R.State
 
-    // The inlined code reads the properties below through calls: a property that only this module
-    // accesses needs no run-time check for overlapping access, which costs about 85 instructions
-    // (ADR-0013).
+    // The inlined code reads the properties below through calls: those need no run-time check for
+    // overlapping access, which costs about 85 instructions (ADR-0013).
 
     /// The number of mutations since the initial state.
     @usableFromInline
@@ -62,8 +61,7 @@ package final class ReactorCore<R: Reactor> {
     // The number of steps that the interpreter has begun in this turn.
     var stepsTaken = 0
 
-    // Invariant: a failing `transform(state:)` is reported once per version, regardless of the
-    // number of reads.
+    // Invariant: a failing `transform(state:)` is reported once per version.
     var failedTransform: UInt64?
 
     /// Makes a session's core.

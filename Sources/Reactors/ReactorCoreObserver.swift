@@ -36,8 +36,7 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// `transform(action:)` returned `nil`, or failed: then `failed` was called before.
     func rejected(_ action: R.Action, tag: ActionTag)
 
-    /// The synchronous part of an action is applied; the rest of this call belongs to steps that
-    /// the action cancelled.
+    /// The synchronous part of an action is applied; the rest belongs to steps that it cancelled.
     func synchronousPartEnded(_ action: ActionTag, core: ReactorCore<R>)
 
     /// A step ended by itself; if it failed, `failed` was called before.

@@ -40,8 +40,7 @@ extension ReactorEffect {
 
     /// Makes an effect when its turn comes, from the state at that time.
     ///
-    /// The state is that returned by `reduce`. An error thrown by the closure is like
-    /// ``error(_:)``.
+    /// The state is that of `reduce`. An error of the closure is like ``error(_:)``.
     public static func deferred(
         _ effect: @escaping (State) throws -> ReactorEffect
     ) -> ReactorEffect {

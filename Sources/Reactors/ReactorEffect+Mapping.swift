@@ -1,6 +1,5 @@
 // Maps a service's results to mutations: `search(query).map { Mutation.setItems($0) }`. The tree is
-// rebuilt, so the interpreter does not handle mapping, and an effect that is not mapped has no
-// cost.
+// rebuilt, so that only a mapped effect has a cost.
 
 extension ReactorEffect {
     /// Transforms each value of the effect, whether it is synchronous or from a step.

@@ -31,8 +31,7 @@ extension ReactorHost {
         return stream
     }
 
-    /// The value of a pulse: the current one, then one for every mutation that assigned it, even if
-    /// equal.
+    /// The value of a pulse: the current one, then one for every assignment, even if equal.
     ///
     /// ```swift
     /// let alerts = await host.pulse(\.$alertMessage)

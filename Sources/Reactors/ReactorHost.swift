@@ -24,8 +24,7 @@ public actor ReactorHost<R: Reactor> {
     // Callers that wait for the running steps to end: an empty stream ends with its task.
     private var waiting: [AsyncStream<Never>.Continuation] = []
 
-    /// Starts a session: reads the initial state, applies the sources' present values, and starts
-    /// the sources.
+    /// Reads the initial state, applies the sources' present values, and starts the sources.
     ///
     /// - Parameters:
     ///   - reactor: the session's own instance.

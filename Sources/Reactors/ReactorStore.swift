@@ -16,12 +16,10 @@ public protocol ReactorStore<R>: Sendable {
     /// The reactor.
     associatedtype R: Reactor
 
-    /// The shown state. Of a remote session: the one that this program knows, with its own unconfirmed
-    /// actions.
+    /// The shown state. Of a remote session: as known here, with its own unconfirmed actions.
     var currentState: R.State { get async }
 
-    /// The number of mutations since the initial state. Of a remote session: of those that this program
-    /// knows.
+    /// Mutations since the initial state. Of a remote session: those that this program knows.
     var version: UInt64 { get async }
 
     /// Sends an action, and returns when the shown state contains the synchronous part of its effect.
@@ -74,8 +72,7 @@ extension ReactorStore {
         _ path: any KeyPath<R.State, Pulse<Value>> & Sendable
     ) async -> ReactorStream<Value> { await pulse(path, buffer: 256) }
 
-    /// ReactorKit takes a closure. A key path is checked at compile time, and a server can find the
-    /// pulse by it.
+    /// ReactorKit takes a closure. A key path is checked, and a server can find the pulse by it.
     @available(*, unavailable, message: "pulse takes a key path: write pulse(\\.$alertMessage)")
     public func pulse<Value: Sendable>(
         _ pulse: (R.State) throws -> Pulse<Value>

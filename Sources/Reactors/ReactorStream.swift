@@ -1,7 +1,6 @@
 /// A reader was too slow: more elements arrived than its buffer holds.
 ///
-/// The content of the buffer was delivered, in order and without a gap; then the stream ends with
-/// this error.
+/// The buffer was delivered, in order and without a gap; then the stream ends with this error.
 public struct ReaderTooSlow: Error, Hashable, Sendable {}
 
 /// A host's stream for one reader: states, values of a pulse, activities, failures.

@@ -18,8 +18,7 @@ final class RunningSteps {
     // Precedent: no session has needed more at the same time; a task costs about a kilobyte.
     static var runningLimit: Int { 1000 }
 
-    // Invariant: true when no step runs and no continuation is due: the only flag that the hot path
-    // reads.
+    // True when no step runs and no continuation is due: the only flag that the hot path reads.
     var isQuiet = true
 
     private(set) var running: [RunID: Entry] = [:]

@@ -25,8 +25,7 @@ import Synchronization
 public final class TopicBus: Sendable {
     /// The maximum number of values of a topic that wait for one session.
     ///
-    /// Precedent: ReactorKit's subjects have no limit. Even tens of values between two turns are
-    /// unusual.
+    /// Precedent: ReactorKit's subjects have no limit. Even tens between two turns are unusual.
     public static var limit: Int { 1024 }
 
     /// The maximum number of values kept for remembering topics without a listener.

@@ -20,8 +20,7 @@ final class TopicSubscription<Element: Sendable>: Sendable {
 
     /// Passes on every value until the session stops.
     ///
-    /// - Parameter deliver: returns when the session has received the value; returns whether to
-    ///   continue.
+    /// - Parameter deliver: returns, with whether to continue, once the session has the value.
     func read(_ deliver: (Element) async -> Bool) async throws {
         for try await envelope in stream {
             guard await deliver(envelope.element) else { return }

@@ -57,8 +57,7 @@ extension SavedState {
 }
 
 extension Following {
-    /// Everything of a session. Why not what somebody reads: a reader that comes later would miss what
-    /// happens while the stream changes.
+    /// Everything: a later reader would miss what happens while the stream changes.
     ///
     /// - Parameter saved: the state that an earlier life of the program has saved.
     init(_ start: SessionStart, makes reactor: String?, predicts: Bool, saved: SavedState?) {

@@ -119,8 +119,7 @@ public final class ReactorClient: Sendable {
 
     // MARK: The client
 
-    /// The sends that are not done, in their order, including those of an earlier program with the
-    /// same outbox.
+    /// The sends that are not done, in order, including those of an earlier program.
     public var pendingSends: [PendingSend] { life.driver.pendingSends() }
 
     /// The failed sends that nobody has seen, and then each later one that its sender does not see,
@@ -135,8 +134,7 @@ public final class ReactorClient: Sendable {
 
     /// Sends the actions of a refusal once more, after all actions that wait now, and dismisses it.
     ///
-    /// The new send expects no position. After ``SendFailure/inDoubt`` the actions may be applied
-    /// twice.
+    /// It expects no position. After ``SendFailure/inDoubt`` the actions may be applied twice.
     ///
     /// - Throws: `dismissed`, if it was dismissed or retried before; otherwise as any send.
     @discardableResult

@@ -26,8 +26,7 @@ extension ClientDriver {
 
     /// Returns when no request is under way, and nothing is left to carry out.
     ///
-    /// Invariant: the desk is closing, so nothing is decided any more. A thread that has decided before may
-    /// still begin to carry it out.
+    /// Invariant: the desk is closing, so nothing is decided any more, but perhaps carried out.
     func becomeIdle() async {
         repeat {
             operate(rounds: .max)

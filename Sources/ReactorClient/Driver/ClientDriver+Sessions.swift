@@ -66,8 +66,7 @@ extension ClientDriver {
     }
 }
 
-/// The part of a followed session that the program's objects share. When the last of them goes, the
-/// session is left.
+/// The program's objects share it. When the last of them goes, the session is left.
 final class SessionHold: Sendable {
     let session: SessionName
     let sink: any SessionSink

@@ -9,8 +9,7 @@ final class CredentialSource: Sendable {
 
     init(_ source: @escaping ClientConfiguration.CredentialFunction) { self.source = source }
 
-    /// The questions that can be open at once. Further ones get no credential, so that their attempts
-    /// are repeated later.
+    /// Open questions. Further ones get no credential, and their attempts are repeated later.
     private static let limit = 256
 
     /// Asks for the machine.

@@ -34,8 +34,7 @@ struct DriverDesk {
     static let roundBytes = 65_536
 
     var machine: ClientMachine
-    /// In their order. Invariant: bounded by ``pauseBytes`` and one chunk for each stream, and by the
-    /// requests under way.
+    /// Invariant: bounded by ``pauseBytes`` and one chunk for each stream, and by the requests.
     private var inputs: [Input] = []
     /// News for the program, in the machine's order. Invariant: what an input has led to, and what the
     /// program has sent since the last round, which the outbox bounds.
@@ -51,14 +50,12 @@ struct DriverDesk {
     /// Whether a round is carried out.
     private var isBusy = false
     private var paused: Set<AttemptID> = []
-    /// Invariant: has exactly the requests of which `ended` has not come; nil until the transport has
-    /// returned a handle.
+    /// Invariant: the requests of which `ended` has not come; nil until there is a handle.
     private(set) var handles: [Carried: (any TransportHandle)?] = [:]
     /// Sends whose end this program has not seen. Invariant: bounded by the outbox.
     var tickets: [TicketNumber: Ticket] = [:]
     var sessions: [SessionName: FollowedSession] = [:]
-    /// The states that an earlier run of the program saved, of sessions that this run has not
-    /// followed.
+    /// States that an earlier run saved, of sessions that this run has not followed.
     var savedStates: [SessionName: SavedState]
     /// Invariant: bounded by `ClientLimits.logs`.
     private(set) var logs: [LogID: LogSink] = [:]
@@ -243,8 +240,7 @@ struct DriverDesk {
         return true
     }
 
-    /// - Returns: whether the request has to be cancelled: the client has begun to close before its handle
-    ///   was there.
+    /// - Returns: whether the request has to be cancelled: the client closes already.
     mutating func started(_ carried: Carried, _ handle: any TransportHandle) -> Bool {
         // It may have ended within the call that has started it.
         guard handles[carried] != nil else { return false }

@@ -23,8 +23,7 @@ package final class FileOutbox: OutboxStore {
         var changes: [OutboxChange] = []
         /// The number of the newest of them.
         var number: UInt64?
-        /// The newest ones that are not written. Invariant: bounded by the sessions that
-        /// are followed.
+        /// The newest that are not written. Invariant: bounded by the followed sessions.
         var states: [SessionName: SavedState?] = [:]
         var areStatesDue = false
         /// Whether the queue has a job that writes, now or after a failure.
@@ -232,8 +231,7 @@ package final class FileOutbox: OutboxStore {
         }
     }
 
-    /// Without symbolic links in it: a rewritten file takes the place of the file, not of a
-    /// link to it.
+    /// Without symbolic links: a rewritten file replaces the file, not a link to it.
     private static func resolved(_ path: String) -> String {
         guard let found = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(found) }

@@ -7,12 +7,10 @@ struct OutboxContents: Equatable, Sendable {
     private(set) var states: [SessionName: SavedState] = [:]
     /// The session whose state is the oldest comes first. Invariant: has the sessions of `states`.
     private var order: [SessionName] = []
-    /// Bytes of the states. Invariant: not above `stateLimitBytes` after an addition, as their
-    /// number is not above `stateLimit`.
+    /// Bytes of the states. Invariant: at most `stateLimitBytes`, and at most `stateLimit` of them.
     private var stateBytes = 0
 
-    /// The bound of all kept states together; beyond it those that were saved longest ago
-    /// are dropped.
+    /// For all kept states; beyond it those that were saved longest ago are dropped.
     static let stateLimitBytes = 67_108_864
     /// The bound of their number; likewise.
     static let stateLimit = 1_024
@@ -95,8 +93,7 @@ extension OutboxContents {
         return (contents, offset)
     }
 
-    /// 1 or 2, if the file has one of these forms. They began with 27 bytes of lengths
-    /// and checksums.
+    /// 1 or 2 for one of these forms. They began with 27 bytes of lengths and checksums.
     private static func earlierForm(_ bytes: ArraySlice<UInt8>) -> Int? {
         let words = bytes.dropFirst(27).split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard words.count == 3, words[0].elementsEqual("reactor-client-outbox".utf8) else {

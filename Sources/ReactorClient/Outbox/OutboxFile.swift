@@ -38,8 +38,7 @@ struct OutboxFile: Sendable {
 
     /// Opens the file, or makes it.
     ///
-    /// - Parameter deadLimitBytes: the file is rewritten when more of it is dead, and more
-    ///   than half.
+    /// - Parameter deadLimitBytes: it is rewritten when more of it is dead, and more than half.
     /// - Throws: if it cannot be used; it is unchanged then.
     init(
         _ path: String, account: String?, keepsStates: Bool, deadLimitBytes: Int = 1_048_576,
@@ -84,8 +83,7 @@ struct OutboxFile: Sendable {
         } catch {
             throw OutboxUnavailable("the outbox \(path) cannot be used: \(error)")
         }
-        // The first write removes it: stored actions must be usable on a disk that cannot be
-        // written now.
+        // The first write removes it: stored actions must be usable on a disk without writes.
         hasRest = length < bytes.count
     }
 
@@ -163,8 +161,7 @@ struct OutboxFile: Sendable {
 
     mutating func close() { disk.close(file) }
 
-    /// Makes a file with its first line, which is durable before the file has its name. Returns
-    /// when the name is durable too.
+    /// Makes a file whose first line is durable before it has its name. Returns when both are.
     private static func make(
         _ contents: OutboxContents, _ path: String, _ account: String?, _ disk: any OutboxDisk
     ) throws(DiskFault) -> (Int32, Int) {

@@ -4,8 +4,7 @@
     internal import Darwin
 #endif
 
-/// Makes a store the only one with an outbox's file: `flock` on `<file>.lock`, which has the number of
-/// the process.
+/// Makes a store an outbox's only one: `flock` on `<file>.lock`, with the process's number.
 ///
 /// Why a file of its own: the outbox's file is replaced when it is rewritten. It stays, since removing it
 /// would let two processes hold it. The kernel releases the lock when the process ends, in any way.

@@ -8,8 +8,7 @@ package protocol OutboxStore: Sendable {
     ///
     /// - Parameter report: called for what is written afterwards, in order, on any thread, possibly
     ///   within ``write(_:_:)``. Nothing is reported after a failure.
-    /// - Throws: if the outbox cannot be read or written. It is unchanged then, and the store is not
-    ///   open.
+    /// - Throws: if the outbox, unchanged then, cannot be read or written. The store is not open.
     func open(
         _ report: @escaping @Sendable (OutboxReport) -> Void
     ) throws(OutboxUnavailable) -> SavedOutbox

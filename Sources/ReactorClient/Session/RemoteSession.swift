@@ -191,8 +191,7 @@ where
         buffer limit: Int = 1024
     ) async -> ReactorStream<RemoteEvent<State, Activity>> { await caughtUp.events(limit) }
 
-    /// The session's action log: each entry once and in order, over a connection of its own, which resumes
-    /// exactly.
+    /// The action log: each entry once and in order, over a connection that resumes exactly.
     ///
     /// The reader sets the pace: while it has not read `limit` entries, or 16 MiB of them, the client
     /// closes the connection, and resumes when it has read half of that. If the server keeps too
@@ -227,8 +226,7 @@ where
         try await read(version: version).state
     }
 
-    /// Makes a new session that begins with this one's state, and follows it. Its effects do not run
-    /// there.
+    /// Makes a session that begins with this one's state, and follows it. Effects do not run there.
     ///
     /// It is made once or not at all; if the answer is lost, nobody follows it.
     ///

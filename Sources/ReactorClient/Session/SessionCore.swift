@@ -18,8 +18,7 @@ actor SessionCore<
     private var versions = VersionCount()
     private(set) var position: StreamPosition?
     private var pulseNames: Set<String> = []
-    /// Assignments that the confirmed state does not contain yet: the events of a record precede its
-    /// state.
+    /// Assignments that the confirmed state lacks: the events of a record precede its state.
     private var freshPulses: [String: [UInt8]] = [:]
     /// A `reset` has come, and no state after it.
     private var isResetting = false
@@ -111,8 +110,7 @@ actor SessionCore<
 
     /// Shows the readers of pulses the present values.
     ///
-    /// - Parameter pulses: for a state that this program cannot decode: they stand apart from it, and
-    ///   this program may know them.
+    /// - Parameter pulses: this program may know them although it cannot decode the state.
     private func presentPulses(_ pulses: [String: [UInt8]]) {
         if projection.undecodable == nil, let confirmed = projection.confirmed {
             readers.present(confirmed)

@@ -2,8 +2,7 @@ internal import ClientMachine
 
 /// The number of mutations that the confirmed state contains.
 ///
-/// The stream does not say it. Receipts and reads do, for a position; every later state event is one
-/// more.
+/// Receipts and reads say it for a position; every later state event is one more.
 struct VersionCount: Equatable {
     /// Nil while it is not known.
     private(set) var version: UInt64?

@@ -56,8 +56,7 @@ extension TransportRequest {
 }
 
 extension String {
-    /// Whether all bytes are allowed. Those of a `UTF8View` are read one by one, which takes five times as
-    /// long.
+    /// The bytes of a `UTF8View` are read one by one, which takes five times as long.
     fileprivate func hasOnly(_ isAllowed: (UInt8) -> Bool) -> Bool {
         let all = unsafe utf8.withContiguousStorageIfAvailable { bytes in
             unsafe bytes.allSatisfy(isAllowed)

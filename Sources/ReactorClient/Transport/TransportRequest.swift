@@ -40,8 +40,7 @@ public struct TransportField: Hashable, Sendable {
 }
 
 extension TransportRequest {
-    /// Whether the request twice is the same as once: by its method (RFC 9110 §9.2.2), or because the
-    /// server knows it by its key.
+    /// Whether twice is the same as once: by its method (RFC 9110 §9.2.2), or by its key.
     var isRepeatable: Bool {
         guard method == "POST" || method == "PATCH" else { return true }
         return fields.contains { $0.isNamed("Idempotency-Key") }

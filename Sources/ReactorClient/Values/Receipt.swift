@@ -4,8 +4,7 @@ internal import ClientMachine
 public struct Receipt: Hashable, Sendable {
     /// The position that contains them.
     public let position: Position
-    /// The version after them; nil if the answer was lost, and an event has shown that they are
-    /// applied.
+    /// The version after them; nil if the answer was lost, and an event has shown their effect.
     public let version: UInt64?
     /// The indices of the actions that the reactor rejected.
     public let rejected: [Int]

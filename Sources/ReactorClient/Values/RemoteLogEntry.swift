@@ -43,8 +43,7 @@ public enum RemoteLogEvent: Sendable, Hashable {
 ///
 /// ``entry(of:)`` has it with the types of a reactor, as in this process.
 public struct RemoteLogEntry: Sendable, Hashable {
-    /// The kind, such as `action.received`, `mutation` or `effect.started`. A newer server may have
-    /// further ones.
+    /// The kind, such as `action.received` or `mutation`. A newer server may have further ones.
     public let kind: String
     /// The position in the log. One with a third part is valid in the log alone.
     public let position: Position

@@ -18,8 +18,7 @@ public enum SendFailure: Error, Hashable, Sendable {
     case empty
     /// The refusal was dismissed before, or its actions are sent again already.
     case dismissed
-    /// It was applied once, or not at all, and the server may have forgotten which. It is not sent
-    /// again.
+    /// It was applied once or not at all; the server may have forgotten which. Not sent again.
     case inDoubt
     /// The session has ended.
     case ended(EndReason)

@@ -90,8 +90,7 @@ public struct Grants: Sendable, Equatable {
 extension Grants {
     /// Whether the route may be used at all, on this session.
     ///
-    /// It depends on nothing but the request, so that a refusal does not reveal whether the session
-    /// exists.
+    /// Depends on the request alone: a refusal does not reveal whether the session exists.
     ///
     /// - Parameter session: Nil for a route that does not name one.
     package func permits(_ route: Route, session: String?) -> Bool {

@@ -52,8 +52,7 @@ struct RemovedSetting: Sendable {
         "\(subject) is no longer a setting: \(replacement)"
     }
 
-    /// The removed settings that this program refuses: all, or all but the constants that its tests
-    /// change.
+    /// The removed settings that are refused: all, or all but the constants that tests change.
     static var refused: [RemovedSetting] {
         guard SettingConstants.areAdjustable else { return table }
         return table.filter { !SettingGroups.Constants.names.contains($0.name) }

@@ -1,7 +1,6 @@
 internal import Logging
 
-/// The secrets in a file: one on each line, so that an old and a new one can be valid at the same
-/// time.
+/// The secrets in a file, one a line: an old and a new one can be valid at the same time.
 ///
 /// Line ends, carriage returns before them and empty lines belong to no secret: editors write them,
 /// and nobody sees them. A file that is not text is one secret, without a line feed at its end.
@@ -30,8 +29,7 @@ package struct SecretLines: Sendable {
         }.filter { !$0.isEmpty }
     }
 
-    /// The number of the first secret that is too short, from 1, and its length; nil if there is
-    /// none.
+    /// The number, from 1, and the length of the first secret that is too short; nil if none is.
     package var tooShort: (number: Int, bytes: Int)? {
         guard !secrets.isEmpty else { return (1, 0) }
         let short = secrets.enumerated().first { $0.element.count < Self.minimumBytes }

@@ -1,5 +1,4 @@
-/// Values of ``Configuration`` that no operator has a reason to change. Each property says why
-/// (ADR-0074).
+/// Values of ``Configuration`` that no operator needs to change; each says why (ADR-0074).
 ///
 /// Why they can be changed at all: a test can then reach a limit with ten requests, and not with
 /// ten thousand. A debug build accepts them as options, variables and lines of the file if its

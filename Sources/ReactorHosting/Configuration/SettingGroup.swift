@@ -1,5 +1,4 @@
-/// A section of `--help`. Its cases are the names of its settings, in the order in which they are
-/// shown.
+/// A section of `--help`. Its cases name its settings, in the order in which they are shown.
 protocol SettingGroup: OptionSource, RawRepresentable<String>, CaseIterable, Sendable {
     static var title: String { get }
     /// Whether its names are those of constants, which only tests change (``SettingConstants``).
@@ -13,8 +12,7 @@ extension SettingGroup {
 
 /// The sections of `--help`, in their order.
 ///
-/// A setting is declared under one of these names, so none is left out of the options. A test finds
-/// a name without a setting.
+/// Settings are declared under these names, so none is left out. A test finds unused names.
 enum SettingGroups {
     static var all: [any SettingGroup.Type] {
         [

@@ -29,8 +29,7 @@ package struct SettingValue: Sendable {
     /// is. An address that it cannot read is masked as a whole, and so is every such address in a
     /// program without the library.
     ///
-    /// Why up to the last `@` in any other text: a password should be percent-encoded; one that is
-    /// not may have any character.
+    /// Why up to the last `@`: a password that is not percent-encoded may have any character.
     package static func masked(_ text: String) -> String {
         if let scheme = JournalEngine.scheme(of: text) {
             return JournalEngine.ofProgram?.mask(text) ?? "\(scheme)://\(mask)"

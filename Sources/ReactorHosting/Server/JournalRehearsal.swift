@@ -7,8 +7,7 @@ internal import Storage
 struct JournalRehearsal {
     /// The sessions that are named; further ones are counted.
     static let namedLimit = 100
-    /// The pairs of a reactor and a `stateVersion` that are counted apart; sessions of further ones
-    /// are counted together.
+    /// Pairs of reactor and `stateVersion` that are counted apart; further ones count together.
     static let formLimit = 100
     /// The median is that of the first sessions, at most this number: four bytes each.
     static let timesLimit = 1_000_000

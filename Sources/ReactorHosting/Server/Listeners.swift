@@ -30,8 +30,7 @@ struct Listeners: Sendable {
     }
 }
 
-/// The addresses of a running server: `http://127.0.0.1:8080`, with the actual port, or
-/// `unix:/path`.
+/// The addresses of a running server: `http://127.0.0.1:8080`, or `unix:/path`.
 struct ServerAddresses: Sendable {
     let main: String
     /// The console's address, or its path on a Unix socket; nil if nobody gets it.

@@ -12,8 +12,7 @@
 /// paragraph separators and invisible formatting characters are escaped. One event is one line, and
 /// no terminal interprets characters from a client or an error's text.
 struct LogLine {
-    /// The maximum length of a line, with its line feed. Fields that do not fit are left out and
-    /// counted in `omitted_fields`.
+    /// The longest line, with its line feed. Other fields are counted in `omitted_fields`.
     static let limitBytes = 16_384
     /// The maximum length of a value as written, without its quotes; a longer one is cut, and ends
     /// with ``cutMark``.

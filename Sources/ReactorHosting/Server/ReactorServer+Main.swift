@@ -121,8 +121,7 @@ extension ReactorServer {
         return code
     }
 
-    /// `--help` and `help` parse as a built-in command of ArgumentParser, which prints when it is
-    /// run.
+    /// `--help` and `help` are a built-in command of ArgumentParser, which prints when it is run.
     private static func runBuiltIn(_ command: inout any ParsableCommand) -> Never {
         do {
             try command.run()

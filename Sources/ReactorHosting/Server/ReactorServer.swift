@@ -154,8 +154,7 @@ public struct ReactorServer: Sendable {
         return node
     }
 
-    /// Wakes the sessions whose effects or sources rest: at the start, and what could not be woken then
-    /// each minute.
+    /// Wakes the sessions whose effects or sources rest: at the start, and the others each minute.
     private static func search(_ work: WorkSearch) async {
         try? await Task.sleep(for: work.firstPause)
         while !Task.isCancelled {
@@ -293,8 +292,7 @@ struct RunningServer {
         owners.endRecount(counts)
     }
 
-    /// Runs `act` on all loops at the same time, and waits until each has called back. A blocked
-    /// loop delays no other.
+    /// Runs `act` on all loops at the same time, and waits until each has called back.
     func visitLoops(
         _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void
     ) async {
@@ -374,8 +372,7 @@ struct RunningServer {
         }
     }
 
-    /// Asks the other nodes, as far as it can reach them, whether one believes a newer database.
-    /// Returns when they have answered.
+    /// Asks the other nodes that it can reach whether one believes a newer database, and waits.
     private func meetAcquaintances() async {
         guard service.node != nil, let first = loops.first,
             let acquaintances = service.journal.ownership?.acquaintances

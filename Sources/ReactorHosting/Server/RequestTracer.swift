@@ -74,8 +74,7 @@ public protocol WorkSpan: Sendable {
 
     /// Ends the span. Called once, from any thread.
     ///
-    /// - Parameter failure: The error; nil without one, `CancellationError` if the effect was
-    ///   cancelled.
+    /// - Parameter failure: Nil without one, `CancellationError` if the effect was cancelled.
     func end(_ failure: (any Error)?)
 }
 

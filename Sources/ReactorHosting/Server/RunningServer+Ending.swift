@@ -66,8 +66,7 @@ extension RunningServer {
         for loop in loops { loop.enqueue { $0.beginHandover() } }
     }
 
-    /// In a cluster effects may end before their sessions go to another node, which would begin them
-    /// again or abandon them.
+    /// In a cluster, another node would begin effects again or abandon them, so they may end first.
     private func untilEffectsHaveEnded(by end: ContinuousClock.Instant) async {
         guard service.journal.ownership != nil else { return }
         while ContinuousClock.now < end {
@@ -111,8 +110,7 @@ extension RunningServer {
         }
     }
 
-    /// Ends the traffic with other nodes, after the clients of this one: each request of theirs that was
-    /// begun is answered first.
+    /// After the clients of this node: each begun request of another node is answered first.
     private func closeLinks(
         _ listener: Listener<LinkDoor>?, within limit: Duration
     ) async {

@@ -1,8 +1,7 @@
 internal import Logging
 internal import Synchronization
 
-/// Reads the settings and the keys of tokens again when it is requested to, and has the server adopt
-/// those that may change (ADR-0030).
+/// Reads the settings and the keys of tokens again; the server adopts what may change (ADR-0030).
 final class SettingsReload: Sendable {
     private let typed: [String: String]
     private let environment: [String: String]

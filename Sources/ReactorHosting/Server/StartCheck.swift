@@ -6,8 +6,7 @@ internal import Sockets
 extension ReactorServer {
     /// - Parameter authenticates: Whether clients are asked for tokens; nil if that is not known,
     ///   because the authenticator has a fault itself.
-    /// - Throws: ``ConfigurationFailure`` with every reason, ``StartFailure`` for a host name that
-    ///   cannot be resolved.
+    /// - Throws: ``ConfigurationFailure`` with every reason; ``StartFailure`` for an unknown host.
     func checkStart(authenticates: Bool?) throws {
         var sentences: [String] = []
         do {
@@ -25,8 +24,7 @@ extension ReactorServer {
         guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
     }
 
-    /// Whether this program has a journal of the kind that the settings name, and the address of a
-    /// database can be read.
+    /// Whether this program has the journal of the settings, and can read a database's address.
     ///
     /// - Throws: ``ConfigurationFailure``
     func checkJournal() throws(ConfigurationFailure) {

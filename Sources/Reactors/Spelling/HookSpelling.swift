@@ -1,6 +1,5 @@
-// Near misses of the hooks: methods that resemble a requirement, which has a default, so that they
-// would compile and never be called. ReactorKit's `transform`s, which receive streams, are among
-// them.
+// Near misses of the hooks: methods that resemble a requirement with a default, compile, and would
+// never be called. ReactorKit's `transform`s, which receive streams, are among them.
 
 /// Refuses near misses of the hooks when a reactor is compiled.
 public protocol _HookSpelling: _ReactorState {

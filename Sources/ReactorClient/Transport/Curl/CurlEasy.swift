@@ -3,8 +3,7 @@
 
     /// An easy handle of libcurl with its options, for one request after another of the same form.
     ///
-    /// Why used again: to make a handle, and to set the options that are the same for all, is much of the
-    /// work for a small request.
+    /// Why used again: making a handle and setting its options is much of a small request's work.
     @safe final class CurlEasy {
         /// The part of a request on which options depend that are set once.
         struct Form: Hashable {

@@ -15,8 +15,7 @@
         private var transfers: [UInt64: CurlTransfer] = [:]
         /// The numbers of these transfers, by the addresses of their easy handles.
         private var numbers: [UInt: UInt64] = [:]
-        /// Requests for which there is no room, in their order. Invariant: bounded by the mailbox's
-        /// limit.
+        /// Requests without room, in order. Invariant: bounded by the mailbox's limit.
         private var waiting: ArraySlice<Waiting> = []
         /// Transfers that are not streams.
         private var countedTransfers = 0

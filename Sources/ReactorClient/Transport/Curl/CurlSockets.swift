@@ -2,11 +2,9 @@
     internal import CClientCurl
     internal import Glibc
 
-    /// The descriptors that libcurl waits for, and the moment at which it has something to do without
-    /// them.
+    /// The descriptors that libcurl waits for, and the moment at which it acts without them.
     ///
-    /// libcurl changes it within its calls. The kernel has the descriptors (epoll(7)), so a wait costs the
-    /// same for any number of streams.
+    /// Changed within libcurl's calls. A wait costs the same for any number of streams (epoll(7)).
     @safe final class CurlSockets {
         struct Event {
             let descriptor: Int32
@@ -49,8 +47,7 @@
         /// The present events of libcurl's descriptors, without a wait.
         func readyEvents() -> [Event] { waiter.wait(until: .now).filter(isCurrent) }
 
-        /// Has libcurl report its descriptors and its timer here. Not before this object has its final
-        /// address, and not after its end.
+        /// Has libcurl report here, while this object has its final address.
         func serve(_ multi: UnsafeMutableRawPointer) {
             let context = unsafe Unmanaged.passUnretained(self).toOpaque()
             _ = unsafe ccurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context)

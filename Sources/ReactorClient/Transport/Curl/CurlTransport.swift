@@ -90,11 +90,9 @@
         /// The address of a proxy; empty: none; nil: the one that the environment names
         /// (`https_proxy`, `http_proxy`, `all_proxy`, `no_proxy`).
         public var proxy: String?
-        /// The largest number of requests under way, streams not counted; more wait, in their order.
-        /// Default 64; at least 1.
+        /// Requests under way, without streams; more wait, in order. Default 64; at least 1.
         public var requestsAtOnce = 64
-        /// The largest number of requests and streams, waiting ones included; one more fails at once.
-        /// Default 10 000.
+        /// Requests and streams, with waiting ones; one more fails at once. Default 10 000.
         public var requestLimit = 10_000
         /// The largest head of a response, with those of informational responses before it; a larger
         /// one fails the request. Default 64 KiB.

@@ -7,8 +7,7 @@ internal import Sockets
 ///
 /// A request that arrives in one read and is served at once does not count.
 ///
-/// A forwarded request counts for no client here: it counts at the node that the client has
-/// reached.
+/// A forwarded request counts for its client at the node that the client has reached.
 ///
 /// One client gets at most a quarter: with all of it, a single machine could have every other body
 /// refused. The client is the one that ``ClientAddress`` finds, so that the clients of a proxy have

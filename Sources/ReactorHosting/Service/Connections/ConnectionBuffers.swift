@@ -95,8 +95,7 @@ final class ConnectionBuffers {
         return (request, owner)
     }
 
-    /// Moves the request out of `request`. Returns nil, without moving, if the budget of all bodies
-    /// is used up.
+    /// Moves the request out of `request`. Nil, without moving, if the budget of bodies is used up.
     private func charge(
         _ request: inout Request, to budget: BodyBudget, for client: PeerAddress
     ) -> Request? {

@@ -14,11 +14,9 @@ struct MigratingConnection: Sendable {
     var listener: ListenerRole
 }
 
-/// Moves a connection to the loop that owns the session of its request. A connection is served on
-/// the loop of its session.
+/// Moves a connection to the loop that owns the session of its request, to be served there.
 enum ConnectionMigration {
-    /// Moves the connection, with its last request and the bytes after it, as soon as the earlier
-    /// responses are sent.
+    /// Moves the connection, its last request and later bytes once the earlier responses are sent.
     static func begin(
         _ connection: HTTPConnection, with request: inout Request, to owner: Int, rest: RawSpan
     ) {

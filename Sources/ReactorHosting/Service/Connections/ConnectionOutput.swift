@@ -11,8 +11,7 @@ struct ConnectionOutput {
 
     /// The newest bytes of the current turn. Invariant: empty outside a turn.
     var encoded: [UInt8] = []
-    /// The bytes before `encoded`. Outside a turn, these are the bytes that the kernel did not
-    /// accept.
+    /// The bytes before `encoded`. Outside a turn: those that the kernel did not accept.
     private var unsent = UnsentBytes()
     /// The charges of large bodies among the unsent bytes.
     private var charges: [AnyObject] = []

@@ -73,8 +73,7 @@ final class Drain: Sendable {
         waiter?.resume()
     }
 
-    /// Returns when all loops have reported and no connection is moving, or at ``cut()``. One
-    /// waiter at a time.
+    /// Returns when all loops have reported and no connection moves, or at ``cut()``. One waiter.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state -> Bool in

@@ -64,8 +64,7 @@ final class EventStream {
     /// Whether the peer does not accept bytes; an event may then be sent in part.
     var isBlocked: Bool { source.isBlocked }
 
-    /// Makes the connection's response a stream: sends its head and its opening; the subscriber
-    /// sends the rest.
+    /// Sends the head and the opening of a stream; the subscriber sends the rest.
     static func begin(
         _ subscriber: Subscriber, _ opening: StreamOpening, on connection: HTTPConnection
     ) {
@@ -125,8 +124,7 @@ final class EventStream {
                 connection.buffers = nil
             }
         }
-        // The client had closed its side before the stream began. It gets the opening, and the
-        // stream ends.
+        // The client had closed its side before. It gets the opening, and the stream ends.
         if connection.peerIsFinished, let stream = connection.stream {
             return stream.end(retry: loop.jitteredRetry())
         }
@@ -144,8 +142,7 @@ final class EventStream {
         }
     }
 
-    /// Tries again to read the sessions of the stream that could not be read. Called once in a heartbeat
-    /// time at least.
+    /// Tries sessions that could not be read again. Called once in a heartbeat time at least.
     func retrySessions() {
         if case .sessions(let joint) = source { joint.stream.retry() }
     }
@@ -183,8 +180,7 @@ final class EventStream {
         end(isWhole: ended.isBetweenEvents, behind: [])
     }
 
-    /// Ends the stream at its maximum age, or with an event at the end of the client's token
-    /// (contract §3.2).
+    /// At its maximum age, or with an event at the end of the client's token (contract §3.2).
     func endInTime() {
         let loop = connection.loop
         guard let accessEnd = traits.accessEnd, loop.now >= accessEnd else {

@@ -65,8 +65,7 @@ extension HTTPConnection {
             bytes: response.sentBytes(for: request))
     }
 
-    /// Responds to a request that was read earlier. The bytes that the client has sent since are
-    /// read next.
+    /// Responds to a request that was read earlier, then reads what the client has sent since.
     ///
     /// - Parameter act: returns nil if the response is still due.
     func respondLater(_ act: () throws(Problem) -> Response?) {

@@ -24,8 +24,7 @@ extension HTTPConnection {
         output.endTurn(recycling: loop.pool)
     }
 
-    /// Sends the responses of the turn so far, and closes if the last one of the connection is
-    /// sent.
+    /// Sends the responses of the turn so far, and closes after the connection's last one.
     func flush() {
         if case .vacant = state { return }
         if output.flush(to: id, loop.table) { waitForRoom() }

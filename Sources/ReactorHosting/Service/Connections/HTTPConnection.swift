@@ -3,8 +3,7 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// One connection: parses requests, has them served one at a time, and sends the responses in
-/// order.
+/// Parses requests, has them served one at a time, and sends the responses in order.
 ///
 /// Design: one object for each slot of the loop's connection table, reused by each connection that
 /// gets the slot. An idle connection has no other memory; incomplete input and unsent output are in
@@ -45,8 +44,7 @@ final class HTTPConnection {
     var peerIsFinished = false
     /// The head of the incomplete request was admitted (``RequestDispatcher/admitHead(of:on:)``).
     var hasAdmittedHead = false
-    // Last, because it is the largest: a delivery reads the properties above, within two cache
-    // lines.
+    // Last, as the largest: a delivery reads the properties above, in two cache lines.
     var reader: RequestReader
     var repeatedHead = RepeatedHead()
     /// Of ``repeatedHead``; allocated for the connection's first repeated request.

@@ -1,5 +1,4 @@
-/// The listener that accepted a connection; it decides which routes the connection has
-/// (ADR-0031).
+/// The listener of a connection, which decides the connection's routes (ADR-0031).
 enum ListenerRole: UInt8, Sendable {
     /// The clients' listener. Without an operations address it has all routes.
     case main

@@ -62,8 +62,7 @@ enum RequestTurn {
         _ request: inout Request, _ bytes: RawSpan, at offset: inout Int,
         on connection: HTTPConnection
     ) throws(RequestRefusal) -> RequestReader.Progress {
-        // Moved out and back: during a long access to a property, the runtime would check each of
-        // the many short accesses.
+        // Moved out and back: during a long access, the runtime would check each of the short ones.
         var reader = connection.reader
         defer { connection.reader = reader }
         return try reader.next(
@@ -79,8 +78,7 @@ enum RequestTurn {
         return RequestDispatcher.admitHead(of: &request, on: connection)
     }
 
-    /// Keeps the received part of a request; refuses the request if all bodies together take too
-    /// much memory.
+    /// Keeps the received part of a request; refuses it if all bodies take too much memory.
     static func keepPartial(_ request: inout Request, on connection: HTTPConnection) {
         let loop = connection.loop
         guard !connection.reader.isBetweenRequests else { return }

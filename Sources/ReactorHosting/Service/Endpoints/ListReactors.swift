@@ -1,5 +1,4 @@
-/// `GET /v1/reactors`: the reactors hosted here, with their pulses, activities, examples of their
-/// actions, and schemas.
+/// `GET /v1/reactors`: the hosted reactors, with pulses, activities, examples and schemas.
 enum ListReactors: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection

@@ -1,6 +1,5 @@
-/// `GET /livez`: the process responds. It names the loops that are occupied; that one of them is does
-/// not make the process one to be restarted. Any client may ask, so it names no reactor and no session;
-/// the log does.
+/// `GET /livez`: the process responds. It names occupied loops, which are no reason for a restart,
+/// but no reactor or session: anyone may ask. The log does.
 enum Liveness: ServiceEndpoint {
     static var isProbe: Bool { true }
 

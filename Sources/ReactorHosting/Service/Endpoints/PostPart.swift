@@ -5,8 +5,7 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// `POST /parts/{id}`: a part's action for its parent. Only nodes send it: no listener has the
-/// route.
+/// `POST /parts/{id}`: a part's action for its parent. Only nodes send it.
 ///
 /// Design: an action is applied at most once. The request has no key, so it is not repeated after
 /// its link has ended (``Forwarding``).
@@ -65,8 +64,7 @@ enum PostPart: SessionEndpoint {
     ) throws(Problem) -> Response? {
         let id = connection.id
         if case .forwarded(let forward)? = connection.linkPart, let part = forward.part {
-            // This node decides after all, so the action needs no JSON, and errors keep their
-            // types.
+            // This node decides after all: no JSON is needed, and errors keep their types.
             part.deliver(to: target.found) { outcome in
                 // The server may have ended the action meanwhile.
                 guard connection.id == id else { return }

@@ -12,8 +12,7 @@ enum PutSession: SessionEndpoint {
         let loop = connection.loop
         let wanted = try request.sessionToCreate()
         guard !target.isHidden else {
-            // The client has to know that the id is in use, but neither whose it is nor the
-            // reactor's name.
+            // The client may know that the id is in use, but neither whose it is nor the reactor.
             if target.needsOwner {
                 throw Problem(
                     409, "other_owner",

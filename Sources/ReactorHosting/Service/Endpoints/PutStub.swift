@@ -1,8 +1,7 @@
 internal import Cluster
 internal import Sessions
 
-/// `PUT /v1/sessions/{id}/stub` (`--admin on`): sets the state that the session shows instead of
-/// its own.
+/// `PUT /v1/sessions/{id}/stub` (`--admin on`): sets the state that the session shows.
 enum PutStub: SessionEndpoint {
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection

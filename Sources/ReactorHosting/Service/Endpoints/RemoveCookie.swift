@@ -1,7 +1,6 @@
 internal import Wire
 
-/// `DELETE /v1/cookie`: has the browser remove the cookie. It needs no token, because that may have
-/// expired, and it gives nothing.
+/// `DELETE /v1/cookie`: has the browser remove the cookie. It needs no token.
 enum RemoveCookie: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection

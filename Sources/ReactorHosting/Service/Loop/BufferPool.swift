@@ -2,8 +2,7 @@ internal import Wire
 
 /// Buffers that the connections of one loop use in turn.
 ///
-/// Invariant: at most one connection has a buffer. If another connection has it, a new one is
-/// allocated.
+/// Invariant: at most one connection has a buffer. For another one, it is allocated.
 final class BufferPool {
     private var spareRequest = Request()
     private var spareOutput: [UInt8] = []

@@ -66,8 +66,7 @@ final class HeapTrimmer {
         Self.trim()
     }
 
-    /// Returns at once. The work takes some milliseconds for a hundred megabytes, on another
-    /// thread.
+    /// Returns at once. Another thread needs some milliseconds for a hundred megabytes.
     static func trim() {
         queue.async {
             #if canImport(Glibc)

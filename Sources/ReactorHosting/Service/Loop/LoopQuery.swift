@@ -58,8 +58,7 @@ final class LoopQuery<Part: Sendable>: Sendable {
         connection.rearm()
     }
 
-    /// Adds a part; returns all parts if this is the last one. A part that comes after the end is
-    /// dropped.
+    /// Adds a part; returns all if it is the last one. A part after the end is dropped.
     private func add(_ part: Part) -> [Part]? {
         state.withLock { state in
             guard state.missing > 0 else { return nil }

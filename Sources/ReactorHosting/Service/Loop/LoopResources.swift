@@ -28,8 +28,7 @@ final class LoopResources {
     var counters = Counters()
     /// The number of open connections.
     var openCount = 0
-    /// Invariant: changes only from false to true, when every accepted connection has arrived on
-    /// its loop.
+    /// Invariant: becomes true once, when every accepted connection has arrived on its loop.
     private var isDraining = false
     private var randomness = SystemRandomNumberGenerator()
 
@@ -49,8 +48,7 @@ final class LoopResources {
 
     var now: LoopInstant { table.now }
 
-    /// The loop of the operations address has no session, and its index is after those of the
-    /// session loops.
+    /// The loop of the operations address has no session, and its index is the last.
     var role: ListenerRole { index < peers.count ? .main : .operations }
 
     var configuration: Configuration { settings.configuration }

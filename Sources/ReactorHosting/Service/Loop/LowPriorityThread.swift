@@ -36,8 +36,7 @@ enum LowPriorityThread {
         #endif
     }
 
-    /// Lets the system choose the thread that runs next (sched_yield(2)). Returns at once if no other
-    /// thread wants the processor.
+    /// Lets another thread run first, if one wants the processor (sched_yield(2)).
     @Sendable static func pause() { sched_yield() }
 
     private final class Box: Sendable {

@@ -6,8 +6,7 @@ internal import Synchronization
 /// The loops are created one after the other, and can reach each other once all exist; no request
 /// is served before that.
 final class Peers: Sendable {
-    /// The number of loops with sessions. The loop of the operations address, if there is one, has
-    /// this index.
+    /// Loops with sessions. That of the operations address, if there is one, has this index.
     let count: Int
     private let loops = Mutex<[EventLoop<ServerLoop>]>([])
 

@@ -63,8 +63,7 @@ struct PrometheusWriter {
         text += "# HELP reactor_\(name) \(help)\n# TYPE reactor_\(name) \(kind)\n"
     }
 
-    /// - Parameter labels: Their values are names of the service's own, without quotes, backslashes
-    ///   and line breaks.
+    /// - Parameter labels: Their values are the service's own names, which need no escapes.
     mutating func sample(_ name: String, _ labels: [(String, String)], _ value: some Any) {
         text += "reactor_\(name)"
         if !labels.isEmpty {

@@ -23,8 +23,7 @@ final class ServerLoop: LoopHandler {
         table: ConnectionTable
     ) {
         self.loop = loop
-        // The loop of the operations address has no session; a journal of its own keeps it
-        // independent of the disk.
+        // The loop of the operations address has no session; its own journal keeps it off the disk.
         let hasSessions = index < peers.count
         let sessions = SessionTable(
             journal: hasSessions ? service.journal : MemoryJournal(),
@@ -217,8 +216,7 @@ final class ServerLoop: LoopHandler {
         loop.enqueue { $0.drain() }
     }
 
-    /// Ends idle connections and streams now, and every other connection after its current
-    /// response.
+    /// Ends idle connections and streams now, others after their current responses.
     private func drain() {
         sessions.deliverAll()
         for connection in connections { connection.beginDraining() }

@@ -110,8 +110,7 @@ final class Service: Sendable {
         gate.limitNetworks(to: configuration.addressConnectionLimit)
     }
 
-    /// The maximum number of connections of the operations address: some scrapers, load balancers and
-    /// administrators.
+    /// Connections of the operations address: some scrapers, load balancers and administrators.
     static let operationsConnectionLimit = 64
 
     /// The client whose share of ``work`` a request uses; nil if it uses no client's share.
@@ -145,8 +144,7 @@ final class Service: Sendable {
         linkRouter.match(head.method, head.bytes, head.path)
     }
 
-    /// The network by which a client gets its share of common limits; nil for addresses that stand
-    /// for many clients.
+    /// By which a client shares common limits; nil for addresses that stand for many clients.
     func sharingNetwork(_ address: PeerAddress) -> AddressNetwork? {
         exempt.contains { $0.contains(address) } ? nil : address.network
     }
@@ -154,8 +152,7 @@ final class Service: Sendable {
     /// Whether the server accepts no new work and completes its current work.
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 
-    /// Whether the server is about to drain: balancers should send requests elsewhere. It accepts
-    /// those that come.
+    /// Whether it is about to drain: balancers should send requests elsewhere. It accepts any.
     var isLeaving: Bool { leaving.load(ordering: .relaxed) }
 
     func beginLeaving() {

@@ -44,8 +44,7 @@ struct HomePage: Encodable {
         Page(path: "/", mediaType: "text/html; charset=utf-8", bytes: Array(text.utf8))
     }
 
-    // Design: every text in it is this program's or consists of letters, digits, `-` and `_`, so
-    // nothing has to be escaped.
+    // Design: nothing has to be escaped: texts are this program's, or letters, digits, `-` and `_`.
     private var text: String {
         let style =
             console == nil ? "" : "<link rel=\"stylesheet\" href=\"console/console.css\">\n"

@@ -36,8 +36,7 @@ package struct Page: Sendable {
         return pages
     }()
 
-    /// openapi.yaml, as it is at the top of the repository. It is embedded, so that a server needs no
-    /// file beside it.
+    /// openapi.yaml of the repository, embedded, so that a server needs no file beside it.
     package static let specification = embedded["/openapi.yaml"]?.bytes ?? []
 }
 

@@ -14,8 +14,7 @@ struct MediaType {
 
 /// The media types that a client accepts: `Accept`, over all of its lines (RFC 9110 §5.3, §12.5.1).
 ///
-/// Parameters of a range other than its weight are ignored: no two types here differ only in
-/// parameters.
+/// Other parameters than the weight are ignored: no two types here differ only in them.
 struct AcceptedTypes {
     private struct Range {
         let type: String
@@ -45,8 +44,7 @@ struct AcceptedTypes {
         ranges = read
     }
 
-    /// The weight of a type in thousandths: that of the most precise range which includes it. 0: it is not
-    /// accepted.
+    /// In thousandths: the weight of the most precise range with the type. 0: it is not accepted.
     func weight(of type: MediaType) -> Int { match(type).weight }
 
     /// Whether the client names `type` (not only `*/*`) with at least the weight of `other`.

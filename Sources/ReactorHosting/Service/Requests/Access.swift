@@ -12,8 +12,7 @@ final class Access: Sendable {
     /// Milliseconds since 1970. From then on the token is verified again.
     let verifyAgainAtMilliseconds: Int64
 
-    /// The maximum time for which a verified token is kept: a key that was removed is effective for
-    /// this time.
+    /// A verified token is kept for this time, and so a removed key is effective.
     static let keptMilliseconds: Int64 = 60_000
 
     init(_ token: String, _ principal: Principal, at now: Int64) {
@@ -48,8 +47,7 @@ struct VerifiedTokens {
 
     var count: Int { entries.count }
 
-    /// The access of the token in these bytes; nil if it is to be verified, for the first time or
-    /// again.
+    /// Nil if the token is to be verified, for the first time or again.
     func find(_ token: ArraySlice<UInt8>, at now: Int64) -> Access? {
         guard let access = entries[Self.key(token)], access.token == token,
             now < access.verifyAgainAtMilliseconds
@@ -66,8 +64,7 @@ struct VerifiedTokens {
         entries[key] = access
     }
 
-    /// FNV-1a of the last 32 bytes: the signature, which nobody can choose. Two tokens with one key
-    /// replace each other.
+    /// FNV-1a of the end of the signature, which nobody can choose. Equal keys replace each other.
     private static func key(_ token: ArraySlice<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in token.suffix(32) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

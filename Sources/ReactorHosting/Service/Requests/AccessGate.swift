@@ -4,14 +4,12 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// Checks the bearer tokens of one loop's requests (RFC 6750), and tickets and cookies in their place,
-/// before anything else is done for them: before their connection moves, and before their session is looked
-/// up.
+/// Checks the bearer tokens of one loop's requests (RFC 6750), and tickets and cookies in their
+/// place, before their connection moves and their session is looked up.
 ///
 /// Exists only if the server has an authenticator.
 final class AccessGate {
-    /// The maximum number of requests of the loop that wait for the authenticator; further ones are
-    /// refused with 503.
+    /// Requests of the loop that wait for the authenticator; further ones are refused with 503.
     private static let waitingLimit = 256
     /// The limit of one client. With all places, it could have the tokens of all others refused.
     static let clientWaitingLimit = waitingLimit / 4

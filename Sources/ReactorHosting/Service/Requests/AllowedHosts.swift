@@ -15,8 +15,7 @@ struct AllowedHosts: Sendable {
         permitsAll = names.contains("*")
     }
 
-    /// Whether the request is for an IP address, for one of the names, or for no host at all: a
-    /// browser always names one.
+    /// Whether it is for an IP address, for one of the names, or for no host: browsers name one.
     func permits(_ head: borrowing RequestHead) -> Bool {
         guard !permitsAll, var host = head.host, !host.isEmpty, !head.isAddress(host) else {
             return true

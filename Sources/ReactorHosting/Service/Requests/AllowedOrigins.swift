@@ -6,8 +6,7 @@ internal import Wire
 /// Design: a request's origin is looked up once, and known by its index from then on, so that the
 /// heads of responses can be encoded beforehand for each origin.
 struct AllowedOrigins: Sendable {
-    /// 0 stands for a request without an origin or with one that is not allowed; n for the n-th
-    /// allowed origin.
+    /// 0: without an allowed origin; n: with the n-th one.
     typealias Index = UInt8
 
     private let origins: [[UInt8]]
@@ -15,8 +14,7 @@ struct AllowedOrigins: Sendable {
     /// The fields of every response to a request, by the index of its origin.
     let fields: [[(String, String)]]
 
-    /// - Parameter origins: As browsers send them; `*` for every origin. At most
-    ///   ``Setting/listLimit``.
+    /// - Parameter origins: As browsers send them; `*` for all. At most ``Setting/listLimit``.
     /// - Parameter hasCookies: Whether responses depend on a cookie.
     init(_ origins: [String], hasCookies: Bool = false) {
         permitsAll = origins.contains("*")

@@ -15,8 +15,7 @@ struct ClientAddress: Sendable {
     private let proxies: [AddressRange]
     private let trustsUnixSocket: Bool
 
-    /// - Parameter proxies: The proxies whose word counts: texts of ``AddressRange``, or `unix` for
-    ///   the peers of a Unix socket.
+    /// - Parameter proxies: Texts of ``AddressRange``, or `unix` for the peers of a Unix socket.
     init(behind proxies: [String]) {
         self.proxies = proxies.compactMap { AddressRange($0) }
         trustsUnixSocket = proxies.contains("unix")

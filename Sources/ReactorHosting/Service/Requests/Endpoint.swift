@@ -40,16 +40,13 @@ protocol ServiceEndpoint: SendableMetatype {
 /// An operation on one session. The connection is on the loop that owns the session, and the
 /// session has been loaded if the journal has it, unless the endpoint requires no session in memory.
 protocol SessionEndpoint: SendableMetatype {
-    /// Whether the request is for an event stream, which never gets a status of 5xx (contract
-    /// §3.2). Default false.
+    /// Whether it is for an event stream, which never gets 5xx (contract §3.2). Default false.
     static func wantsStream(_ request: Request) -> Bool
 
-    /// Whether a session that is not in memory is loaded first; if not, the endpoint is called with
-    /// `notInMemory`. Default true.
+    /// Whether a session is loaded first; if not, it may be `notInMemory`. Default true.
     static var loadsSession: Bool { get }
 
-    /// Whether the request only reads the session, so that among several nodes it may be served from a
-    /// copy (ADR-0049). Default false.
+    /// Whether it only reads, so that a node may serve it from a copy (ADR-0049). Default false.
     static func onlyReads(_ request: Request) -> Bool
 
     /// Whether a request for a session of another node is sent there (ADR-0050). Default false.

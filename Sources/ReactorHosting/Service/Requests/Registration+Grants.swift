@@ -51,8 +51,7 @@ private struct TaggedAction: NamedAction {
     }
 }
 
-/// An action in Swift's default form: all names of its members, because its decoder ignores those
-/// that are no cases.
+/// An action in Swift's default form: all its members, because its decoder ignores others.
 private struct PlainAction: NamedAction {
     let names: [String]
 

@@ -74,8 +74,7 @@ struct RequestContext: Sendable {
         let loop = connection.loop
         route = request.route
         isHead = request.head.method == .head
-        // A connection of the operations address does not stay on a session's loop: its next probe
-        // must not wait for that loop.
+        // A connection of the operations address leaves a session's loop: its probes must not wait.
         let leaves = connection.listener == .operations && request.route?.concernsSession ?? false
         closes = !request.head.keepsAlive || !isWhole || loop.service.isDraining || leaves
         minorVersion = request.head.minorVersion
@@ -98,8 +97,7 @@ struct RequestContext: Sendable {
 final class RequestOptions {
     /// The end of `?wait=settled`; or the end of a query to all loops.
     var waitDeadline: LoopInstant?
-    /// The session, or the copy of one, that responds later: when effects have ended, or when the
-    /// journal was read.
+    /// The session or copy that responds later: when effects have ended, or the journal was read.
     var waitingIn: (any ReadableSession)?
     /// Exists until the response or the end of the connection, for work on other loops.
     var wait: Wait?

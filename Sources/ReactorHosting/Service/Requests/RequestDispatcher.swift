@@ -43,8 +43,7 @@ enum RequestDispatcher {
         return match
     }
 
-    /// Checks everything that the head of a request decides: its host, its rate, its route, its client
-    /// and its parameters.
+    /// Checks what the head of a request decides: host, rate, route, client and parameters.
     ///
     /// - Parameter isCounted: Whether the request was already counted for the rate of its client.
     /// - Returns: The endpoint; nil if the request is answered, or waits for the authenticator.
@@ -185,8 +184,7 @@ enum RequestDispatcher {
         return nil
     }
 
-    /// Serves a request for a session of this loop, now or when the session has been read from the
-    /// journal.
+    /// Serves a request for a session of this loop, now or when the session has been read.
     static func serve(
         _ request: inout Request, _ endpoint: any SessionEndpoint.Type, for session: SessionID,
         on connection: HTTPConnection

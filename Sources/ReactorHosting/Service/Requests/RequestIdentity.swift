@@ -58,8 +58,7 @@ struct RequestIdentity {
         TraceParent(String(decoding: bytes[idCount...], as: UTF8.self))
     }
 
-    /// The access log is off: if it is on again before the next request, that must not have the line
-    /// of this one.
+    /// The access log is off: if it is on again, the next request must not have this one's line.
     mutating func forgetLine() { line = [] }
 
     /// The query is left out, because it may have secrets.

@@ -7,8 +7,7 @@ internal import Wire
 extension Response {
     /// Appends the response.
     ///
-    /// - Parameter closes: Whether the connection closes after the response; after a stream that
-    ///   ends it always does.
+    /// - Parameter closes: Whether the connection closes; after a stream that ends it always does.
     func encode(
         for request: RequestContext, closes: Bool, _ loop: LoopResources,
         to output: inout ConnectionOutput
@@ -102,8 +101,7 @@ extension Response {
 
     private static let problemEvent = Array("problem".utf8)
 
-    /// Appends the response to posted actions, from parts that are encoded beforehand. This is the
-    /// hot path: it makes no `Response`.
+    /// Appends the response to posted actions from encoded parts. The hot path: no `Response`.
     ///
     /// - Returns: The length of the body.
     static func encodeReceipt(

@@ -9,8 +9,7 @@ struct Response {
         case bytes([UInt8])
         /// Bytes that exist without the response.
         case constant([UInt8])
-        /// Three consecutive parts. `shared` may be large and belong to many responses; it is never
-        /// copied.
+        /// Consecutive. `shared` may be large and belong to many responses; it is never copied.
         case parts(beginning: [UInt8], shared: [UInt8], end: [UInt8])
         /// An event stream that reports a problem and ends. EventSource never reconnects after a
         /// status other than 200, so a temporary problem is reported this way (contract §3.2).
@@ -25,8 +24,7 @@ struct Response {
     var body = Body.bytes([])
     /// The code of a problem, for the log.
     var code: String?
-    /// Bytes of a body that was encoded and is not part of the response. They count as work of the
-    /// turn.
+    /// Bytes of an encoded body that is not sent. They count as work of the turn.
     var discardedBytes = 0
     /// Counts the body, if it is large, until the connection has accepted it.
     var charge: WorkCharge?
@@ -84,8 +82,7 @@ struct Response {
             body: .bytes(problem.body), code: problem.code)
     }
 
-    /// The response to `OPTIONS`, and to a method that the path does not have (RFC 9110 §9.3.7,
-    /// §15.5.6).
+    /// To `OPTIONS`, and to a method that the path does not have (RFC 9110 §9.3.7, §15.5.6).
     static func methods(
         _ methods: [String], _ request: Request, _ origins: AllowedOrigins
     ) -> Response {

@@ -40,8 +40,7 @@ package final class Route: Sendable {
 
     /// The whole service (contract §3). A new operation is a row here and a file in `Endpoints`.
     ///
-    /// Design: the router checks the paths in this order, so the path with the most requests is the
-    /// first one.
+    /// Design: the router checks the paths in this order: the one with the most requests is first.
     package static let table: [Route] = numbered([
         Route(
             "POST", "/v1/sessions/{id}/actions", "postActions", .verb(.act), PostActions.self,
@@ -146,8 +145,7 @@ package final class Route: Sendable {
     /// The routes of the clients' address if there is an operations address.
     package static let clients = table.filter { !$0.isForOperations }
 
-    /// Whether the route is for operators: a probe, or for administrators. With an operations address
-    /// it is served only there.
+    /// A probe, or for administrators: with an operations address it is served only there.
     ///
     /// Design: derived, so that a new route for administrators cannot be left at the clients' address.
     package var isForOperations: Bool { isProbe || access == .verb(.admin) }
@@ -172,8 +170,7 @@ package final class Route: Sendable {
         }
     }
 
-    /// Whether the operations address serves the route while the server drains: it reads the server
-    /// alone, and needs no session.
+    /// Whether the operations address serves the route during a drain: it needs no session.
     var isServedWhileDraining: Bool { method == "GET" && !concernsSession }
 
     private init(_ route: Route, index: Int) {

@@ -5,12 +5,10 @@ internal import Wire
 /// The query `?ticket=` of a stream's request, in which a ticket stands for the client's token:
 /// EventSource cannot send `Authorization` (ADR-0062).
 enum Ticket {
-    /// The longest token for which a ticket is made. A request target has 8 KB, and a ticket a
-    /// third more than its token.
+    /// A request target has 8 KB, and a ticket has a third more than its token.
     static let tokenLimitBytes = 5_120
 
-    /// The value of the item `ticket` in a query; nil without one. Only the plain name counts: a
-    /// ticket needs no escapes.
+    /// The value of `ticket` in a query; nil without one. Only the plain name counts.
     ///
     /// - Throws: 400 for two of them.
     static func find(in head: RequestHead) throws(Problem) -> ArraySlice<UInt8>? {

@@ -15,8 +15,7 @@ enum TokenCookie {
 
     /// The range of the token in the head; nil without the cookie (RFC 6265 §5.4).
     ///
-    /// - Throws: 401 if it occurs twice, because another server of the site may have added one, and if
-    ///   its value is no token.
+    /// - Throws: 401 if its value is no token, or if another server of the site has added one.
     static func find(in head: RequestHead) throws(Problem) -> Range<Int>? {
         var found: Range<Int>?
         // HTTP/2 splits the field, and not every proxy joins it again (RFC 9113 §8.2.3).
