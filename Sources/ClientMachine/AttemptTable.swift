@@ -22,7 +22,6 @@ struct AttemptTable: Sendable {
         }
     }
 
-    /// The resources of an attempt.
     struct Cost {
         /// The time after which it fails unless something arrives.
         var wait: Duration
@@ -155,7 +154,6 @@ struct AttemptTable: Sendable {
         return launch(purpose, id, credential, until: now + wait)
     }
 
-    /// The purpose of an attempt that waits for its credential.
     func asking(_ id: AttemptID) -> Purpose? {
         guard let purpose = running[id], case .asking = phase(of: purpose) else { return nil }
         return purpose
@@ -263,7 +261,6 @@ struct AttemptTable: Sendable {
         return (until, why)
     }
 
-    /// Removes a purpose without an attempt.
     mutating func forget(_ purpose: Purpose) { _ = remove(purpose) }
 
     /// Removes a purpose.

@@ -2,7 +2,6 @@
 package enum Delivery: Equatable, Sendable {
     /// A send is in the outbox, which is not durable yet.
     case accepted(Ticket)
-    /// A send is not in the outbox.
     case notAccepted(SendRefusal)
     case outcome(Ticket, TicketOutcome)
     /// How the session stands, not that something has happened. Its state is confirmed.
@@ -11,7 +10,6 @@ package enum Delivery: Equatable, Sendable {
     case state(StreamEvent, isConfirmed: Bool)
     /// A pulse or an activity.
     case event(StreamEvent)
-    /// The shown state changes.
     case shown(ShownChange)
     /// The following events do not continue those before; a snapshot follows.
     case reset(reason: String)
@@ -35,7 +33,6 @@ package enum SendRefusal: Error, Equatable, Sendable {
     case unknown
 }
 
-/// The progress of a send.
 package enum TicketOutcome: Equatable, Sendable {
     /// It is durable.
     case queued
@@ -84,7 +81,6 @@ package struct SessionSnapshot: Equatable, Sendable {
     }
 }
 
-/// An event of a session.
 package struct StreamEvent: Equatable, Sendable {
     package var name: String
     package var position: StreamPosition

@@ -1,6 +1,5 @@
 /// The events that the readers of a session want (C2).
 package struct Demand: Sendable, Hashable {
-    /// Some pulses.
     package enum Pulses: Sendable, Hashable {
         case none
         /// By name. Invariant: not empty; use ``none``.

@@ -32,7 +32,6 @@ struct LinkTable: Sendable {
     /// In no order.
     var values: some Sequence<SessionLink> { links.lazy.compactMap(\.self) }
 
-    /// - Returns: the first place for a session without a link.
     private func place(of session: SessionName) -> Int {
         if let recent, recent.session == session { return recent.place }
         return places[session] ?? 0

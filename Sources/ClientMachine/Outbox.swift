@@ -7,7 +7,6 @@ package struct Outbox: Equatable, Sendable {
     package struct Lane: Equatable, Sendable {
         package internal(set) var sent: SentRequest?
         package internal(set) var queued: [OutboxEntry] = []
-        /// Actions in the lane.
         package fileprivate(set) var actionCount = 0
 
         var isEmpty: Bool { sent == nil && queued.isEmpty }

@@ -8,7 +8,6 @@ package enum OutboxChange: Equatable, Sendable {
     case sent(SessionName, RequestKey, body: [UInt8], count: Int, date: Int64)
     /// The request was refused as a whole without effect; its sends wait again, before all others.
     case withdrawn(SessionName, RequestKey)
-    /// The request is applied.
     case done(SessionName, RequestKey)
     /// A send, waiting or sent, has come to an end that the program must see. It has its entry if
     /// the change that queued the send is dead.

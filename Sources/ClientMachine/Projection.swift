@@ -79,7 +79,6 @@ package struct Projection<Action: Decodable, State: Decodable> {
 
     private mutating func forgetMade() { (made, madeCount) = (nil, 0) }
 
-    /// Whether there is a shown state.
     package var isShown: Bool { base != nil }
 
     /// `confirmed` with the unconfirmed actions of this program reduced over it (R3).

@@ -26,7 +26,6 @@ struct StreamTable: Sendable {
         }
     }
 
-    /// - Returns: the first place for a stream that is missing.
     private func place(of id: StreamID) -> Int { ids.firstIndex(of: id) ?? 0 }
 
     private func isChanged(_ place: Int) -> Bool {
@@ -73,7 +72,6 @@ struct StreamTable: Sendable {
         return id
     }
 
-    /// The stream of a reader of an action log.
     func stream(of log: LogID) -> StreamID? {
         streams.first { $0?.log?.id == log }??.id
     }

@@ -8,7 +8,6 @@
 // one *turn*: delivery waits for its end, so that a subscriber's reaction to the first commit comes
 // after the last one.
 
-/// The value of a storage, its version, and its observers.
 final class StorageCore<Value> {
     /// The current value; within a commit the working copy.
     private(set) var value: Value

@@ -14,7 +14,6 @@ struct Subscription<Value> {
 }
 
 extension Subscription where Value: Sendable {
-    /// Makes a subscription that feeds a stream.
     init(_ feed: ReactorStream<Value>.Feed) {
         // Why a flag and not a removal: a reader leaves on any thread, while a storage belongs to
         // one isolation, which the reader does not know.

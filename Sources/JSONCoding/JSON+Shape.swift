@@ -60,7 +60,6 @@ extension JSON {
         }
     }
 
-    /// Whether the type is an enum.
     static func isEnum(_ type: any Any.Type) -> Bool { kind(of: type) == .enum }
 
     private static func kind(of type: any Any.Type) -> _MetadataKind? {

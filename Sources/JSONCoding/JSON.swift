@@ -74,7 +74,6 @@ package enum JSON {
         try writer.encodeRoot(value)
     }
 
-    /// Appends `text` as a JSON string, in quotes and escaped.
     package static func appendString(_ text: String, to out: inout [UInt8]) {
         JSONText.append(text, to: &out)
     }

@@ -6,7 +6,6 @@ protocol JSONContainer {
     static var parts: [any Any.Type] { get }
 }
 
-/// How a container looks in JSON.
 enum JSONContainerForm {
     /// As its part.
     case bare

@@ -100,7 +100,6 @@ extension JSONDocument {
         return Date(timeIntervalSinceReferenceDate: seconds)
     }
 
-    /// The value as a tree, unchanged.
     func tree(at index: Int) -> JSONValue {
         let node = nodes[index]
         switch node.kind {

@@ -48,7 +48,6 @@ final class JSONDocument {
         return node.isComplex ? JSONText.unescaped(slice) : String(decoding: slice, as: UTF8.self)
     }
 
-    /// The value of the first member called `key`, if the object has one.
     func member(_ key: String, of object: Int) -> Int? {
         guard nodes[object].count <= JSONKeyIndex.threshold else {
             return indexedMember(key, of: object)

@@ -35,7 +35,6 @@ enum JSONDoubles {
         return nil
     }
 
-    /// The name for a message.
     static func name(of key: JSONNode, _ bytes: [UInt8]) -> String {
         JSONText.shortened(text(of: key, bytes))
     }

@@ -58,7 +58,6 @@ struct JSONKeyTable {
         return place
     }
 
-    /// The hash of a key's bytes, escapes resolved.
     static func hash(of key: JSONNode, _ bytes: [UInt8]) -> Int {
         let range = Int(key.start)..<Int(key.end)
         if key.isComplex { return hash(of: JSONText.unescaped(bytes[range])) }

@@ -37,7 +37,6 @@ extension JSONOutput {
         return path
     }
 
-    /// The path to the value or container of a frame.
     func path(of frame: Int) -> [any CodingKey] {
         frame < frames.count ? path(to: frames[frame].start) : []
     }

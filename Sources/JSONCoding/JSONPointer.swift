@@ -4,7 +4,6 @@
 ///
 /// Source: [RFC 6901](https://www.rfc-editor.org/rfc/rfc6901).
 package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
-    /// A text that is not a JSON pointer.
     package struct Malformed: Error, Sendable, Equatable {
         /// A phrase for a message.
         package var reason: String

@@ -15,7 +15,6 @@ package enum JSONRefusal: Error, Sendable, Equatable {
 }
 
 extension JSONRefusal {
-    /// The fault as a sentence.
     package var sentence: String {
         switch self {
         case .malformed(let offset, let reason): "not JSON: \(reason) at byte \(offset)"

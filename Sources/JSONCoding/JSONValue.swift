@@ -12,7 +12,6 @@ package enum JSONValue: Sendable, Hashable {
     case array([JSONValue])
     case object([Member])
 
-    /// A key and its value.
     package struct Member: Sendable, Hashable {
         package var key: String
         package var value: JSONValue

@@ -66,7 +66,6 @@ package final class SchemaRecorder {
         observed[ObjectIdentifier(type)] = known + [notes]
     }
 
-    /// Counts a request.
     func request() throws {
         guard !isExhausted else { throw Self.refusal(Any.self) }
         requests += 1

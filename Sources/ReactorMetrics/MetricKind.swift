@@ -7,7 +7,6 @@ enum MetricKind: Sendable {
     /// A histogram of times, in seconds.
     case timer
 
-    /// The word of Prometheus.
     var word: String {
         switch self {
         case .counter: "counter"

@@ -41,10 +41,8 @@ struct MetricRegistry {
         self.seriesLimit = seriesLimit
     }
 
-    /// The families in the order of their names.
     var shown: [Family] { families.values.sorted { $0.name.text < $1.name.text } }
 
-    /// The number of uses that were refused, by reason.
     var refusals: [(reason: String, number: UInt64)] {
         [("kind", refusedForKind), ("limit", refusedForLimit)]
     }

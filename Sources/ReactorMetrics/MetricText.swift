@@ -2,7 +2,6 @@
 struct MetricText {
     private(set) var text = ""
 
-    /// Begins a metric; its samples follow.
     mutating func begin(_ name: String, _ kind: String, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
     }

@@ -19,7 +19,6 @@ struct Append {
         var isDeleted: Bool
         /// Whether the owner is the one that the part names, if it names one.
         var isOwned = true
-        /// Another owner.
         var owner: Node?
     }
 

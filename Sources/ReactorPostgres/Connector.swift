@@ -133,7 +133,6 @@ final class Connector: Sendable {
         }
     }
 
-    /// Whether reads of the present database have to be proved.
     var provesReads: Bool { needsProof(database) }
 
     private func needsProof(_ database: Database?) -> Bool {

@@ -19,7 +19,6 @@ final class DatabaseHosts: Sendable {
     private struct Book {
         /// Nil before the first look at the address.
         var hosts: [Host]?
-        /// The host that was chosen last.
         var chosen: (index: Int, at: ContinuousClock.Instant)?
         /// The last look at the hosts, if none of them could be chosen.
         var failed: (fault: PostgresFault, at: ContinuousClock.Instant)?

@@ -87,7 +87,6 @@ struct DatabaseState {
             others: others)
     }
 
-    /// Believes a database.
     mutating func become(_ found: Connector.Database) {
         if database?.mark != found.mark { (commits, heard, proved) = ([], 0, nil) }
         belief.believe(found.mark)

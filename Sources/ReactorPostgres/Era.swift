@@ -31,7 +31,6 @@ struct Era {
         var committed: Int64 = 0
         /// The last commits that this process has acknowledged there.
         var commits: [CommitPoint] = []
-        /// Databases of other nodes and of other hosts.
         var others: [DatabaseStanding] = []
 
         var standings: [DatabaseStanding] {

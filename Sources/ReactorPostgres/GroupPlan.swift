@@ -13,7 +13,6 @@ struct GroupPlan {
     /// The last part of each session, and its wave.
     private var newest: [String: (part: Part, wave: Int)] = [:]
 
-    /// - Parameter batches: Each with its number.
     init(_ batches: [(batch: Batch, number: Int64)]) {
         for (batch, number) in batches { add(batch, number) }
     }

@@ -26,7 +26,6 @@ extension JournalEngine {
         }
     }
 
-    /// The number of this process.
     private static let number = UsageLock.newNumber()
 }
 

@@ -48,7 +48,6 @@ final class Part {
         end = after ?? HistoryPosition(0)
     }
 
-    /// When the session was deleted, if the part ends with its deletion.
     var deleted: Int64? { runs.last?.deleted }
 
     /// The place in the database: the key of its first row.
@@ -60,7 +59,6 @@ final class Part {
             || !actions.isEmpty
     }
 
-    /// - Precondition: the run continues the part.
     func append(_ run: RecordBatch) {
         end = run.last
         if let last = runs.last, !last.isFull, last.deleted == nil {

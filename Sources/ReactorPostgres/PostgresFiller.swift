@@ -1,6 +1,5 @@
 package import Storage
 
-/// Fills a journal that has no session, in one transaction.
 package final class PostgresFiller: JournalVisitor {
     private let connection: Connection
     private let schema: String

@@ -74,7 +74,6 @@ final class Proofs: Sendable {
     }
 }
 
-/// Which answers have to be proved.
 struct Proving<Answer: Sendable>: Sendable {
     private let proofs: Proofs
     private let isNews: @Sendable (Answer) -> Bool

@@ -202,7 +202,6 @@ enum Schema {
 }
 
 extension HistoryPosition {
-    /// As columns store it: by number and part, in the order of the history.
     var column: (number: Int64, part: Int64) {
         (Int64(clamping: number), part == 0 ? Schema.recordPart : Int64(part))
     }

@@ -1,7 +1,6 @@
 internal import JSONCoding
 internal import Reactors
 
-/// Values of a replay as JSON.
 enum ReplayJSON {
     /// The value; a string that says so for a value without JSON, which differs from every other.
     static func encoded(_ value: some Encodable) -> [UInt8] {

@@ -10,7 +10,6 @@ internal import ReactorHosting
 // that has created them; without one of the others, all are granted. Strict: a misspelt restriction
 // must not grant more than the issuer intends.
 extension Grants {
-    /// The maximum number of entries of each list.
     static let maximumEntries = 256
 
     /// - Parameter name: The name of the claim, for the reason.

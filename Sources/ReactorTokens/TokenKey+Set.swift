@@ -94,7 +94,6 @@ extension TokenKey {
 }
 
 extension JSONValue {
-    /// Nil unless it is a string.
     var string: String? {
         if case .string(let text) = self { text } else { nil }
     }

@@ -5,7 +5,6 @@ struct ActionLogCounter {
     private var number: UInt64 = 0
     private var part: UInt32 = 0
 
-    /// Counts a record.
     mutating func countRecord() {
         number += 1
         part = 0

@@ -7,7 +7,6 @@ package struct EffectRun<R: Reactor>: Sendable {
     /// The name that the reactor gave it, if any.
     package let effectID: EffectID?
 
-    /// The action that caused it.
     package let action: ActionTag
 
     /// The code to run. However it ends, the host calls `ended(_:failure:observer:)` once.

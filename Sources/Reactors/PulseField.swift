@@ -19,7 +19,6 @@ package struct PulseField<State>: Sendable {
     /// The name in Swift without the wrapper's underscore: `alertMessage`.
     package let property: String
 
-    /// The location of its mark.
     package let location: PulseLocation<State>
 
     // `nil` for a value that is not Encodable.
@@ -32,7 +31,6 @@ package struct PulseField<State>: Sendable {
         self.reader = reader
     }
 
-    /// The type of the value; nil for one that is not Encodable.
     package var valueType: (any Any.Type)? { reader?.valueType }
 
     /// The same field under its coding key.
@@ -45,7 +43,6 @@ package struct PulseField<State>: Sendable {
     /// Whether the value can be sent over a wire. A pulse that cannot is refused at registration.
     package var isEncodable: Bool { reader != nil }
 
-    /// The pulse's mark in this state.
     package func mark(in state: State) -> PulseMark { location.mark(in: state) }
 
     /// Counts an assignment of the pulse's current value, for a state from outside (decoded), whose
@@ -78,7 +75,6 @@ package struct PulseLocation<State>: Sendable {
 
     init(markOffset: Int) { self.markOffset = markOffset }
 
-    /// The pulse's mark in this state.
     @inlinable
     package func mark(in state: State) -> PulseMark {
         unsafe withUnsafeBytes(of: state) { bytes in

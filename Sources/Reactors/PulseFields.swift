@@ -32,7 +32,6 @@ extension String {
 package protocol PulseShape {
     static var valueShape: any Any.Type { get }
 
-    /// The value.
     var shapeValue: Any { get }
 
     /// Distinguishes this pulse from every other one.

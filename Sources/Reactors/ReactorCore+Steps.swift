@@ -109,7 +109,6 @@ extension ReactorCore {
         count = version
     }
 
-    /// The number of running steps.
     package var runningCount: Int { steps.running.count }
 
     /// The running steps, the oldest first.

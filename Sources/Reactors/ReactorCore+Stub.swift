@@ -64,7 +64,6 @@ extension ReactorCore {
         observer.uncovered(core: self)
     }
 
-    /// Whether the session is stubbed.
     @usableFromInline
     package var isStub: Bool { isStubbed }
 

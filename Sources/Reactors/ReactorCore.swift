@@ -107,7 +107,6 @@ package final class ReactorCore<R: Reactor> {
         return .accepted(version: version, isSettled: isSettled(tag))
     }
 
-    /// Receives a mutation from a source.
     @inlinable
     package func receive(fromSource mutation: R.Mutation, observer: some ReactorCoreObserver<R>) {
         guard beginOpenTurn() else {

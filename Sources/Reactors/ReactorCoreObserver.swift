@@ -11,7 +11,6 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// `core.version` are new.
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>)
 
-    /// An activity was emitted.
     func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>)
 
     /// User code failed; the session lives.

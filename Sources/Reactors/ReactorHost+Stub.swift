@@ -11,7 +11,6 @@ extension ReactorHost {
         carryOut()
     }
 
-    /// Whether the session is stubbed.
     package var isStubbed: Bool { core.isStub }
 
     /// The actions of the current recording, or else of the last one.

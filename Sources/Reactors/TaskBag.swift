@@ -15,7 +15,6 @@ final class TaskBag: Sendable {
         tasks.withLock { $0[key] = task }
     }
 
-    /// Removes a task that has ended.
     func remove(_ key: Key) {
         tasks.withLock { _ = $0.removeValue(forKey: key) }
     }

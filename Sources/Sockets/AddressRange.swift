@@ -34,7 +34,6 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     package static let loopback = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
 }
 
-/// The bits of an IP address, from the left.
 struct AddressBits: Hashable, Sendable {
     /// 32 or 128.
     let count: Int
@@ -56,7 +55,6 @@ struct AddressBits: Hashable, Sendable {
         (self.count, self.high, self.low) = (count, high, low)
     }
 
-    /// The first `length` bits; the others are 0.
     func prefix(_ length: Int) -> AddressBits {
         // A shift by the whole width or more makes 0.
         let highMask = ~UInt64(0) << max(0, 64 - length)

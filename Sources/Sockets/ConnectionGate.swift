@@ -4,7 +4,6 @@ import Synchronization
 ///
 /// Counts the open connections of each peer's network: at most one count for each.
 package final class ConnectionGate: Sendable {
-    /// The reasons for refusing a connection.
     package enum Refusal: Int, CaseIterable, Sendable {
         /// The limit for all connections together.
         case limit
@@ -69,7 +68,6 @@ package final class ConnectionGate: Sendable {
         }
     }
 
-    /// A connection that was admitted has ended.
     package func ended(_ peer: PeerAddress) {
         uncount()
         guard let network = counted(peer) else { return }

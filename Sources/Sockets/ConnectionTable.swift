@@ -4,7 +4,6 @@
 /// loop's jobs. A method with a stale id does nothing. No method calls the handler; consequences
 /// are reported in a later pass.
 package final class ConnectionTable {
-    /// How to close a connection.
     package enum Closing: Sendable {
         /// Drops unread bytes. If there are any, the kernel resets the connection, and the peer may
         /// lose the bytes that were sent last.

@@ -49,7 +49,6 @@ extension EventLoop {
         self.passes.end()
     }
 
-    /// Waits for an event, an item of the inbox, or the end.
     private func wait(until end: Int64) {
         let left = end - table.now.nanoseconds
         guard left > 0, !hasLeftWork, table.poller.alarm != nil, inbox.wait() else { return }

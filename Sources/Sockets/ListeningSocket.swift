@@ -12,7 +12,6 @@ struct ListeningSocket {
     let address: ListenAddress
     /// Whether only this machine can reach the address.
     let isLoopback: Bool
-    /// The file to remove at the end, for a Unix socket.
     let file: UnixSocketFile?
 
     init(binding address: ListenAddress) throws(SystemFailure) {

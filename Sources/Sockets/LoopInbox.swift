@@ -47,7 +47,6 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
         case takenAsleep
         /// Accepted; the caller must ring the loop's alarm.
         case takenWaiting
-        /// The loop has stopped.
         case refused
     }
 

@@ -97,7 +97,6 @@ package enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same address with another port.
     package func at(port: UInt16) -> PeerAddress {
         switch self {
         case .ipv4(let address, _): .ipv4(address, port: port)

@@ -28,7 +28,6 @@ struct PollEvent {
         static let readable = Readiness(rawValue: 1)
         /// More may follow a short read: only the end or `EAGAIN` means that it is drained.
         static let readToEnd = Readiness(rawValue: 2)
-        /// There is room to write.
         static let writable = Readiness(rawValue: 4)
         /// The connection is broken or closed in both directions.
         static let broken = Readiness(rawValue: 8)

@@ -73,7 +73,6 @@ package final class SignalWatcher: Sendable {
         }
     }
 
-    /// Stops watching.
     package func cancel() {
         sources.withLock { sources in
             for source in sources { source.cancel() }

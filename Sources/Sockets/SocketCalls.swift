@@ -104,7 +104,6 @@ enum SocketCalls {
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, length)
     }
 
-    /// Sets an integer option of a socket; returns `errno`, or 0.
     static func set(_ option: Int32, of level: Int32, to value: Int32, on descriptor: Int32)
         -> Int32
     {

@@ -17,7 +17,6 @@ package struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertibl
     /// The object of the operation, such as an address or a path; empty if there is none.
     package let detail: String
 
-    /// The system's message for `code`.
     package let message: String
 
     /// A failure of `operation` with an `errno` code; the sentence comes from `strerror`.

@@ -41,7 +41,6 @@ struct TimerWheel {
         self.current = tick
     }
 
-    /// The key's deadline, or nil.
     func deadline(of key: Int) -> Int64? {
         guard key < entries.count, entries[key].deadline != Self.none else { return nil }
         return entries[key].deadline

@@ -8,7 +8,6 @@
     import Darwin
 #endif
 
-/// A bound Unix socket and the file that it made.
 struct UnixSocketFile {
     let descriptor: Int32
     let path: String
@@ -64,7 +63,6 @@ struct UnixSocketFile {
         guard code == 0 else { throw SystemFailure(operation: "bind", code: code, detail: path) }
     }
 
-    /// A socket file without a listener.
     private static func isStale(
         _ address: UnixAddress, _ path: String
     ) throws(SystemFailure) -> Bool {

@@ -69,7 +69,6 @@ package protocol Archive: HistoryArchive {
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>)
 }
 
-/// One generation of a session.
 package struct SessionKey: Sendable, Hashable {
     package var session: String
     package var generation: String

@@ -59,7 +59,6 @@ package struct StoredAnswer: Sendable, Equatable {
     package var key: String
     /// Identifies the body of the request.
     package var bodyDigest: [UInt8]
-    /// One of ``statuses``.
     package var status: Int
     package var body: [UInt8]
     /// Milliseconds since 1970 (UTC). Kept for at least 24 hours.

@@ -35,7 +35,6 @@ internal import CCrash
         if record == nil { unsafe slot.deallocate() }
     }
 
-    /// Whether the slot names this owner.
     package func names(_ owner: UInt64) -> Bool { self.owner == owner }
 
     /// Names the session whose work follows.
@@ -65,7 +64,6 @@ internal import CCrash
     /// Records the end of the call.
     package func end() { unsafe crash_end(slot) }
 
-    /// Reads the slot on other threads.
     package var reader: CrashSlotReader { unsafe CrashSlotReader(slot, of: self) }
 
     /// Whether a call has begun and not ended.

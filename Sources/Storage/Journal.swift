@@ -90,7 +90,6 @@ extension Journal {
 
     package func ownedSessions() throws(JournalFailure) -> [ExactText: Int] { [:] }
 
-    /// Whether there is an archive.
     package var keepsRecords: Bool { archive != nil }
 }
 
@@ -148,7 +147,6 @@ package struct JournalFailure: Error, Sendable, Equatable {
     /// lock, or commits wait for a standby. A server that starts waits for this to end.
     package var isTemporary: Bool
 
-    /// - Parameter publicDetail: Default `detail`.
     package init(
         reason: Reason, detail: String, publicDetail: String? = nil, isTemporary: Bool = false
     ) {

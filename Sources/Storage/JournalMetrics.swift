@@ -31,7 +31,6 @@ package struct JournalMetrics: Sendable, Equatable {
         commits = Array(repeating: 0, count: Self.bounds.count + 1)
     }
 
-    /// Counts a commit of `count` batches.
     package mutating func recordCommit(of count: Int, _ duration: Duration) {
         let time = duration / .seconds(1)
         let place = Self.bounds.firstIndex { time <= $0 } ?? Self.bounds.count

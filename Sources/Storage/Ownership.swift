@@ -90,7 +90,6 @@ extension Ownership {
     }
 }
 
-/// The result of a claim.
 package enum Claim: Sendable, Equatable {
     /// This node owns the session. ``SavedSession/epoch`` is the epoch of its ownership.
     case owned(SavedSession)
@@ -118,7 +117,6 @@ package struct SessionTraits: Sendable, Equatable {
     }
 }
 
-/// A session that this node owns.
 package struct OwnedSession: Sendable, Hashable {
     package var key: SessionKey
     package var epoch: Int64

@@ -88,7 +88,6 @@ package struct RecordBatch: Sendable, Equatable {
         deleted = nil
     }
 
-    /// - Precondition: `other` continues this batch.
     package mutating func append(_ other: RecordBatch) {
         precondition(deleted == nil && other.first.follows(last), "a gap between batches")
         text += other.text

@@ -24,7 +24,6 @@ package struct RecordEncoder {
 
     private static let keptBytes = 65_536
 
-    /// Begins an entry and fills all of its fields.
     mutating func begin(_ entry: HistoryEntry) {
         begin(entry.head, traceparent: entry.traceparent)
         content = entry.content
@@ -65,7 +64,6 @@ package struct RecordEncoder {
         text.append(HistoryCodec.lineFeed)
     }
 
-    /// Writes a number before `start`, with a space after it.
     private mutating func write(_ number: UInt64, before start: inout Int) {
         // 2^64 has twenty digits.
         if start < 21 {

@@ -6,7 +6,6 @@ package struct SessionRange: Sendable {
     package var after: String?
     /// Only ids that begin with this text. Empty: all do.
     package var prefix: String
-    /// Only sessions of this reactor, if there is one.
     package var reactor: String?
     /// The number of sessions on the page.
     package var limit: Int

@@ -1,23 +1,19 @@
 /// Counts of measured sizes, by the powers of two up to 1024. Recording allocates nothing.
 package struct SizeHistogram: Sendable, Equatable {
-    /// Upper bounds.
     package static let bounds: [Int] = (0...10).map { 1 << $0 }
 
     /// One count per bound, without those of smaller bounds, and one for larger sizes.
     private var counts: [UInt64]
-    /// The sum of all measured sizes.
     package private(set) var sum: UInt64 = 0
 
     package init() {
         counts = Array(repeating: 0, count: Self.bounds.count + 1)
     }
 
-    /// The counts of each bound, ascending.
     package var classes: [(bound: Int, count: UInt64)] {
         Self.bounds.indices.map { (Self.bounds[$0], counts[$0]) }
     }
 
-    /// The count above all bounds.
     package var beyond: UInt64 { counts[Self.bounds.count] }
 
     /// Records a size; 0 counts with 1.

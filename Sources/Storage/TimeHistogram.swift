@@ -14,7 +14,6 @@ package struct TimeHistogram: Sendable {
     /// The sum of all measured times, in seconds.
     package var seconds: Double { Double(nanoseconds) / 1_000_000_000 }
 
-    /// The counts of each bound, ascending.
     package var classes: [(bound: Double, count: UInt64)] {
         Self.bounds.indices.map { (Self.bounds[$0], counts[$0]) }
     }

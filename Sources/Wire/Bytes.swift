@@ -75,7 +75,6 @@ enum Lanes {
 }
 
 extension Span<UInt8> {
-    /// The offset of the first such byte in the range, or nil.
     func first(_ byte: UInt8, in range: Range<Int>) -> Int? {
         var index = range.lowerBound
         while index &+ 8 <= range.upperBound {

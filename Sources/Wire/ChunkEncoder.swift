@@ -5,7 +5,6 @@
 package enum ChunkEncoder {
     /// The end of the body: a chunk of no bytes, and no trailer fields (RFC 9112 §7.1).
     package static let last: [UInt8] = Array("0\r\n\r\n".utf8)
-    /// The bytes after the content of each chunk.
     package static let endBytes = 2
 
     /// Appends the line before the content of a chunk.
@@ -21,7 +20,6 @@ package enum ChunkEncoder {
         appendEnd(to: &out)
     }
 
-    /// Appends the line end after the content of a chunk.
     package static func appendEnd(to out: inout [UInt8]) {
         out.append(0x0d)
         out.append(0x0a)

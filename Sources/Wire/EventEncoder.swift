@@ -30,12 +30,10 @@ package enum EventEncoder {
         appendEnd(to: &out)
     }
 
-    /// Appends the line `event: <name>`.
     package static func appendName(_ name: [UInt8], to out: inout [UInt8]) {
         appendLine(event, name, to: &out)
     }
 
-    /// Appends the line `id: <id>`.
     package static func appendID(_ id: [UInt8], to out: inout [UInt8]) {
         appendLine(Self.id, id, to: &out)
     }
@@ -72,7 +70,6 @@ package enum EventEncoder {
         }
     }
 
-    /// The same from a string.
     package static func appendData(_ text: String, to out: inout [UInt8]) {
         appendData(Array(text.utf8).span, to: &out)
     }

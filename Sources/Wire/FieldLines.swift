@@ -21,7 +21,6 @@ package struct FieldLines: Sendable, Equatable {
         appendLine(name, value.utf8)
     }
 
-    /// Appends a line whose value is bytes.
     package mutating func append(_ name: String, _ value: [UInt8]) {
         appendLine(name, value)
     }

@@ -37,7 +37,6 @@ struct FieldTable: Sendable {
         return nil
     }
 
-    /// Reads one field line.
     mutating func append(
         _ line: Range<Int>, number: Int, in bytes: Span<UInt8>
     ) throws(FieldFault) {

@@ -5,7 +5,6 @@
 /// two parties that disagree about the end of a line can be made to disagree about the end of a
 /// request.
 struct HeadLines: Sendable {
-    /// The start of the incomplete line.
     private(set) var lineStart = 0
     /// Invariant: no LF in `lineStart..<scanned`.
     private var scanned = 0

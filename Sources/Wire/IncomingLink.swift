@@ -146,7 +146,6 @@ package struct IncomingLink: Sendable {
         output.append { ping.append(to: &$0) }
     }
 
-    /// The bytes were sent.
     package mutating func sent(_ count: Int) { output.removeFirst(count) }
 
     package mutating func receive(

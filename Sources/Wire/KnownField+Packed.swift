@@ -12,7 +12,6 @@ extension KnownField {
         var fourth: UInt64 = 0
     }
 
-    /// The length of the longest known name, in bytes.
     static let longestName = 32
 
     /// Finds the field; returns nil if the name is not known.

@@ -14,7 +14,6 @@ package enum LineSeparators {
         return out[...]
     }
 
-    /// Escapes the separators after an offset.
     package static func escape(from start: Int, in bytes: inout [UInt8]) {
         guard let first = first(in: bytes.span, from: start) else { return }
         var out: [UInt8] = []

@@ -7,7 +7,6 @@
 package struct LinkFrame: Equatable, Sendable {
     /// The kinds from 16 on are sent only to a node whose pings say that it has them (``LinkFeatures``).
     package enum Kind: UInt8, Sendable, CaseIterable {
-        // The handshake (``LinkHandshake``).
         case hello = 1
         case challenge = 2
         case proof = 3

@@ -22,7 +22,6 @@ package struct LinkHandshake: Sendable {
     /// No frame of a handshake has a larger payload.
     package static let payloadLimitBytes = 256
 
-    /// The peer of an authenticated link.
     package struct Peer: Equatable, Sendable {
         package var node: Int64
         /// The loop of the listening node for which the link is.
@@ -167,7 +166,6 @@ package struct LinkHandshake: Sendable {
         state = .proving(Peer(node: listener, loop: sought?.loop ?? 0), transcript: transcript)
     }
 
-    /// - Returns: The secret of the proof.
     private func receiveProof(
         _ frame: LinkFrame, _ transcript: [UInt8]
     ) throws(LinkFault) -> [UInt8] {

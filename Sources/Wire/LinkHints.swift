@@ -65,7 +65,6 @@ package struct LinkHint: Equatable, Sendable {
         self.part = part
     }
 
-    /// - Throws: ``LinkFault``: the payload is malformed.
     package init(_ frame: LinkFrame) throws(LinkFault) {
         var payload = try LinkPayload(frame, is: .hint)
         try self.init(&payload, of: .hint)

@@ -19,7 +19,6 @@ package struct LinkOutput: Sendable {
     private var holds: [Hold] = []
     private var heldBytes = 0
 
-    /// The bytes to send.
     package var unsent: ArraySlice<UInt8> { bytes[sentBytes...] }
 
     package var isFull: Bool { bytes.count - sentBytes >= Self.limitBytes }

@@ -13,7 +13,6 @@ package struct LinkPublication: Equatable, Sendable {
         self.body = body
     }
 
-    /// - Throws: ``LinkFault``: the payload is malformed.
     package init(_ frame: LinkFrame) throws(LinkFault) {
         var payload = try LinkPayload(frame, is: .publish)
         place = try payload.number()

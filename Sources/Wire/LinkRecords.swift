@@ -11,7 +11,6 @@ package struct LinkRecords: Equatable, Sendable {
     package var afterPart: UInt32
     /// The position of the last one.
     package var end: LinkHint
-    /// The version there.
     package var version: UInt64
     /// The records, as the journal keeps them. Not empty.
     package var text: [UInt8]

@@ -58,7 +58,6 @@ package struct LinkRequest: Equatable, Sendable {
         self.head += end
     }
 
-    /// - Throws: ``LinkFault``: the payload is malformed.
     package init(_ frame: LinkFrame) throws(LinkFault) {
         var payload = try LinkPayload(frame, is: .request)
         waitMilliseconds = try payload.number()

@@ -142,7 +142,6 @@ package struct OutgoingLink: Sendable {
         output.append { ping.append(to: &$0) }
     }
 
-    /// The bytes were sent.
     package mutating func sent(_ count: Int) { output.removeFirst(count) }
 
     package mutating func receive(

@@ -1,6 +1,5 @@
 /// A fault in bytes from the peer: the status of the response, and the source of the rule.
 package protocol PeerFault: Error, Sendable {
-    /// The status of the response, 400–505.
     var status: Int { get }
     /// A stable name for programs, in snake_case.
     var code: String { get }

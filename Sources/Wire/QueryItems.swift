@@ -40,19 +40,16 @@ package struct QueryItems: Sequence, Sendable {
         items = read
     }
 
-    /// Reads the items of a request's query.
     package init(_ head: RequestHead, limit: Int = 100) throws(TargetRefusal) {
         try self.init(head.bytes, head.query, limit: limit)
     }
 
     package var count: Int { items.count }
 
-    /// The value of the first item with that name, or nil.
     package func first(_ name: String) -> String? {
         items.first { $0.name == name }?.value
     }
 
-    /// The values of all items with that name, in their order.
     package func values(_ name: String) -> [String] {
         items.filter { $0.name == name }.map(\.value)
     }

@@ -35,7 +35,6 @@ extension RequestHead {
         return Authority.host(of: authority, in: bytes.span)
     }
 
-    /// Whether ``host`` is an IP address and not a name.
     package func isAddress(_ host: Range<Int>) -> Bool {
         Authority.isAddress(host, in: bytes.span)
     }

@@ -20,7 +20,6 @@ package struct RequestHead: Sendable {
 
     package var method: Method { line.method }
 
-    /// The method as it was sent.
     package var methodRange: Range<Int> { line.methodRange }
 
     /// 0 or 1. A higher minor version is treated as 1 (RFC 9110 §2.5).

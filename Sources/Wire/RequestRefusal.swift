@@ -4,7 +4,6 @@
 /// unknown: respond with `status`, then close. The values are small and allocate nothing; the texts
 /// are made on demand.
 package enum RequestRefusal: PeerFault, Equatable {
-    // The request line.
     case malformedRequestLine
     case methodTooLong(limit: Int)
     case connectNotImplemented
@@ -23,7 +22,6 @@ package enum RequestRefusal: PeerFault, Equatable {
     case malformedHost
     case unsupportedExpectation
 
-    // The length of the body.
     case malformedContentLength
     case repeatedContentLength
     case transferEncodingWithContentLength
@@ -32,7 +30,6 @@ package enum RequestRefusal: PeerFault, Equatable {
     case chunkedNotFinal
     case unknownTransferCoding
 
-    // The body.
     case bodyTooLarge(limit: Int)
     case chunk(ChunkFault)
 

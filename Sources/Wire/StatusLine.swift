@@ -5,7 +5,6 @@ package enum StatusLine {
     /// The line of 200, the status of nearly every response, prepared in advance.
     private static let success: [UInt8] = Array("HTTP/1.1 200 OK\r\n".utf8)
 
-    /// Appends the line with its CR LF.
     static func append(_ status: Int, to out: inout [UInt8]) {
         precondition((100...999).contains(status), "A status has three digits.")
         if status == 200 {

@@ -22,6 +22,5 @@ public struct ClientOutbox: Sendable {
         ClientOutbox { FileOutbox(path, account: account, keepsStates: keepsStates) }
     }
 
-    /// - Parameter make: makes the store of a client.
     package init(_ make: @escaping @Sendable () -> any OutboxStore) { self.make = make }
 }

@@ -89,7 +89,6 @@ private final class LogCount: Sendable {
 
     init(limit: LogAmount) { self.limit = limit }
 
-    /// - Returns: the amount to report.
     func add(_ amount: LogAmount) -> LogAmount? {
         count.withLock { count in
             count.entries += amount.entries

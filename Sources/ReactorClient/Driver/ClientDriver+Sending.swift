@@ -66,7 +66,6 @@ extension ClientDriver {
         carryOut()
     }
 
-    /// Reports the progress of a send to its sender.
     func report(_ outcome: TicketOutcome, of number: TicketNumber, in session: SessionName) {
         let progress = SendProgress(outcome)
         let ticket = desk.withLock { desk in

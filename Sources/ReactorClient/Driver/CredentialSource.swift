@@ -12,7 +12,6 @@ final class CredentialSource: Sendable {
     /// Open questions. Further ones get no credential, and their attempts are repeated later.
     private static let limit = 256
 
-    /// Asks for the machine.
     func ask(
         _ id: AttemptID, refused: String?, clock: DriverClock,
         _ post: @escaping @Sendable (Input) -> Void

@@ -261,7 +261,6 @@ struct DriverDesk {
 
     mutating func removeLog(_ id: LogID) { logs[id] = nil }
 
-    /// Removes the logs of a session, or all.
     mutating func takeLogs(of session: SessionName? = nil) -> [LogSink] {
         let taken = logs.values.filter { session == nil || $0.session == session }
         for log in taken { logs[log.id] = nil }
@@ -274,7 +273,6 @@ struct DriverDesk {
     }
 }
 
-/// A session that the program follows.
 struct FollowedSession {
     let sink: any SessionSink
     /// The newest confirmed state as JSON, if the outbox keeps states.

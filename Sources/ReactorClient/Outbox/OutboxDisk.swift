@@ -20,7 +20,6 @@ protocol OutboxDisk: Sendable {
     func flushFolder(of path: String) throws(DiskFault)
     func remove(_ path: String)
     func close(_ file: Int32)
-    /// Whether the path leads to that file.
     func leads(_ path: String, to file: Int32) -> Bool
 }
 
@@ -34,7 +33,6 @@ struct DiskFault: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// The disk of the computer.
 struct SystemDisk: OutboxDisk {
     func open(_ path: String) throws(DiskFault) -> Int32? {
         let file = openFile(path, O_RDWR | O_CLOEXEC, 0)

@@ -5,7 +5,6 @@ internal import JSONCoding
 // there is no line feed. So text after the last line feed was cut off, and anything else that does
 // not fit is damage.
 
-/// One line of an outbox's file.
 enum OutboxLine {
     static func encoded(_ records: [OutboxRecord]) -> [UInt8] {
         var line = [UInt8](repeating: UInt8(ascii: " "), count: 9)

@@ -1,7 +1,6 @@
 internal import JSONCoding
 internal import Reactors
 
-/// The readers of one session's streams.
 struct SessionReaders<State: Sendable, Activity: Sendable> {
     /// Each returns whether its reader still reads and is not behind.
     struct Reader {
@@ -18,10 +17,8 @@ struct SessionReaders<State: Sendable, Activity: Sendable> {
 
     var count: Int { readers.count }
 
-    /// Whether somebody reads shown states.
     var wantStates: Bool { readers.values.contains { $0.shown != nil } }
 
-    /// Whether somebody reads all events.
     var wantEvents: Bool { readers.values.contains { $0.event != nil } }
 
     mutating func add(_ reader: Reader) -> UInt64 {
@@ -37,7 +34,6 @@ struct SessionReaders<State: Sendable, Activity: Sendable> {
     mutating func report(_ event: RemoteEvent<State, Activity>) { push { $0.event?(event) } }
     mutating func report(_ activity: Activity) { push { $0.activity?(activity) } }
 
-    /// A pulse was assigned.
     mutating func assign(_ name: String, _ data: [UInt8]) {
         push { reader in
             guard let pulse = reader.pulse, pulse.name == name else { return nil }
@@ -58,7 +54,6 @@ struct SessionReaders<State: Sendable, Activity: Sendable> {
     }
 }
 
-/// A reader of one pulse.
 struct PulseReader<State> {
     let name: String
     let assigned: ([UInt8]) -> Bool

@@ -6,7 +6,6 @@ internal import ClientMachine
 struct VersionCount: Equatable {
     /// Nil while it is not known.
     private(set) var version: UInt64?
-    /// The position to which the version belongs.
     private var position: StreamPosition?
     /// The newest positions of state events, for a version that arrives later than those.
     private var recent: [StreamPosition] = []
@@ -21,7 +20,6 @@ struct VersionCount: Equatable {
         set(version, plus: 1, at: event)
     }
 
-    /// A version is known for a position.
     mutating func learn(_ known: UInt64, at base: StreamPosition) {
         if let position, position.reaches(base), version != nil { return }
         let later = recent.filter { $0.generation == base.generation && !base.reaches($0) }

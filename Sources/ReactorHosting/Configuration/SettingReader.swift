@@ -19,7 +19,6 @@ final class SettingReader: Sendable {
         self.sources = sources
     }
 
-    /// The settings with their values, in the order in which they were read.
     var values: [SettingValue] { state.withLock { $0.values } }
 
     /// One sentence for each refused text.

@@ -53,7 +53,6 @@ package struct SettingValue: Sendable {
     }
 }
 
-/// The origin of a setting's value.
 package enum SettingSource: Sendable, Equatable {
     case standard
     /// A line of the file of `--config`.

@@ -10,7 +10,6 @@ struct SettingsFile: Sendable {
     static let shownFaults = 20
 
     let path: String
-    /// The texts by the names of their settings.
     private(set) var entries: [String: (text: String, line: Int)] = [:]
     /// One sentence for each refused line.
     private(set) var sentences: [String] = []
@@ -55,7 +54,6 @@ struct SettingsFile: Sendable {
 }
 
 extension SettingsFile {
-    /// Reads the file of that path.
     static func read(_ path: String) throws(ConfigurationFailure) -> SettingsFile {
         SettingsFile(
             path: path, bytes: try RegularFile.contents(of: path, limitBytes: limitBytes))

@@ -17,7 +17,6 @@ struct LogLine {
     /// The maximum length of a value as written, without its quotes; a longer one is cut, and ends
     /// with ``cutMark``.
     static let valueLimitBytes = 4_096
-    /// The same for a key.
     static let keyLimitBytes = 128
     static let cutMark = "...[cut]"
     /// The longest end of a line: `,"omitted_fields":9223372036854775807}` and the line feed.
@@ -44,7 +43,6 @@ struct LogLine {
         appendField(key) { $0.bytes += number.utf8 }
     }
 
-    /// The complete line with its line feed.
     consuming func ended() -> [UInt8] {
         if omitted > 0 {
             appendSeparator()

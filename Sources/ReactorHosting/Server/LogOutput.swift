@@ -30,7 +30,6 @@ final class LogOutput: Sendable {
         self.write = write
     }
 
-    /// The form of all lines.
     var format: LogFormat {
         get { state.withLock { $0.format } }
         set { state.withLock { $0.format = newValue } }

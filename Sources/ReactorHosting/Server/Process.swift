@@ -73,7 +73,6 @@ enum Standard {
     }
 }
 
-/// The process's environment.
 enum ProcessEnvironment {
     static var variables: [String: String] {
         var variables: [String: String] = [:]

@@ -4,7 +4,6 @@ struct RepeatedWarning {
 
     private var last: (sentence: String, time: ContinuousClock.Instant)?
 
-    /// - Returns: Whether to log the sentence now.
     mutating func isDue(_ sentence: String, at now: ContinuousClock.Instant) -> Bool {
         if let last, last.sentence == sentence, now - last.time < Self.interval { return false }
         last = (sentence, now)

@@ -4,7 +4,6 @@ internal import Sockets
 internal import Storage
 internal import Synchronization
 
-// The orderly end of a server.
 extension RunningServer {
     /// Drains, saves and closes.
     ///

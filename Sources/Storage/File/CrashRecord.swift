@@ -85,7 +85,6 @@ internal import Synchronization
         }
     }
 
-    /// Nil if there was no work or the record is invalid.
     private static func interrupted(_ bytes: ArraySlice<UInt8>) -> InterruptedWork? {
         work(in: unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: crash_slot.self) })
     }

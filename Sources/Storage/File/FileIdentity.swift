@@ -6,19 +6,16 @@ internal import CFiles
     internal import Darwin
 #endif
 
-/// The identity of the file at a path.
 struct FileIdentity: Equatable {
     private let device: UInt64
     private let inode: UInt64
 
-    /// Nil if there is no file.
     init?(_ path: String) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// Nil if there is no file.
     init?(of descriptor: Int32) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { return nil }

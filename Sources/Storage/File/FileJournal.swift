@@ -95,7 +95,6 @@ package final class FileJournal: Journal {
     /// of the work of its loops. Once per process; the process must be the server's own.
     package static func catchFaults() { CrashRecord.catchFaults() }
 
-    /// Checks for stuck loops.
     package func lookForStuckLoops() { crashes.look() }
 
     /// Not on the journal's queue, which blocks if the disk does not respond.

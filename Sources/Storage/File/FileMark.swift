@@ -22,7 +22,6 @@ struct FileMark: Equatable, Sendable {
             }, as: UTF8.self)
     }
 
-    /// Nil for a text that is no mark.
     init?(_ text: some StringProtocol) {
         let isMark =
             text.utf8.count == Self.count
@@ -102,7 +101,6 @@ struct FileMark: Equatable, Sendable {
 
 /// The second line of a lock file: the marks of the database beside the log.
 struct MarkNote: Equatable, Sendable {
-    /// The page of the database with its mark.
     var page: Int
     /// The marks that the file may have: several while a new one is not known to be in it.
     var marks: [FileMark]

@@ -36,7 +36,6 @@ package enum JournalFileFault: Error, Sendable, Equatable {
         }
     }
 
-    /// A sentence about the file, for a message.
     package func sentence(_ path: String) -> String {
         switch self {
         case .notAJournal: "\(path) is not a journal of this program; it was left as it is"

@@ -91,7 +91,6 @@ final class JournalLock: Sendable {
         return descriptor.withLock { held in held.map { Self.write(note, to: $0) } ?? false }
     }
 
-    /// The present note.
     var note: MarkNote? { noted.withLock { $0 } }
 
     private static func takeJournal(_ path: String) throws(JournalFileFault) -> Int32? {
@@ -160,7 +159,6 @@ final class JournalLock: Sendable {
         return unsafe String(cString: found)
     }
 
-    /// The bytes of a lock file at most.
     private static let limitBytes = 512
 
     private static func contents(of descriptor: Int32) -> (holder: Int32?, note: MarkNote?) {

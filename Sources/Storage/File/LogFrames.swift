@@ -13,7 +13,6 @@ struct LogFrames: Equatable, Sendable {
     private(set) var valid = 0
     /// Nil if the frames do not prove any damage.
     private(set) var damage: Damage?
-    /// The header as it was read.
     private var header: [UInt8] = []
 
     struct Damage: Equatable, Sendable {

@@ -5,7 +5,6 @@ enum LogInspection {
     /// A log in use may be read in the middle of a change. Such a fault is gone at the next look.
     private static let looks = 3
 
-    /// - Throws: ``JournalFileFault``: `foreignLog` or `damagedLog`.
     static func verify(_ path: String) throws(JournalFileFault) {
         try verifyOwner(path)
         let log = log(path)

@@ -41,7 +41,6 @@ final class Maintenance {
     static let rowsPerRemoval = 4
     /// The maximum number of rows of the tail that are moved at once for later records.
     static let aheadLimit = 16
-    /// The number of bytes that are charged as one row.
     static let bytesPerRow = 1_024
     /// Smaller steps do not justify the pages that they touch.
     private static let leastCredit = 128

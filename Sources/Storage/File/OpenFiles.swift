@@ -14,7 +14,6 @@ struct OpenFiles {
     private var logPath: String { path + "-wal" }
     private var indexPath: String { path + "-shm" }
 
-    /// A connection was opened.
     mutating func recordOpening() {
         database = database ?? FileIdentity(path)
         log = FileIdentity(logPath)
@@ -23,12 +22,9 @@ struct OpenFiles {
 
     var wereOpened: Bool { database != nil }
 
-    /// Whether the path names the database that was first opened.
     var databaseIsAtPath: Bool { database == FileIdentity(path) }
 
-    /// Whether the paths name the open database and its log.
     var areAtPaths: Bool { databaseIsAtPath && log == FileIdentity(logPath) }
 
-    /// Whether the path names the open index of the log.
     var indexIsAtPath: Bool { index == FileIdentity(indexPath) }
 }

@@ -36,7 +36,6 @@ struct RecordPage {
         version = record.version
     }
 
-    /// Appends the next row of the tail.
     mutating func append(_ text: [UInt8], _ entry: TailIndex.Entry) {
         self.text += text
         count += Int(entry.count)

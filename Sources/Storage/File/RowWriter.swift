@@ -5,7 +5,6 @@ struct RowWriter {
     let database: Database
     let heads: SessionHeads
     let maintenance: Maintenance
-    /// The next sequence number in the tail.
     var nextTailSequence: Int64
     /// The entries that the group adds to the tail; they are indexed after the commit.
     private(set) var added: [(row: Int64, entry: TailIndex.Entry)] = []

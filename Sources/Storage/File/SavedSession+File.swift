@@ -10,7 +10,6 @@ extension SavedHead {
         keptVersion = life.keptVersion
     }
 
-    /// - Parameter deleted: The tombstone of a session.
     init(of deleted: SavedSession) {
         self.init(key: deleted.key, reactor: deleted.reactor, isDeleted: true)
     }

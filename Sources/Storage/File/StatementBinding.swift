@@ -9,7 +9,6 @@ extension Database {
         try cachedStatement(sql: sql).each(values) { _ in false }
     }
 
-    /// The first row, if there is one.
     func first<Value>(
         _ sql: String, _ values: BoundValue..., make: (FoundRow) throws -> Value
     ) throws -> Value? {
@@ -131,7 +130,6 @@ extension Statement {
 
     func string(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
-    /// Nil for NULL.
     func optionalString(_ column: CInt) -> String? { isNull(column) ? nil : string(column) }
 }
 
@@ -159,7 +157,6 @@ extension Database {
     }
 }
 
-/// A value for a parameter of a statement.
 enum BoundValue {
     case integer(Int64)
     case text([UInt8])

@@ -90,7 +90,6 @@ final class TailIndex: Sendable {
         }
     }
 
-    /// The first and the last sequence number in use.
     var sequences: (first: Int64, last: Int64)? {
         book.withLock { $0.sequences.map { ($0.lowerBound, $0.upperBound) } }
     }

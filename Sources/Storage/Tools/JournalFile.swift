@@ -9,7 +9,6 @@ final class JournalFile {
     /// Whether there was a write-ahead log before.
     private let hadLog: Bool
 
-    /// - Throws: ``JournalFileFault``.
     init(_ path: String) throws(JournalFileFault) {
         self.path = path
         guard FileIdentity(path) != nil else { throw .unusable("there is no such file") }

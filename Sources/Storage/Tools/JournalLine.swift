@@ -27,7 +27,6 @@ internal import JSONCoding
 struct JournalLine {
     private(set) var bytes: [UInt8] = [0x7B]
 
-    /// Begins with the kind of the line.
     init(_ kind: StaticString, _ value: UInt64) {
         add(kind, value)
     }
@@ -51,7 +50,6 @@ struct JournalLine {
         JSON.appendString(value, to: &bytes)
     }
 
-    /// Adds JSON unchanged.
     mutating func add(_ name: StaticString, json value: [UInt8]) {
         guard !value.isEmpty else { return }
         if JSON.isLine(value) {
@@ -76,7 +74,6 @@ struct JournalLine {
         bytes.append(0x5D)
     }
 
-    /// The line with its end.
     var finished: [UInt8] { bytes + [0x7D, 0x0A] }
 
     private mutating func begin(_ name: String) {

@@ -12,7 +12,6 @@
 /// descriptor that is opened before SQLite opens the file and closed after SQLite has closed it (see
 /// ``JournalLock``).
 final class PartialFile {
-    /// The temporary path.
     let path: String
     private let name: String
     private let flushFolder: (String) throws(JournalFileFault) -> Void

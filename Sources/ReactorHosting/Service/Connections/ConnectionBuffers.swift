@@ -60,7 +60,6 @@ final class ConnectionBuffers {
         return true
     }
 
-    /// The parked request, which stays.
     var parked: Request? {
         if case .parked(let request) = kept { request } else { nil }
     }

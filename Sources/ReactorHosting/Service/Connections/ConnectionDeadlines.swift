@@ -24,7 +24,6 @@ struct ConnectionDeadlines {
         case stall
         /// The head did not arrive in time or, without a minimum rate of bodies, the request.
         case requestTimeout
-        /// The body has arrived too slowly.
         case slowBody
         /// The body has kept the minimum rate, and gets the same time again.
         case nextPeriod

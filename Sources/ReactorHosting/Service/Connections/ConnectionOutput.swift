@@ -15,7 +15,6 @@ struct ConnectionOutput {
     private var unsent = UnsentBytes()
     /// The charges of large bodies among the unsent bytes.
     private var charges: [AnyObject] = []
-    /// Bytes of bodies in the current turn.
     private var turnBytes = 0
     private(set) var isInTurn = false
     /// Whether the kernel did not accept all offered bytes. Invariant: until it reports room, no

@@ -29,7 +29,6 @@ final class EventStream {
 
     private var source: Source
     private(set) var traits: Traits
-    /// Unowned: the connection owns the stream.
     private unowned let connection: HTTPConnection
 
     private convenience init(
@@ -189,7 +188,6 @@ final class EventStream {
         end(with: .tokenInvalid)
     }
 
-    /// Ends the stream with an event that reports a problem.
     func end(with problem: Problem) {
         if case .none = source { return connection.close(.lingering) }
         connection.loop.counters.refusals.count(problem.code)

@@ -28,7 +28,6 @@ extension HTTPConnection {
         loop.settings.logger.debug("stream ended", metadata: metadata(of: request))
     }
 
-    /// Writes a line of the access log.
     func logAccess(_ request: RequestContext, status: Int, _ code: String?, bytes: Int) {
         var metadata = metadata(of: request)
         let line = identity.methodAndPath

@@ -6,7 +6,6 @@ internal import Wire
 
 // Output: responses, at once or when they are due.
 extension HTTPConnection {
-    /// Responds with the content of a session's reply.
     func respond(with content: Reply.Content) {
         switch content.kind {
         case .subscribed(let subscriber, let opening):

@@ -13,7 +13,6 @@ internal import Wire
 /// whole array, which the runtime checks for as long as it lasts. Measured: a tenth of a POST.
 final class HTTPConnection {
     enum State {
-        /// The slot has no connection.
         case vacant
         /// The connection waits for a request, or is receiving one.
         case reading

@@ -4,7 +4,6 @@ internal import Wire
 
 /// The connection of a stream of several sessions. It stays on the loop that has accepted it.
 final class JointConnection: JointStreamOutput {
-    /// Unowned: the connection owns the response.
     private unowned let connection: HTTPConnection
     private let number: UInt64
     let isChunked: Bool

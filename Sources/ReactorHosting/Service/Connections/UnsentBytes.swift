@@ -9,7 +9,6 @@ struct UnsentBytes {
 
     var isEmpty: Bool { pieces.isEmpty }
 
-    /// The number of bytes.
     var count: Int { pieces.reduce(0) { $0 + $1.count } }
 
     /// Appends the bytes and shares their storage.
@@ -17,7 +16,6 @@ struct UnsentBytes {
         if !piece.isEmpty { pieces.append(piece) }
     }
 
-    /// Removes the first `count` bytes, which were sent.
     mutating func removeFirst(_ count: Int) {
         var left = count
         var whole = 0

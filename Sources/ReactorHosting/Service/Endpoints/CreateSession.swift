@@ -152,7 +152,6 @@ extension LoopResources {
         }
     }
 
-    /// Creates a fork.
     fileprivate func create(
         _ registration: Registration, from exported: Result<SessionExport, Problem>,
         by access: Access?, for connection: ConnectionID

@@ -88,7 +88,6 @@ enum PostPart: SessionEndpoint {
 }
 
 extension LinkRequest {
-    /// - Parameter body: The action as JSON.
     init(_ part: PartAction, body: [UInt8]) {
         // Names of reactors need no escaping. The other node uses only the client's name.
         let target = "/parts/\(part.parent.text)?reactors=\(part.reactors.joined(separator: ","))"

@@ -8,7 +8,6 @@ internal import Synchronization
 final class LastCounters: Sendable {
     private let counters = Mutex<[Int: Counters]>([:])
 
-    /// Stores the counters of a loop, and returns them.
     func store(_ new: Counters, of loop: Int) -> Counters {
         counters.withLock { $0[loop] = new }
         return new

@@ -73,7 +73,6 @@ final class LoopResources {
         (role == .main ? service.drain : service.operationsDrain).report(index)
     }
 
-    /// The value of `Date`.
     var date: [UInt8] { heads.date(at: table.wallClockMilliseconds) }
 
     /// A new session id, which this loop owns.

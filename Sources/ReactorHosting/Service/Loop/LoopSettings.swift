@@ -12,12 +12,10 @@ struct LoopSettings {
     let requestLimits: RequestLimits
     let hosts: AllowedHosts
     let origins: AllowedOrigins
-    /// Nil without a limit.
     let requestRate: RequestRates.Limit?
     let logger: Logger
     /// The logger's level; reading it from the logger costs a copy of the logger.
     let logLevel: Logger.Level
-    /// The logger of `--access-log on`.
     let accessLogger: Logger
     let hasAccessLog: Bool
 

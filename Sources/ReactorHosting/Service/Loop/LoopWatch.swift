@@ -10,7 +10,6 @@ internal import Synchronization
 /// timer of its own, on a queue of its own, reads them; so a loop that does not return is found and
 /// named although nothing runs on it.
 final class LoopWatch: Sendable {
-    /// A loop that is occupied.
     struct Occupied: Sendable, Equatable {
         let loop: Int
         let since: LoopInstant
@@ -44,7 +43,6 @@ final class LoopWatch: Sendable {
         self.logBytes = logBytes
     }
 
-    /// Begins to watch a loop.
     func add(_ loop: Int, _ passes: PassClock, _ work: CrashSlotReader) {
         loops.withLock { $0[loop] = Watched(passes: passes, work: work) }
     }

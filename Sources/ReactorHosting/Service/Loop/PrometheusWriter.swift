@@ -72,7 +72,6 @@ struct PrometheusWriter {
         text += " \(value)\n"
     }
 
-    /// The samples of a histogram of times.
     mutating func samples(
         _ name: String, _ labels: [(String, String)], _ times: TimeHistogram
     ) {

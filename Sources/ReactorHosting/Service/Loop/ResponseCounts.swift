@@ -43,7 +43,6 @@ struct ResponseCounts: Sendable {
         for index in times.indices { times[index].add(other.times[index]) }
     }
 
-    /// The number of responses of this status, for all routes.
     func count(of status: Int) -> UInt64 {
         let column = Self.statuses.firstIndex(of: status) ?? Self.statuses.count
         return times.indices.reduce(0) { $0 + counts[$1 * width + column] }

@@ -80,7 +80,6 @@ extension ServerLoop: SessionOutput {
 
 // Streams of several sessions, whose connections are on any loop.
 extension ServerLoop {
-    /// Receives messages of a stream to sessions of this loop.
     func receive(_ requests: [RelayRequest]) { sessions.relays.receive(requests, in: sessions) }
 
     /// Sends the events of this round to the loops of their streams.

@@ -55,7 +55,6 @@ final class ServerLoop: LoopHandler {
 
     var sessions: SessionTable { resources.sessions }
 
-    /// The connection with that id; nil if it has ended.
     func connection(_ id: ConnectionID) -> HTTPConnection? {
         let slot = Int(id.slot)
         guard slot < connections.count else { return guest(id) }

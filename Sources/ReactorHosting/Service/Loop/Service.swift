@@ -131,7 +131,6 @@ final class Service: Sendable {
         gate.count(why) + operationsGate.count(why)
     }
 
-    /// Finds the route of a request that arrived at this listener.
     func match(_ head: borrowing RequestHead, at listener: ListenerRole) -> Router.Match {
         switch listener {
         case .main: router.match(head.method, head.bytes, head.path)

@@ -7,7 +7,6 @@
 struct TurnQueue<Element> {
     /// The share of its last turn that a connection has used.
     enum Weight {
-        /// No turn yet.
         case light
         /// The connection has used up its requests or its bytes.
         case heavy

@@ -19,13 +19,11 @@ final class WorkSchedule {
 
     /// Connections with more requests whose response was sent.
     private(set) var resumable: [ConnectionID] = []
-    /// Connections with requests that wait for a turn.
     private var postponed = TurnQueue<ConnectionID>()
     /// Bytes of responses and of large bodies so far.
     private var madeBytes = 0
     private var madeBytesBefore = 0
 
-    /// Whether the current round has used up its budget.
     var isRoundUsedUp: Bool { madeBytes - madeBytesBefore >= Self.roundBytes }
 
     /// The number of connections that wait for a turn.

@@ -19,7 +19,6 @@ enum ConsoleAccess: Sendable {
         }
     }
 
-    /// Whether a request with this head gets it.
     func admits(_ head: borrowing RequestHead) -> Bool {
         switch self {
         case .nobody: false

@@ -23,7 +23,6 @@ package struct Page: Sendable {
         tag = String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The pages that are embedded in the program.
     package static let embedded: [String: Page] = {
         var pages: [String: Page] = [:]
         for index in 0..<page_count() {

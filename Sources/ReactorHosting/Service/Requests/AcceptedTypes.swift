@@ -1,6 +1,5 @@
 internal import Wire
 
-/// A media type without parameters.
 struct MediaType {
     let type: String
     let subtype: String

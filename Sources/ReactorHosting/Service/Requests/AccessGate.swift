@@ -111,7 +111,6 @@ final class AccessGate {
 
     // MARK: The token
 
-    /// The range of the token in the head.
     private static func token(of head: RequestHead) throws(Problem) -> Range<Int> {
         var values = head.values(of: .authorization).makeIterator()
         guard let value = values.next() else { throw .tokenMissing }
@@ -151,7 +150,6 @@ final class AccessGate {
             loop)
     }
 
-    /// Calls the authenticator outside the loop.
     private func call(for verification: Verification, _ loop: LoopResources) {
         let (home, peers) = (loop.index, loop.peers)
         Task { [authenticator, generation] in

@@ -25,7 +25,6 @@ struct AllowedHosts: Sendable {
         return names.contains { head.matches(host, ignoringCase: $0) }
     }
 
-    /// The problem of a request with another name.
     static func problem(_ head: RequestHead) -> Problem {
         let name = head.host.map(head.text) ?? ""
         return Problem(

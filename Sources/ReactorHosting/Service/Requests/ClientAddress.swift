@@ -42,13 +42,11 @@ struct ClientAddress: Sendable {
         return address
     }
 
-    /// The address in one element of the field; nil if it has none.
     private func named(in element: Range<Int>, of head: borrowing RequestHead) -> PeerAddress? {
         guard element.count <= Self.elementLimitBytes else { return nil }
         return Self.address(head.text(element)[...].trimmingSpaces)
     }
 
-    /// Whether the peer is a trusted proxy.
     func isProxy(_ address: PeerAddress) -> Bool {
         address == .local ? trustsUnixSocket : proxies.contains { $0.contains(address) }
     }

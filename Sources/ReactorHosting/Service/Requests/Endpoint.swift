@@ -97,7 +97,6 @@ struct SessionTarget {
         }
     }
 
-    /// Whether a session with this reactor and this owner is hidden.
     func isHidden(reactor: String, owner: ExactText?) -> Bool {
         guard let access else { return false }
         if access.grants.reactors != nil, !access.grants.permits(reactor: reactor) { return true }

@@ -8,7 +8,6 @@ internal import Sessions
 /// `{}`. So a list of hundreds of reactors stays complete, and small enough to be sent at once.
 struct ReactorList: Sendable {
     private let entries: [(name: String, line: ArraySlice<UInt8>)]
-    /// The body with all reactors.
     private let whole: [UInt8]
 
     static let limitBytes = 1_048_576
@@ -27,7 +26,6 @@ struct ReactorList: Sendable {
         whole = Self.body(entries)
     }
 
-    /// The body of the response: the reactors that the client may see.
     func page(_ isVisible: (String) -> Bool) -> Response.Body {
         let visible = entries.filter { isVisible($0.name) }
         return visible.count == entries.count ? .constant(whole) : .bytes(Self.body(visible))

@@ -88,10 +88,8 @@ extension Request {
             "the query has the parameter \(text); those of this request are: \(list)")
     }
 
-    /// Whether `Accept` permits the type.
     func accepts(_ type: MediaType) -> Bool { AcceptedTypes(head).weight(of: type) > 0 }
 
-    /// - Throws: 406 if `Accept` permits none of these types.
     func requireAccepted(_ types: MediaType...) throws(Problem) {
         guard !types.contains(where: accepts) else { return }
         let sent = head.values(of: .accept).map(head.text).joined(separator: ", ")

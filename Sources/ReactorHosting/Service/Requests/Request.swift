@@ -19,7 +19,6 @@ struct Request: Sendable {
     var segment: Range<Int>?
     /// The client; nil if the server has no authenticator, and for a route that anyone may use.
     var access: Access?
-    /// Set by ``readSessionID()``.
     private(set) var sessionID: SessionID?
 
     /// The bytes of memory that the request takes while it waits.
@@ -62,7 +61,6 @@ struct RequestContext: Sendable {
     /// Whether the connection closes after the response.
     let closes: Bool
     let minorVersion: Int
-    /// The allowed origin of the page that sent the request.
     var origin: AllowedOrigins.Index
     /// The time at which the request was complete.
     let since: LoopInstant
@@ -122,7 +120,6 @@ final class RequestOptions {
     /// Whether the request came over a link and changes nothing.
     var onlyReads = false
     var traceparent: String?
-    /// Nil if the request is not traced.
     private(set) var span: (any RequestSpan)?
 
     final class Wait: Sendable {}

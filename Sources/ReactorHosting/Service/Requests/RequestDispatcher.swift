@@ -111,7 +111,6 @@ enum RequestDispatcher {
         return false
     }
 
-    /// Continues with the body of a request whose client is verified.
     private static func continueBody(
         of request: inout Request, on connection: HTTPConnection
     ) {
@@ -214,7 +213,6 @@ enum RequestDispatcher {
         }
     }
 
-    /// The form in which a request needs its session.
     private enum Need {
         /// The session itself, which decides.
         case owned

@@ -69,7 +69,6 @@ struct RequestIdentity {
         line.append(contentsOf: head.bytes[head.path].prefix(LogLine.valueLimitBytes + 1))
     }
 
-    /// For bytes that are not a request.
     mutating func reset() {
         bytes.removeAll(keepingCapacity: true)
         line.removeAll(keepingCapacity: true)
@@ -78,7 +77,6 @@ struct RequestIdentity {
         clientOfProxy = nil
     }
 
-    /// The address of the client, also behind trusted proxies.
     var client: PeerAddress { clientOfProxy ?? peer }
 
     /// The method and the path of the request; both empty for bytes that are not a request.

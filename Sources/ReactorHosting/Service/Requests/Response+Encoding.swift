@@ -90,7 +90,6 @@ extension Response {
         out.append(contentsOf: ChunkEncoder.last)
     }
 
-    /// Appends the event that reports a problem.
     static func appendProblemEvent(_ problem: Problem, to out: inout [UInt8]) {
         var data = problem.body
         // The document ends with a line break, which would be a second line of data.

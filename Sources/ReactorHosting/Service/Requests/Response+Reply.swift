@@ -95,7 +95,6 @@ extension Response {
     }
 }
 
-/// The description of a session in JSON bodies.
 struct SessionDescription: Encodable, Sendable {
     let id: String
     let reactor: String
@@ -103,7 +102,6 @@ struct SessionDescription: Encodable, Sendable {
     let position: String
     /// `quarantined`; nil for every other session.
     private(set) var status: String?
-    /// The reason for the quarantine.
     private(set) var reason: String?
 
     init(_ content: Reply.Content) {
@@ -113,7 +111,6 @@ struct SessionDescription: Encodable, Sendable {
         position = content.position.text
     }
 
-    /// A session in memory.
     init(_ session: Session) {
         id = session.id.text
         reactor = session.registration.name

@@ -33,10 +33,8 @@ final class ResponseHeads {
         }
     }
 
-    /// The fields of every response to the request.
     func common(_ request: RequestContext) -> [(String, String)] { common[Int(request.origin)] }
 
-    /// The field lines of an event stream's head.
     func stream(_ request: RequestContext) -> FieldLines { streams[Int(request.origin)] }
 
     /// The value of `Date`, formatted once a second (RFC 9110 §6.6.1).

@@ -22,7 +22,6 @@ enum Ticket {
         return found
     }
 
-    /// A query without its item `ticket`.
     static func rest(of query: ArraySlice<UInt8>) -> [UInt8] {
         let others = items(of: query).filter { value(of: $0) == nil }
         return Array(others.joined(separator: CollectionOfOne(UInt8(ascii: "&"))))
@@ -43,7 +42,6 @@ enum Ticket {
     }
 }
 
-/// The stream for which a ticket is made.
 struct TicketStream {
     let route: Route
     /// Nil for a stream of several sessions, which its query names.

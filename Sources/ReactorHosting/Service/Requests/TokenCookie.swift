@@ -40,7 +40,6 @@ enum TokenCookie {
 
     private static let prefix = Array("\(name)=".utf8)
 
-    /// The range of the value; nil for a pair with another name.
     private static func value(of pair: ArraySlice<UInt8>) -> Range<Int>? {
         let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         var pair = pair.drop(while: isSpace)
@@ -70,7 +69,6 @@ enum TokenCookie {
         return ("Set-Cookie", "\(name)=\(value); Max-Age=\(max(0, seconds)); \(attributes)")
     }
 
-    /// The field that removes the cookie.
     static let removal = ("Set-Cookie", "\(name)=; Max-Age=0; \(attributes)")
 
     // MARK: Origins
