@@ -40,7 +40,6 @@ struct AttemptTable: Sendable {
         /// As ``Phase/due``: to ask the phase copies it.
         private(set) var due: Duration?
         var backoff = Backoff()
-        /// The credential that the server has refused.
         var refused: String?
         /// True until a wait has passed since the refusal: an equal credential is not sent before.
         var isRefusalFresh = false

@@ -49,7 +49,6 @@ extension ClientMachine {
         for id in streams.retired({ links[$0]?.wantsStream ?? false }) { drop(id) }
     }
 
-    /// Drops the streams whose sessions have all ended.
     mutating func dropEmptyStreams() {
         for stream in streams.all where stream.live.isEmpty { drop(stream.id) }
     }

@@ -22,7 +22,6 @@ package struct ClientResponse: Equatable, Sendable {
         return .seconds(Int64(seconds))
     }
 
-    /// The media type, in lower case and without its parameters.
     private var mediaType: String? {
         value("content-type")?.split(separator: ";").first.map {
             $0.filter { $0 != " " && $0 != "\t" }.lowercased()

@@ -21,7 +21,6 @@ package enum Delivery: Equatable, Sendable {
 package enum SendRefusal: Error, Equatable, Sendable {
     /// The bounds of the outbox are reached; nothing is dropped (O7).
     case outboxFull
-    /// The outbox cannot be written.
     case outboxUnavailable(String)
     /// The session was deleted.
     case ended
@@ -52,7 +51,6 @@ package enum TicketOutcome: Equatable, Sendable {
     case stored(String)
 }
 
-/// The present values of a session.
 package struct SessionSnapshot: Equatable, Sendable {
     package enum Origin: Equatable, Sendable {
         /// The stream begins with it: values before it may be missed.

@@ -51,7 +51,6 @@ package enum Input: Sendable {
     case timer
 }
 
-/// How a session is followed.
 package struct Following: Equatable, Sendable {
     package enum Start: Hashable, Sendable {
         /// With a snapshot.

@@ -16,7 +16,6 @@ package struct LogAmount: Equatable, Sendable {
     }
 }
 
-/// The part of an action log that a reader wants.
 package struct LogReading: Equatable, Sendable {
     package enum Start: Equatable, Sendable {
         /// With the next entry.

@@ -19,7 +19,6 @@ package struct Outbox: Equatable, Sendable {
     package private(set) var settlements: [Ticket: Settlement] = [:]
     /// Actions in the lanes, and of settlements.
     package private(set) var actionCount = 0
-    /// Bytes of these actions.
     package private(set) var byteCount = 0
     package private(set) var nextTicket = Ticket(1)
 

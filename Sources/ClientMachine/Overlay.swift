@@ -189,7 +189,6 @@ struct Overlay: Equatable, Sendable {
         return left
     }
 
-    /// Whether the shown state is held.
     var isHeld: Bool { requests.contains(where: \.isHeld) }
 
     /// The moment until which the shown state is held; nil if it is not, or waits for events.

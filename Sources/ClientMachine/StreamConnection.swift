@@ -1,6 +1,5 @@
 internal import Wire
 
-/// The sessions and events of a stream.
 struct StreamShape: Equatable, Sendable {
     /// In the order of the request. Invariant: not empty.
     var sessions: [SessionName]

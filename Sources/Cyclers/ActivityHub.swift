@@ -30,7 +30,6 @@ final class ActivityHub<Activity: Sendable>: ActivityHubProtocol {
     func finishAll() { readers.finishAll() }
 }
 
-/// A hub of an activity type that the storage does not know.
 protocol ActivityHubProtocol: AnyObject {
     func finishAll()
 }

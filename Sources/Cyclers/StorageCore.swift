@@ -32,7 +32,6 @@ final class StorageCore<Value> {
     private var lastToken: UInt64 = 0
     private var lastDispatch: UInt64 = 0
 
-    // The depth of nested commits.
     private var depth = 0
     // Whether the innermost open commit has written; false while there is none.
     private var hasWritten = false

@@ -1,7 +1,6 @@
 internal import Reactors
 import Synchronization
 
-/// A subscriber to the values of a storage.
 struct Subscription<Value> {
     /// Delivers a value; returns whether the subscriber wants the next one.
     let take: (Value) -> Bool

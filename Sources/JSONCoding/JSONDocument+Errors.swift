@@ -15,7 +15,6 @@ extension JSONDocument {
         .dataCorrupted(.init(codingPath: path(to: node), debugDescription: reason))
     }
 
-    /// The object has no member of that name.
     func missing(_ key: any CodingKey, in object: Int) -> DecodingError {
         .keyNotFound(
             key,
@@ -24,7 +23,6 @@ extension JSONDocument {
                 debugDescription: "the field \"\(key.stringValue)\" is missing"))
     }
 
-    /// The refusal for any error that a type's `init(from:)` has thrown.
     func refusal(for error: any Error) -> JSONRefusal {
         switch error {
         case let refusal as JSONRefusal:

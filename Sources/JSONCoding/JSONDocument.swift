@@ -81,7 +81,6 @@ final class JSONDocument {
 
     // MARK: Paths
 
-    /// The path from the root to a value.
     func path(to node: Int) -> [any CodingKey] {
         var path: [any CodingKey] = []
         var place = node

@@ -4,7 +4,6 @@
 struct JSONElements: UnkeyedDecodingContainer {
     private let document: JSONDocument
     private let array: UInt32
-    /// The node of the next element.
     private var place: UInt32
     private var passed: UInt32 = 0
 

@@ -21,7 +21,6 @@ struct JSONKeyIndex {
         }
     }
 
-    /// The value of the first member called `key`.
     func member(_ key: String, in document: JSONDocument) -> Int? {
         table.first(JSONKeyTable.hash(of: key)) { document.isKey($0, key) }.map { $0 + 1 }
     }

@@ -266,7 +266,6 @@ struct JSONOutput {
         JSONText.append(name, to: &out)
     }
 
-    /// Closes the innermost frame.
     mutating func close() {
         let index = innermost
         switch frames[index].kind {

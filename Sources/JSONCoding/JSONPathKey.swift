@@ -23,7 +23,6 @@ struct JSONPathKey: CodingKey {
 }
 
 extension JSONPointer {
-    /// The pointer for the coding path of a Codable error.
     init(_ path: [any CodingKey]) {
         self.init(tokens: path.map(\.stringValue))
     }

@@ -7,7 +7,6 @@ package struct JSONPauses {
     /// The number of nodes between two pauses; of keys while equal ones are searched.
     package static let interval = 512
 
-    /// A scan without pauses.
     package static let none = JSONPauses(nil)
 
     private let pause: (@Sendable () -> Void)?

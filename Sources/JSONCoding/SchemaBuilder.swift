@@ -9,7 +9,6 @@ internal import Reactors
 /// Bounds: 16 arrays and objects inside each other, 1000 types in a schema; what exceeds them is `{}`.
 /// A type that contains itself refers to itself.
 package final class SchemaBuilder {
-    /// The direction of the values of the schema.
     package enum Use: Sendable {
         /// Values that the service accepts: what is not known to be accepted is left out.
         case accepted

@@ -17,7 +17,6 @@ package final class SchemaRecorder {
     /// The number of ways to decode one type that are distinguished.
     private static let notesLimit = 128
 
-    /// Whether each further request is refused.
     var isExhausted: Bool { requests >= Self.requestLimit }
 
     package init() {}

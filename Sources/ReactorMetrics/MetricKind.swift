@@ -15,7 +15,6 @@ enum MetricKind: Sendable {
         }
     }
 
-    /// The upper bounds of a histogram; empty for other kinds.
     var bounds: [Double] {
         switch self {
         case .counter, .gauge: []
@@ -24,7 +23,6 @@ enum MetricKind: Sendable {
         }
     }
 
-    /// The ending of names of this kind.
     fileprivate var suffix: String {
         switch self {
         case .counter: "_total"

@@ -33,7 +33,6 @@ final class MetricSeries: Sendable {
         }
     }
 
-    /// Adds to a counter or a gauge.
     private func add(_ amount: Double) {
         guard amount.isFinite else { return }
         value.withLock { value in

@@ -68,7 +68,6 @@ extension Append {
         fence == nil ? "" : ", p.is_owned, p.node"
     }
 
-    /// The first rows of parts, and then the further rows of those that were let in.
     private static let rows = """
         r AS MATERIALIZED (
             SELECT * FROM unnest($8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[],

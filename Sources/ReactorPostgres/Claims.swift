@@ -60,7 +60,6 @@ struct Claims {
         return requests.map { results[$0.session] ?? .nothing }
     }
 
-    /// Why sessions were not claimed, as of a moment after the claim.
     private func look(
         at requests: [Request], _ connection: Connection, _ results: inout [String: Result],
         isLeaving: Bool = false
@@ -97,7 +96,6 @@ struct Claims {
             WHERE n.node = s.node AND \(Membership.isMember))
         """
 
-    /// The version of the newest stored state of the row `s`.
     private static let stateVersion = """
         coalesce((SELECT n.state_version FROM snapshots n WHERE n.session = s.session
             ORDER BY n.version DESC, n.number DESC LIMIT 1), 0)

@@ -71,7 +71,6 @@ struct Confirmations {
     static let owned = statement(
         isOther: "t.epoch IS NOT NULL AND (s.epoch <> t.epoch OR s.node IS DISTINCT FROM $7)")
 
-    /// Of sessions that this node follows.
     static let followed = statement(isOther: "s.epoch IS DISTINCT FROM t.epoch")
 
     /// - Parameter isOther: Whether the row `s` has another owner than `t` says.

@@ -253,7 +253,6 @@ final class Connection {
     }
 }
 
-/// A statement or a connection has failed.
 struct PostgresFault: Error {
     /// The SQLSTATE, if the server has said one.
     var state: String?

@@ -67,7 +67,6 @@ final class Connector: Sendable {
     let rules: Rules
     /// This process in a cluster; nil if it decides on all sessions.
     let node: Node?
-    /// See ``settle(after:)``.
     private let settling: Duration
     private let hosts: DatabaseHosts
     private let usage: UsageLock
@@ -173,7 +172,6 @@ final class Connector: Sendable {
 
     // MARK: Doubt
 
-    /// The mark of the database that is believed; nil before the first.
     var mark: DatabaseMark? { book.withLock { $0.belief.present } }
 
     /// The reason why no database is believed at the moment; nil if one is.

@@ -114,7 +114,6 @@ final class Lane: @unchecked Sendable {
                     case .split where error.isLock && isOver: giveUp(parts, error)
                     case .split where parts.count > 1:
                         let half = parts.count / 2
-                        // Parts that do not wait for a lock go first.
                         waiting.insert(Array(parts[half...]), at: 0)
                         waiting.append(Array(parts[..<half]))
                     case .split where !error.isLock && !isUndecided:

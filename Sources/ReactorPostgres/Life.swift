@@ -12,7 +12,6 @@ struct Life {
     let end: HistoryEnd
     let keptAfter: UInt64
     let keptVersion: UInt64
-    /// The node that owns the session.
     let node: Node?
     let epoch: Int64
 
@@ -30,7 +29,6 @@ struct Life {
             ORDER BY after_number DESC, after_part DESC LIMIT 1) r ON true
         """
 
-    /// - Parameter found: Has ``columns``.
     init(_ found: Rows, _ index: Int) {
         row = found.integer(index, 0)
         key = SessionKey(session: found.text(index, 10), generation: found.text(index, 1))
@@ -77,7 +75,6 @@ struct Life {
         return life
     }
 
-    /// The head of a session that is not deleted.
     var head: SavedHead {
         var head = SavedHead(key: key, reactor: reactor)
         head.owner = owner

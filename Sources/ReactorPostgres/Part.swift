@@ -10,11 +10,8 @@ final class Part {
     }
 
     let key: SessionKey
-    /// See `RecordBatch.lineage`.
     let lineage: UInt64
-    /// See `RecordBatch.epoch`.
     let epoch: Int64
-    /// The position that the part continues; nil if it begins with the session's creation.
     let after: HistoryPosition?
     /// Recognises the part in the database, together with the writer: the number of its first batch.
     let number: Int64

@@ -153,7 +153,6 @@ package final class PostgresContents {
 }
 
 extension PostgresAddress {
-    /// - Throws: ``JournalFailure``: a sentence without secrets.
     init(journal text: String) throws(JournalFailure) {
         do throws(Fault) {
             try self.init(text)

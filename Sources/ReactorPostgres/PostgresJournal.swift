@@ -10,7 +10,6 @@ internal import Synchronization
 package final class PostgresJournal: Journal {
     private let connector: Connector
     private let queues: [CommitQueue]
-    /// Counts the lanes that were taken.
     private let taken = Atomic<Int>(0)
     private let reader: PostgresArchive
     private let proofs: Proofs

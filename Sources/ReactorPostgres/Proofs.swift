@@ -6,7 +6,6 @@ internal import Synchronization
 struct Reading: Sendable {
     /// The history that it has shown.
     var mark: DatabaseMark?
-    /// A moment after the answer.
     var answered: ContinuousClock.Instant
     /// The database waits for standbys: it may have shown what no standby has.
     var needsProof: Bool
@@ -48,7 +47,6 @@ final class Proofs: Sendable {
 
     var failure: JournalFailure? { line.failure }
 
-    /// Whether commits wait for standbys, so that reads have to be proved.
     var areNeeded: Bool { connector.provesReads }
 
     func look() { line.look() }

@@ -10,7 +10,6 @@
         internal import Foundation
     #endif
 
-    /// Checks signatures with one key.
     struct SignatureVerifier: Sendable {
         static var isBuilt: Bool { true }
 

@@ -26,7 +26,6 @@ public struct TokenKey: Sendable {
         self.verifier = verifier
     }
 
-    /// Whether the signature of these bytes is this key's.
     func verifies(_ signature: [UInt8], of signed: ArraySlice<UInt8>) -> Bool {
         verifier.verifies(signature, of: signed)
     }

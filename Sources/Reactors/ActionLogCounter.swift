@@ -16,7 +16,6 @@ struct ActionLogCounter {
         part &+= 1
     }
 
-    /// The position of the newest event.
     var position: ActionLogPosition {
         ActionLogPosition(number: part == 0 ? number : number + 1, part: part)
     }

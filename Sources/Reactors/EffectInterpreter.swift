@@ -29,7 +29,6 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
         born = core.steps.cancellations
     }
 
-    /// Runs an effect from its beginning.
     mutating func perform(_ part: EffectPart) {
         run(.next(part))
     }

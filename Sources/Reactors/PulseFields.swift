@@ -4,7 +4,6 @@
 // toolchain removes it, only this file fails to compile.
 @_spi(Reflection) import Swift
 
-/// Finds the pulses of a state.
 package enum PulseFields {
     /// All `@Pulse` fields of a struct, in the order of their declaration.
     ///

@@ -122,7 +122,6 @@ extension ReactorCore {
     @usableFromInline
     package func isSettled(_ action: ActionTag) -> Bool { steps.isSettled(action) }
 
-    /// Whether the step is running: neither ended nor cancelled.
     @usableFromInline
     func isRunning(_ run: RunID) -> Bool { steps.running[run] != nil }
 }

@@ -39,7 +39,6 @@ package final class ReactorCore<R: Reactor> {
     // observer would apply one action inside another.
     var isInTurn = false
 
-    /// Whether ``end(observer:)`` was called.
     @usableFromInline
     package var isEnded: Bool { ended }
 

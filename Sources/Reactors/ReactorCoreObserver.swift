@@ -48,7 +48,6 @@ package protocol ReactorCoreObserver<R>: AnyObject {
 
     // For stubs; the defaults do nothing.
 
-    /// A stubbed session has recorded an action, without any effect.
     func recorded(_ action: R.Action, tag: ActionTag)
 
     /// A stubbed session shows another state: `core.version` and `core.visibleState(observer:)` are

@@ -1,7 +1,6 @@
 // The parts of `Stub` in ReactorTesting; a server has the same.
 
 extension ReactorHost {
-    /// Starts or ends a stub: see `ReactorCore.beginStub` and `endStub`.
     package func setStubbed(_ isStubbed: Bool) {
         if isStubbed {
             core.beginStub(observer: observer)

@@ -25,14 +25,12 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
     /// The source's name in records.
     public let name: String
 
-    /// The name of the topic that the source listens to, if any.
     package let topic: String?
 
     /// A source that is listening.
     package struct Opening: Sendable {
         /// The present value: applied before the session's first state is visible.
         package let present: Element?
-        /// Reads later elements.
         package let read: Reading
     }
 

@@ -72,7 +72,6 @@ extension PeerAddress {
     }
 }
 
-/// An IPv4 address or the first 64 bits of an IPv6 address.
 package struct AddressNetwork: Hashable, Sendable {
     let bits: AddressBits
 

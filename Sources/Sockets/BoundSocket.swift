@@ -11,7 +11,6 @@ package struct BoundSocket: ~Copyable {
     /// Whether only this machine can reach it.
     package let isLoopback: Bool
 
-    /// - Throws: if the name cannot be resolved, or the address cannot be bound.
     package init(_ address: ListenAddress) throws(SystemFailure) {
         let bound = try ListeningSocket(binding: address)
         socket = bound

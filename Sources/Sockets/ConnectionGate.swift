@@ -7,9 +7,7 @@ package final class ConnectionGate: Sendable {
     package enum Refusal: Int, CaseIterable, Sendable {
         /// The limit for all connections together.
         case limit
-        /// The limit for the connections of one network.
         case address
-        /// The process has no free descriptor.
         case descriptors
     }
 
@@ -85,7 +83,6 @@ package final class ConnectionGate: Sendable {
         refusals.withLock { $0[why.rawValue] += 1 }
     }
 
-    /// The number of connections that were refused so far.
     package func count(_ why: Refusal) -> UInt64 {
         refusals.withLock { $0[why.rawValue] }
     }

@@ -11,7 +11,6 @@ struct ConnectionSlot {
         static let readable = Flags(rawValue: 2)
         /// A short read does not prove that the socket is empty.
         static let readToEnd = Flags(rawValue: 4)
-        /// The handler has paused reading.
         static let paused = Flags(rawValue: 8)
         /// The peer's end was read; there is nothing left to read.
         static let peerFinished = Flags(rawValue: 16)

@@ -37,7 +37,6 @@ extension ConnectionTable {
         if case .moved(let count) = outcome { ahead.append(connection, count: count) }
     }
 
-    /// Keeps received bytes until the handler resumes reading.
     func hold(_ bytes: [UInt8], for connection: ConnectionID) {
         guard !bytes.isEmpty, let index = usable(connection) else { return }
         held[index] = bytes

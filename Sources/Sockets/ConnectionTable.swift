@@ -150,7 +150,6 @@ package final class ConnectionTable {
     }
 }
 
-/// The time, by both clocks.
 private struct ClockReading {
     let instant = LoopInstant.read()
     let wallClockMilliseconds = LoopInstant.readWallClockMilliseconds()

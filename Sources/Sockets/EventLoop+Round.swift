@@ -88,7 +88,6 @@ extension EventLoop {
         fireDeadlines(handler)
     }
 
-    /// Receives from each connection of the group, then serves each (``ReceivedAhead``).
     private func serveGroup(_ group: Range<Int>, _ handler: Handler) {
         if group.count > 1 {
             for index in group { table.receiveAhead(events[index].id) }

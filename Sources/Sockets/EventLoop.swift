@@ -34,7 +34,6 @@ package actor EventLoop<Handler: LoopHandler> {
 
     /// Whether the handler was called since the last `roundEnded`.
     var isRoundOpen = false
-    /// Whether a round is on the queue already.
     var isRoundScheduled = false
     /// Scratch memory of a round, reused for its capacity.
     var events: [PollEvent] = []

@@ -9,7 +9,6 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
     /// Nanoseconds since an arbitrary start, the same for all loops of the process.
     package let nanoseconds: Int64
 
-    /// The instant at this number of nanoseconds after the clock's start.
     package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }

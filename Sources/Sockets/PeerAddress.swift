@@ -36,7 +36,6 @@ package enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The port; 0 of a Unix socket.
     var port: UInt16 {
         switch self {
         case .ipv4(_, let port), .ipv6(_, _, _, let port): port
@@ -87,7 +86,6 @@ package enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(high: high, low: low, scope: address.sin6_scope_id, port: port)
     }
 
-    /// The address with these halves.
     package init(high: UInt64, low: UInt64, scope: UInt32 = 0, port: UInt16) {
         // RFC 4291 §2.5.5.2: ::ffff:a.b.c.d is an IPv4 node.
         if high == 0, low >> 32 == 0xFFFF {

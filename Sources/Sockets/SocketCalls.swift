@@ -11,7 +11,6 @@
 
 /// Thin, typed wrappers of system calls.
 enum SocketCalls {
-    /// The outcome of a read or write.
     enum Outcome: Equatable {
         /// The number of bytes; 0 from a read is the end of the peer's stream.
         case moved(Int)

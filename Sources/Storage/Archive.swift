@@ -120,7 +120,6 @@ package struct SavedHead: Sendable, Equatable {
     }
 }
 
-/// A session as a journal keeps it.
 package struct SavedSession: Sendable, Equatable {
     package var key: SessionKey
     package var reactor: String

@@ -14,7 +14,6 @@ package struct Batch: Sendable, Equatable {
 
     package init() {}
 
-    /// Appends a batch that was decided after everything in this one.
     package mutating func append(_ other: Batch) {
         expected += other.expected
         runs += other.runs
@@ -29,7 +28,6 @@ package struct Batch: Sendable, Equatable {
             && settled.isEmpty
     }
 
-    /// The batch without the parts of these sessions.
     package func removing(_ refused: [SessionKey: Refusal]) -> Batch {
         func stays(_ session: String, _ generation: String) -> Bool {
             refused[SessionKey(session: session, generation: generation)] == nil
@@ -57,7 +55,6 @@ package struct StoredAnswer: Sendable, Equatable {
     package var session: String
     package var generation: String
     package var key: String
-    /// Identifies the body of the request.
     package var bodyDigest: [UInt8]
     package var status: Int
     package var body: [UInt8]

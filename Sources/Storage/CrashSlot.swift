@@ -61,7 +61,6 @@ internal import CCrash
         unsafe crash_begin(slot, work.rawValue, action)
     }
 
-    /// Records the end of the call.
     package func end() { unsafe crash_end(slot) }
 
     package var reader: CrashSlotReader { unsafe CrashSlotReader(slot, of: self) }

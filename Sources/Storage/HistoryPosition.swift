@@ -52,7 +52,6 @@ package struct HistoryEnd: Sendable, Equatable {
     package var number: UInt64
     /// Mutations up to and including that record.
     package var version: UInt64
-    /// Notes after that record.
     package var notes: UInt32
 
     package init(number: UInt64 = 0, version: UInt64 = 0, notes: UInt32 = 0) {

@@ -9,7 +9,6 @@ package import Cluster
 ///
 /// Invariants: every reply comes exactly once, on any thread, never from inside the call.
 package protocol Ownership: Sendable {
-    /// The members as of the last beat.
     var members: Members { get }
 
     /// Makes this node the owner of a session, and loads the session after the claim.

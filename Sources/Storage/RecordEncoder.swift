@@ -8,7 +8,6 @@ package struct RecordEncoder {
     /// The buffer of the line of numbers, which is written from its end backwards.
     private var line: [UInt8] = Array(repeating: HistoryCodec.space, count: 256)
 
-    /// The content: one line of JSON.
     package var content: [UInt8] = []
 
     package init() {}

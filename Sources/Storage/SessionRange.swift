@@ -7,7 +7,6 @@ package struct SessionRange: Sendable {
     /// Only ids that begin with this text. Empty: all do.
     package var prefix: String
     package var reactor: String?
-    /// The number of sessions on the page.
     package var limit: Int
 
     package init(

@@ -13,7 +13,6 @@ package struct Snapshot: Sendable, Equatable {
     package var state: [UInt8]
     /// Milliseconds since 1970 (UTC).
     package var time: Int64
-    /// Whether the session listened to sources.
     package var listens: Bool
 
     package init(

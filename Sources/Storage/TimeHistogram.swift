@@ -18,10 +18,8 @@ package struct TimeHistogram: Sendable {
         Self.bounds.indices.map { (Self.bounds[$0], counts[$0]) }
     }
 
-    /// The count above all bounds.
     package var beyond: UInt64 { counts[14] }
 
-    /// The number of measured times.
     package var count: UInt64 { (0..<15).reduce(0) { $0 + counts[$1] } }
 
     /// Records a time. A negative one counts as 0: the clock that measured it is coarse.

@@ -47,7 +47,6 @@ struct ByteClass {
         byte &- 0x30 < 10
     }
 
-    /// The value of a hexadecimal digit, or nil.
     @inline(__always)
     static func hexValue(_ byte: UInt8) -> UInt8? {
         if isDigit(byte) { return byte &- 0x30 }

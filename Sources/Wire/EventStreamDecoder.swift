@@ -20,7 +20,6 @@ package struct EventStreamDecoder: Sendable {
     private var cause: String?
     /// The id in the current block; it applies when the block ends.
     private var pendingID: String
-    /// Whether the block has an id line.
     private var hasID = false
     /// Whether the last byte was a CR, whose LF belongs to the same line end.
     private var endedInReturn = false

@@ -5,7 +5,6 @@
 /// 9110 §5.5 permits: a trap would let a peer stop the process, and unchanged bytes would let it
 /// write the next field itself.
 package struct FieldLines: Sendable, Equatable {
-    /// The lines, each with its CR LF.
     package private(set) var bytes: [UInt8] = []
 
     package init() {}
@@ -29,7 +28,6 @@ package struct FieldLines: Sendable, Equatable {
         Self.append(name, value, to: &bytes)
     }
 
-    /// Appends the line to a message under construction.
     static func append(_ name: String, _ value: some Collection<UInt8>, to out: inout [UInt8]) {
         let start = out.count
         out.append(contentsOf: name.utf8)

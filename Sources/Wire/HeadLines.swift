@@ -8,7 +8,6 @@ struct HeadLines: Sendable {
     private(set) var lineStart = 0
     /// Invariant: no LF in `lineStart..<scanned`.
     private var scanned = 0
-    /// The number of lines returned.
     private(set) var count = 0
 
     /// Returns the next complete line, without its CR LF; nil if there is none yet.

@@ -29,7 +29,6 @@ package struct IncomingLink: Sendable {
     package private(set) var output = LinkOutput()
     /// The streams of requests without an answer.
     package private(set) var underWay: Set<UInt32> = []
-    /// The streams of sessions that are followed.
     package private(set) var followed: Set<UInt32> = []
     /// News of sessions that are not in ``output``. Invariant: all are of ``followed``.
     private var news = LinkNews()

@@ -36,7 +36,6 @@ package struct LinkHandshake: Sendable {
     private enum State: Sendable {
         /// The listening node waits for a hello.
         case listening
-        /// The node that dials has sent its hello, and the other one has not answered.
         case dialling(hello: [UInt8])
         /// The challenge was sent or has arrived; the proof of the peer is due.
         case proving(Peer, transcript: [UInt8])

@@ -25,7 +25,6 @@ package struct LinkFollow: Equatable, Sendable {
     /// An id has 128 bytes at most.
     static let sessionLimitBytes = 128
 
-    /// The session's id.
     package var session: String
 
     package init(session: String) { self.session = session }

@@ -39,7 +39,6 @@ package struct OutgoingLink: Sendable {
     private var lastStream: UInt32 = 0
     /// The features of the other node; nil before its first ping.
     package private(set) var features: LinkFeatures?
-    /// The streams of sessions that are followed.
     package private(set) var followed: Set<UInt32> = []
     private var lastFollowed: UInt32 = 0
 

@@ -43,7 +43,6 @@ package struct RepeatedHead {
         kept = Kept(repeated)
     }
 
-    /// Drops the kept head.
     package mutating func forget() {
         kept = nil
         hash = 0

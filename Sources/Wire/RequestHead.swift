@@ -48,7 +48,6 @@ package struct RequestHead: Sendable {
         fields.first(field)
     }
 
-    /// The values of all field lines with that name, in their order.
     package func values(of field: KnownField) -> FieldValues {
         FieldValues(entries: fields.contains(field) ? fields.entries : [], field: field)
     }

@@ -15,7 +15,6 @@ struct RequestLine: Sendable {
 
     init() {}
 
-    /// Reads a complete line.
     init(
         _ line: Range<Int>, in bytes: Span<UInt8>, limits: RequestLimits
     ) throws(RequestRefusal) {

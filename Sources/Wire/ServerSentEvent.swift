@@ -18,7 +18,6 @@ package struct ServerSentEvent: Sendable, Equatable {
     }
 }
 
-/// The reason why an event stream cannot be read further.
 package enum EventStreamFailure: Error, Sendable, Equatable {
     /// A line, or the data of one event, is larger than this many bytes.
     case eventTooLarge(limit: Int)

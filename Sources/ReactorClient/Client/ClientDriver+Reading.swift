@@ -43,7 +43,6 @@ extension ClientDriver {
         }
     }
 
-    /// - Returns: the id of the new session.
     func fork(
         _ session: SessionName, of reactor: String, at version: UInt64?
     ) async throws(ClientFailure) -> String {

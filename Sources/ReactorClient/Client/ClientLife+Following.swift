@@ -16,7 +16,6 @@ extension ClientLife {
                 id, of: reactor, Projection(predicting: instance), predicts: true, from: start))
     }
 
-    /// Follows a session, and waits for its first state.
     func follow<Action, State, Activity>(
         _ id: String, of reactor: String?, _ projection: sending Projection<Action, State>,
         predicts: Bool, from start: SessionStart

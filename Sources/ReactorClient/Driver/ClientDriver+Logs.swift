@@ -3,7 +3,6 @@ internal import Reactors
 internal import Synchronization
 
 extension ClientDriver {
-    /// Begins an action log of a session that is followed.
     func readLog(
         of hold: SessionHold, from start: LogReading.Start, limit: Int
     ) throws(ClientFailure) -> ReactorStream<RemoteLogEvent> {

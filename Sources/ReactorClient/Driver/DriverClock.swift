@@ -6,7 +6,6 @@ internal import ClientMachine
     internal import Glibc
 #endif
 
-/// The two clocks of a client.
 struct DriverClock: Sendable {
     private let start = ContinuousClock.now
 

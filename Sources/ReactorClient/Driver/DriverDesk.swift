@@ -3,9 +3,7 @@ internal import Reactors
 
 /// The parts of a driver that several threads reach: the machine, and what waits around it.
 struct DriverDesk {
-    /// A request that the transport carries.
     enum Carried: Hashable {
-        /// One of the machine's attempts.
         case attempt(AttemptID)
         /// One beside the machine.
         case call(UInt64)
@@ -190,7 +188,6 @@ struct DriverDesk {
         return (ticket, receipt)
     }
 
-    /// The next work; nil if there is none.
     mutating func nextRound(at now: ClientInstant) -> Round? {
         let hasDecided = decideOnInputs(at: now) != nil
         isBusy = hasDecided || decidedBytes > 0 || !outputs.isEmpty || !callers.isEmpty

@@ -1,7 +1,6 @@
 internal import ClientMachine
 internal import Synchronization
 
-/// Collects the response to one request.
 final class ResponseReceiver: RoundReceiver {
     /// The response, or a sentence about why there is none.
     typealias Result = Swift.Result<ClientResponse, TransportFailure>

@@ -13,7 +13,6 @@ protocol OutboxDisk: Sendable {
     func read(_ file: Int32, limit: Int) throws(DiskFault) -> [UInt8]
     func write(_ bytes: [UInt8], to file: Int32, at offset: Int) throws(DiskFault)
     func truncate(_ file: Int32, to length: Int) throws(DiskFault)
-    /// Returns when the file is durable.
     func flush(_ file: Int32) throws(DiskFault)
     func rename(_ path: String, to new: String) throws(DiskFault)
     /// Returns when the names in the folder of the file are durable.

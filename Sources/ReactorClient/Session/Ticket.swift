@@ -44,7 +44,6 @@ public final class Ticket: Sendable {
         return stream
     }
 
-    /// Whether somebody reads the steps.
     var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
 
     /// The end; nil if this task is cancelled before.

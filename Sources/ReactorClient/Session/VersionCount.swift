@@ -11,7 +11,6 @@ struct VersionCount: Equatable {
     private var recent: [StreamPosition] = []
     private static let limit = 256
 
-    /// A state event has come.
     mutating func count(_ event: StreamPosition) {
         if let position, position.generation != event.generation { forget() }
         if recent.count == Self.limit { recent.removeFirst(Self.limit / 2) }

@@ -21,7 +21,6 @@ final class SettingReader: Sendable {
 
     var values: [SettingValue] { state.withLock { $0.values } }
 
-    /// One sentence for each refused text.
     var sentences: [String] { state.withLock { $0.sentences } }
 
     /// Makes a configuration from the texts; a setting with a refused text keeps its default.

@@ -17,7 +17,6 @@ package struct SettingValue: Sendable {
     /// Whether ``shownText`` is the value itself.
     var isShownWhole: Bool { shownText == text }
 
-    /// Whether both have the same value.
     func hasValue(of other: SettingValue) -> Bool { text == other.text }
 
     private static let mask = "***"
@@ -70,16 +69,13 @@ package enum SettingSource: Sendable, Equatable {
         }
     }
 
-    /// The subject of a sentence about the setting's text.
     func sentence(_ setting: Setting) -> String {
         if case .file = self { return "\(description(of: setting)): \(setting.name)" }
         return description(of: setting)
     }
 }
 
-/// The texts that are given for settings.
 struct SettingSources: Sendable {
-    /// Texts by option name.
     var options: [String: String] = [:]
     /// Texts by variable name; an empty one counts as not set.
     var environment: [String: String] = [:]

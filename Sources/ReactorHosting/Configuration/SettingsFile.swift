@@ -4,14 +4,12 @@
 /// A value ends with its line, without leading and trailing spaces and tabs. It has no quotes and
 /// no escapes, and no comment can follow it.
 struct SettingsFile: Sendable {
-    /// A larger file is refused.
     static let limitBytes = 65_536
     /// Further faults are counted.
     static let shownFaults = 20
 
     let path: String
     private(set) var entries: [String: (text: String, line: Int)] = [:]
-    /// One sentence for each refused line.
     private(set) var sentences: [String] = []
 
     init(path: String, bytes: [UInt8]) {

@@ -1,9 +1,7 @@
 internal import Sockets
 
-/// The listeners of a running server.
 struct Listeners: Sendable {
     let main: Listener<ServerLoop>
-    /// Nil without an operations address.
     var operations: Listener<ServerLoop>?
     /// Nil if the server is no node of a cluster.
     var links: Listener<LinkDoor>?
@@ -35,7 +33,6 @@ struct ServerAddresses: Sendable {
     let main: String
     /// The console's address, or its path on a Unix socket; nil if nobody gets it.
     let console: String?
-    /// Nil without an operations address.
     let operations: String?
     /// Without a scheme; nil if the server is no node of a cluster.
     let links: String?

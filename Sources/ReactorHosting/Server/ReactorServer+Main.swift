@@ -252,7 +252,6 @@ extension Error {
     /// Why a server does not start.
     var sentences: [String] { (self as? ConfigurationFailure)?.sentences ?? ["\(self)"] }
 
-    /// The program's exit status for this error.
     var exitStatus: Int32 { self is ConfigurationFailure ? 64 : 1 }
 }
 

@@ -44,7 +44,6 @@ final class SettingsReload: Sendable {
                 authenticator: authenticator))
     }
 
-    /// The configuration that the server has now.
     var present: Configuration { state.withLock { $0.configuration } }
 
     /// Requests a reload, from any thread. Requests during a reload become one.

@@ -4,7 +4,6 @@ internal import Storage
 internal import Synchronization
 
 extension WorkSearch {
-    /// Wakes sessions on the loops that own them.
     convenience init?(_ journal: any Journal, waking peers: Peers) {
         self.init(journal) { sessions, done in
             let byLoop = Dictionary(grouping: sessions) { $0.owner(of: peers.count) }

@@ -31,7 +31,6 @@ final class Checkpointer: Sendable {
         /// Whether a flush of the database has failed.
         var isInDoubt = false
 
-        /// The pages that the last checkpoint did not copy.
         var rest: Int { pages - triedAt }
         var isLong: Bool { pages >= Checkpointer.finishPages }
 

@@ -270,7 +270,6 @@ final class FileArchive: Archive {
 }
 
 extension Database {
-    /// All reads inside see the same state of the file.
     fileprivate func inOneView<Value>(_ read: () throws -> Value) throws -> Value {
         var found: Value?
         try inTransaction(.deferred) {

@@ -6,7 +6,6 @@ internal import GRDB
     internal import Darwin
 #endif
 
-/// The reason that a file can't be used as a journal.
 package enum JournalFileFault: Error, Sendable, Equatable {
     /// The file is of another kind, and is not changed.
     case notAJournal

@@ -64,7 +64,6 @@ final class Maintenance {
         endedNow = []
     }
 
-    /// Records that the present transaction deletes the session with this row.
     func recordEnd(of row: Int64) { endedNow.insert(row) }
 
     /// Not before the rows of all deleted sessions were visited: clients may delete at any rate,

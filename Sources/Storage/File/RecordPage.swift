@@ -5,7 +5,6 @@ internal import GRDB
 /// Why many per row: the cost of a row in SQLite does not depend on its content, and a busy session
 /// leaves dozens of records in each commit.
 struct RecordPage {
-    /// The session's row.
     let row: Int64
     private(set) var text: [UInt8] = []
     private(set) var count = 0

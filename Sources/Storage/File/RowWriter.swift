@@ -8,11 +8,9 @@ struct RowWriter {
     var nextTailSequence: Int64
     /// The entries that the group adds to the tail; they are indexed after the commit.
     private(set) var added: [(row: Int64, entry: TailIndex.Entry)] = []
-    /// The bytes of those entries.
     private(set) var bytes = 0
     /// Sessions whose records skipped the tail.
     private(set) var ahead: Set<Int64> = []
-    /// The bytes of those records.
     private(set) var bytesAhead = 0
     /// The pages to add, in order of their starts, and the page that each session continues.
     private var runs: [RecordPage] = []

@@ -8,7 +8,6 @@ final class SessionHeads {
     struct Head {
         var row: Int64
         var generation: String
-        /// The number of the newest record.
         var number: UInt64
         /// The number of notes after that record.
         var notes: UInt32

@@ -52,7 +52,6 @@ extension Statement {
         return found
     }
 
-    /// Passes rows to `act` for as long as it returns true.
     func each(_ values: BoundValue..., act: (FoundRow) throws -> Bool) throws {
         try each(values, act)
     }

@@ -23,7 +23,6 @@ final class TailIndex: Sendable {
     private struct Book {
         /// The entries in order, by the session's row.
         var runs: [Int64: [Entry]] = [:]
-        /// The number of records in the tail.
         var count = 0
         /// The first and the last sequence number.
         var sequences: ClosedRange<Int64>?

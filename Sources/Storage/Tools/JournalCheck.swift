@@ -109,7 +109,6 @@ package struct JournalCheck: Sendable {
         }
     }
 
-    /// A problem with the parts of a record that must be JSON.
     private static func problem(in record: HistoryEntry) -> String? {
         // A note has an action or a mutation as `{"kind":…,"content":{"received":…}}`.
         let outer = record.kind == .note ? 2 : 0

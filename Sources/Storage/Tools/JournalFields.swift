@@ -9,7 +9,6 @@ struct JournalFields {
 
     let members: [String: [UInt8]]
 
-    /// Nil if the line is not a JSON object.
     init?(_ line: [UInt8]) {
         guard let members = JSON.members(of: line) else { return nil }
         self.members = members

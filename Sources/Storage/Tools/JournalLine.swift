@@ -23,7 +23,6 @@ internal import JSONCoding
 // by another program, or is a body of another kind) becomes a string under the same name with the
 // suffix "Text". Deleted sessions that are not yet removed are omitted.
 
-/// One line of a journal as text, under construction.
 struct JournalLine {
     private(set) var bytes: [UInt8] = [0x7B]
 
@@ -92,7 +91,6 @@ struct LineCounts: Equatable {
     var running: UInt64 = 0
     var tombstones: UInt64 = 0
 
-    /// Including the first line.
     var lines: UInt64 { 1 + sessions + records + snapshots + answers + running + tombstones }
 }
 

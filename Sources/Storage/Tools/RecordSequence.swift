@@ -35,7 +35,6 @@ struct RecordSequence {
         return nil
     }
 
-    /// Checks that the records end at the session's head in the rows.
     func problem(withEnd newest: HistoryEnd) -> String? {
         guard hasRecords else { return Self.noRecords }
         guard (newest.number, newest.version, newest.notes) != (number - 1, version, notes)

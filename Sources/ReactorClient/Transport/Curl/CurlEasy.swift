@@ -27,7 +27,6 @@
         private var fieldList: UnsafeMutablePointer<curl_slist>?
         private var isUsed = false
 
-        /// - Throws: if libcurl has no memory.
         init(_ form: Form, _ settings: CurlSettings) throws(TransportFailure) {
             guard let easy = unsafe curl_easy_init() else {
                 throw TransportFailure(.exhausted, "libcurl has no memory for a request")
@@ -50,7 +49,6 @@
         /// Identifies the handle.
         var address: UInt { unsafe UInt(bitPattern: pointer) }
 
-        /// libcurl's sentence about a failure of the last request.
         func sentence(about result: CURLcode) -> String {
             let text = unsafe String(cString: sentence)
             return text.isEmpty ? unsafe String(cString: curl_easy_strerror(result)) : text

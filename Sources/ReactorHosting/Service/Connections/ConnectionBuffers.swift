@@ -47,7 +47,6 @@ final class ConnectionBuffers {
     /// - Parameter isFirst: Whether all bytes that have arrived so far are of this period.
     func beginBodyPeriod(isFirst: Bool = false) { earlierBodyBytes = isFirst ? 0 : bodyBytes }
 
-    /// The bytes of the partial request's body that have arrived.
     var bodyBytes: Int {
         if case .partial(let request) = kept { request.body.count } else { 0 }
     }

@@ -138,7 +138,6 @@ extension ConnectionDeadlines {
 }
 
 extension HTTPConnection {
-    /// Sets the next deadline.
     func rearm() {
         guard let deadlines = ConnectionDeadlines(self) else { return }
         loop.table.setDeadline(id, deadlines.next(after: loop.now))

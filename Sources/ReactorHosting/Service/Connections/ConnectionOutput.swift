@@ -41,7 +41,6 @@ struct ConnectionOutput {
         pool.recycle(output: &encoded)
     }
 
-    /// Charges the body of a response to the budget of the turn.
     mutating func charge(_ bytes: Int) { turnBytes += bytes }
 
     // MARK: Bytes

@@ -1,7 +1,6 @@
 internal import Logging
 internal import Sockets
 
-// The lines of requests in the log.
 extension HTTPConnection {
     /// Logs a request and its response: 5xx as an error, 4xx as information, all others for
     /// debugging. With `--access-log on`, also a line there.

@@ -125,7 +125,6 @@ extension HTTPConnection {
         logRequest(request, status: status, code: code, bytes: bytes)
     }
 
-    /// Records options of the current request, for a later response.
     func setOptions(_ set: (RequestOptions) -> Void) {
         guard case .waiting(let request, let options) = state else { return }
         let present = options ?? RequestOptions()

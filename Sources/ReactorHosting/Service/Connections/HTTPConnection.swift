@@ -60,7 +60,6 @@ final class HTTPConnection {
 
     var stream: EventStream? { if case .streaming(let stream) = state { stream } else { nil } }
 
-    /// The buffers; allocated if there are none.
     func makeBuffers() -> ConnectionBuffers {
         if let buffers { return buffers }
         let made = ConnectionBuffers()

@@ -1,6 +1,5 @@
 internal import Wire
 
-/// One turn of a connection: parses requests from its bytes and has each of them served.
 enum RequestTurn {
     /// Parses requests from `bytes` until one has to wait for its response, or the connection's
     /// output budget is used up. In the second case another turn follows when the kernel has

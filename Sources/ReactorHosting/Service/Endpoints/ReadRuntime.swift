@@ -42,7 +42,6 @@ enum ReadRuntime: SessionEndpoint {
 }
 
 extension Response {
-    /// - Parameter body: the runtime of a session, as JSON.
     static func runtime(_ body: [UInt8], _ durability: (String, String)) -> Response {
         .json(200, body, fields: [isValidated, durability])
     }

@@ -14,7 +14,6 @@ enum StreamEvents: StreamEndpoint {
     }
 }
 
-/// The kinds of events that `?only=` names; without it all of them.
 struct EventKinds: Sendable {
     let pulses: Bool
     let activities: Bool

@@ -122,7 +122,6 @@ enum RequestDispatcher {
         RequestTurn.keepPartial(&request, on: connection)
     }
 
-    /// Serves a request whose head is that of the one before.
     private static func serve(
         _ request: inout Request, of target: RepeatedTarget, isCounted: Bool,
         on connection: HTTPConnection
@@ -261,7 +260,6 @@ enum RequestDispatcher {
         }
     }
 
-    /// Serves a request that waited for its client to be verified.
     static func resume(
         _ waiting: Request, _ access: Result<Access, Problem>, on connection: HTTPConnection
     ) {

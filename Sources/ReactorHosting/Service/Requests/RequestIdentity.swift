@@ -14,7 +14,6 @@ struct RequestIdentity {
     private static let traceLimitBytes = 56
 
     var peer = PeerAddress.local
-    /// The listener that accepted the connection.
     var listener = ListenerRole.main
     /// The client; nil before it is verified, and without an authenticator.
     var access: Access?

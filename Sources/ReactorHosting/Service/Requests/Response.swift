@@ -22,7 +22,6 @@ struct Response {
     /// Fields in addition to those of every response.
     var fields: [(String, String)] = []
     var body = Body.bytes([])
-    /// The code of a problem, for the log.
     var code: String?
     /// Bytes of an encoded body that is not sent. They count as work of the turn.
     var discardedBytes = 0

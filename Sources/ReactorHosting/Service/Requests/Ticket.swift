@@ -33,7 +33,6 @@ enum Ticket {
 
     private static let name = Array("ticket".utf8)
 
-    /// Nil for an item of another name.
     private static func value(of item: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard item.starts(with: name) else { return nil }
         let rest = item.dropFirst(name.count)

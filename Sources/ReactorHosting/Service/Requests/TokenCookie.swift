@@ -48,7 +48,6 @@ enum TokenCookie {
         return pair.dropFirst(prefix.count).indices
     }
 
-    /// A cookie-octet (RFC 6265 §4.1.1).
     private static func isValid(_ byte: UInt8) -> Bool {
         (0x21...0x7E).contains(byte)
             && ![0x22, 0x2C, 0x3B, 0x5C].contains(byte)
