@@ -115,9 +115,8 @@ extension ClientMachine {
         }
     }
 
-    /// Whether another stream has brought events of the session since this connection was asked for
-    /// (C1). If it begins with a `reset`, the gap is before these events. Nothing is missing, and
-    /// the next attempt resumes after them.
+    /// Whether another stream has brought events of the session meanwhile (C1). If this one begins
+    /// with a `reset`, the gap is before them, and the next attempt resumes after them.
     private func isOvertaken(_ session: SessionName, on stream: StreamID) -> Bool {
         guard let entry = streams[stream]?.awaitedEntry(of: session),
             let seen = links[session]?.reader.seen

@@ -1,6 +1,5 @@
-// Design: a client without I/O, without a clock and without randomness of its own. Each input is
-// answered with the things to do, in order. So every race of response, stream, timer and credential
-// is a sequence of inputs that a test can write down.
+// Design: a client without I/O, clock and randomness of its own. Each input is answered with the
+// things to do, in order. So every race is a sequence of inputs that a test can write down.
 //
 // A session's actions go through its lane of the outbox: one request at a time, saved before it is
 // sent, sent again under the same key until the server's answer is known. Its events come on a stream

@@ -1,8 +1,7 @@
 /// The deletion of a session, and what its answers mean (C5).
 ///
-/// A 204 has no body, and something in between may send it in response to anything. So the client
-/// deletes the session once more, and the service then says that it is gone. Why not a GET: a
-/// client may be allowed to delete but not to read.
+/// A 204 has no body, and something in between may have sent it. So the client deletes once more,
+/// and the service says that it is gone. Why not a GET: a client may be allowed to delete only.
 package struct Deletion: Sendable {
     package enum Step: Equatable, Sendable {
         /// The request leaves again.

@@ -1,8 +1,7 @@
 /// The links of a client, by session.
 ///
-/// Why not a dictionary: reading a field of a value in one copies the value, which has some forty fields,
-/// and a send reads dozens of them. Here it is changed where it is; so a question that each send or event
-/// asks is a mutating function of the link.
+/// Why not a dictionary: reading a field of a value in one copies the value with its forty fields.
+/// Here it is changed in place; what each send or event asks is a mutating function of the link.
 struct LinkTable: Sendable {
     /// Where a session's link is among `links`.
     private var places: [SessionName: Int] = [:]

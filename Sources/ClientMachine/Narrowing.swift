@@ -2,9 +2,8 @@
 ///
 /// A refused batch has had no effect: it is halved until the culprit stands alone.
 struct Narrowing: Equatable, Sendable {
-    /// The numbers of sends in the next requests. After these, batches are of any size again.
-    /// Invariant: none is 0. They cover the current request, if it is narrowed, and then sends from
-    /// the head of the queue.
+    /// The numbers of sends in the next requests. Later batches are of any size again. Invariant:
+    /// none is 0. They cover the current request, if narrowed, and then the queue.
     private var pieces: [Int] = []
 
     /// The most sends that the next request may have; nil: any number.

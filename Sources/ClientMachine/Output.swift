@@ -1,8 +1,7 @@
 /// Something for the owner of a machine to do, in order.
 package enum Output: Equatable, Sendable {
-    /// To make changes of the outbox durable, in order; `persisted` with the number follows. Requests
-    /// that depend on them are outputs of that input, so nothing leaves before it is saved. No output of a
-    /// machine whose outbox has nothing to save.
+    /// To make changes of the outbox durable, in order; `persisted` with the number follows, whose
+    /// outputs are the requests that depend on them. None if the outbox has nothing to save.
     case persist(UInt64, [OutboxChange])
     case request(AttemptID, ClientRequest)
     case cancelRequest(AttemptID)

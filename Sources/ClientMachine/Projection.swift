@@ -4,8 +4,7 @@ package import Reactors
 /// The states of one session, with their types: the confirmed one, and the one that is shown.
 ///
 /// Design: the machine decides which actions are missing in the confirmed state, and knows bytes
-/// only. This value applies its deliveries, in their order. It has the types of a session, not a
-/// reactor: a program may have the shapes alone.
+/// only. This value applies its deliveries, with a session's types and perhaps without a reactor.
 package struct Projection<Action: Decodable, State: Decodable> {
     /// A value of the server that this program cannot decode (R9).
     package struct Undecodable: Error, Equatable, Sendable {

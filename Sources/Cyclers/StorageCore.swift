@@ -5,8 +5,7 @@
 // the outermost commit succeeds they move to the outbox, except events that were rolled back by an
 // error. The outbox is delivered entry by entry, by one loop at a time: if a subscriber commits
 // when it is called, its commit is applied at once and delivered next. A synchronous dispatch is
-// one *turn*: delivery waits for its end, so that a subscriber's reaction to the first commit comes
-// after the last one.
+// one *turn*: delivery waits for its end, so that reactions come after its last commit.
 
 final class StorageCore<Value> {
     /// The current value; within a commit the working copy.

@@ -43,9 +43,8 @@ enum JSONEnumCases {
         values(of: type).map(\.stringValue)
     }
 
-    /// The cases with the types of their payloads: first those that have one, then the others, both
-    /// in the order of their declaration. Nil if the type is no enum, has more than 256 cases, or has
-    /// no such metadata.
+    /// The cases with the types of their payloads: first those with one, then the others, as
+    /// declared. Nil if the type is no enum, has more than 256 cases, or has no such metadata.
     static func list(of type: any Any.Type) -> [Case]? {
         guard let descriptor = unsafe descriptor(of: type),
             let fields = unsafe follow(descriptor + 16)

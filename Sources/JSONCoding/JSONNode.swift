@@ -1,8 +1,7 @@
 /// One value (or key) of a scanned document: its range, and the index of the next value.
 ///
-/// Design: nodes are in document order. An object's nodes are key, value, key, value, …; the
-/// content of a container follows it directly. So `next` skips a whole value, and no child lists
-/// exist.
+/// Design: nodes are in document order. An object's nodes are key, value, key, value, …; a
+/// container's content follows it. So `next` skips a value, and no child lists exist.
 struct JSONNode {
     enum Kind: UInt8 {
         case null, `false`, `true`, number, string, array, object

@@ -6,9 +6,8 @@ extension Dictionary: JSONUnordered {}
 extension JSONOutput {
     /// Sorts the slot's container when it closes, if the order of the type has no meaning.
     ///
-    /// Why: equal states must have equal bytes, for replaying a journal and for streams that send
-    /// nothing while a value is unchanged. Swift encodes a dictionary whose keys are not text as an
-    /// array of alternating keys and values.
+    /// Why: equal states must have equal bytes, for replays and for streams that send nothing while
+    /// a value is unchanged. Swift encodes other dictionaries as arrays of keys and values.
     mutating func sortAtEnd(_ slot: Int, of type: (any Any.Type)?) {
         guard let type, type is any JSONUnordered.Type, slot < frames.count else { return }
         let isPaired = frames[slot].kind == .array && type is any JSONPaired.Type

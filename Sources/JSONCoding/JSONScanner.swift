@@ -4,9 +4,8 @@
 
 /// Parses one JSON text into nodes, or reports the offset of the first error.
 struct JSONScanner {
-    /// The maximum nesting of containers. Precedent: Foundation's coder stops at 512, Go's at 10
-    /// 000; an action needs no more, and reading recurses. Measured: 128 nested enums decode and
-    /// encode on a stack of 512 KiB, unoptimised.
+    /// The maximum nesting of containers. Precedent: Foundation stops at 512, Go at 10 000; reading
+    /// recurses. Measured: 128 nested enums decode and encode on a stack of 512 KiB, unoptimised.
     static let depthLimit = 128
 
     let bytes: [UInt8]

@@ -1,8 +1,7 @@
 /// Any JSON value, unchanged: for tests, examples and untyped use.
 ///
-/// Numbers keep their text, so nothing is rounded; members keep their order. Both count for
-/// equality: `1` is not `1.0`, and `{"a":1,"b":2}` is not `{"b":2,"a":1}`. Texts are equal byte by
-/// byte (RFC 8259 §8.3), not canonically as Swift's are.
+/// Numbers keep their text and members their order, also for equality: `1` is not `1.0`, and
+/// `{"a":1,"b":2}` is not `{"b":2,"a":1}`. Texts are equal byte by byte (RFC 8259 §8.3).
 package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)

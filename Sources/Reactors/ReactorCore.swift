@@ -1,7 +1,6 @@
 // Design: the engine of every session, in a process and in a server. It is synchronous, without
-// tasks, locks or a clock: its input is calls, and its decisions are reported to the observer,
-// which is an argument of every call, so that a session can own its core and observe it without a
-// cycle.
+// tasks, locks or a clock. Its decisions are reported to the observer, an argument of every call,
+// so that a session can own its core without a cycle.
 //
 // A turn is one call from outside. A turn
 //  1. applies the synchronous part of its action as a whole: nothing interleaves with it;

@@ -64,9 +64,8 @@ struct AddressBits: Hashable, Sendable {
 }
 
 extension PeerAddress {
-    /// The part of the address that stands for one client: all of an IPv4 address, and 64 bits of
-    /// an IPv6 address, because a client has all addresses of such a network (RFC 6177 §2). Nil for
-    /// a Unix socket's peer.
+    /// The part that stands for one client: an IPv4 address, or 64 bits of an IPv6 address, of
+    /// whose network a client has all (RFC 6177 §2). Nil for a Unix socket's peer.
     package var network: AddressNetwork? {
         AddressBits(self).map { AddressNetwork(bits: $0.count == 32 ? $0 : $0.prefix(64)) }
     }

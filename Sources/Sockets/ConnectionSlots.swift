@@ -1,8 +1,7 @@
 /// The slots of a loop's connections, in one allocation.
 ///
-/// Why not an array: changing an array's element in place is an access to the whole array, which
-/// the runtime checks for overlaps, ten times per request. Here a slot is read and written as plain
-/// words.
+/// Why not an array: each change in place accesses the whole array, which the runtime checks for
+/// overlaps, ten times per request. Here slots are plain words.
 @safe final class ConnectionSlots {
     /// Invariant: the first `count` slots are initialised. No pointer to them leaves this class.
     private var memory: UnsafeMutableBufferPointer<ConnectionSlot>

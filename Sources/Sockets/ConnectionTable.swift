@@ -1,8 +1,7 @@
 /// The connections of one loop, and the operations on them.
 ///
-/// Not Sendable: it is used only on its loop, that is, in callbacks of the `LoopHandler` and in the
-/// loop's jobs. A method with a stale id does nothing. No method calls the handler; consequences
-/// are reported in a later pass.
+/// Not Sendable: used only in callbacks of the `LoopHandler` and in the loop's jobs. A method with
+/// a stale id does nothing. No method calls the handler; it hears of consequences in a later pass.
 package final class ConnectionTable {
     package enum Closing: Sendable {
         /// Drops unread bytes. If there are any, the kernel resets the connection, and the peer may
@@ -62,9 +61,8 @@ package final class ConnectionTable {
         self.deadlines = LoopDeadlines(at: .read())
     }
 
-    /// Ends the round with the present pass, for a handler that has much more to do: other work on
-    /// the loop's queue runs first, above all the listener's new connections. The handler requests
-    /// the next round.
+    /// Ends the round with the present pass, for a handler with much to do: other work on the
+    /// loop's queue, such as the listener's, runs first. The handler requests the next round.
     package func yieldRound() { isRoundYielded = true }
 
     /// Whether the id names a connection that the handler may still use.

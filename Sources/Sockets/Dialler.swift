@@ -9,9 +9,8 @@ import Dispatch
 ///
 /// Design: a connection is passed to its loop while the peer has not answered. It is one like any
 /// other there: until it is established, sends accept nothing, and then `writable` is called. So no
-/// thread waits for a peer. A peer that refuses is reported by `closed` with ``CloseReason/refused``;
-/// one that stays silent by the deadline that the handler sets, because the system's own one takes
-/// minutes.
+/// thread waits for a peer. A refusal is reported by `closed` with ``CloseReason/refused``, silence
+/// by the deadline that the handler sets: the system's takes minutes.
 package final class Dialler: Sendable {
     /// The system's resolver may block for many seconds. Names wait for each other here.
     private let resolver = DispatchQueue(label: "reactor-server.dialler")

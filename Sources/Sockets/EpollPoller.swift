@@ -1,7 +1,6 @@
-// epoll(7), edge-triggered, with all directions registered once: after that a connection costs no
-// system call except its own reads and writes. The epoll descriptor is itself pollable, so one
-// Dispatch source wakes the loop for all of them. Dispatch watches it level-triggered, so an event
-// left in it wakes the loop again.
+// epoll(7), edge-triggered, with all directions registered once: a connection costs no system calls
+// but its reads and writes. One Dispatch source wakes the loop for the epoll descriptor, which it
+// watches level-triggered: an event left there wakes the loop again.
 #if os(Linux)
     import CEpoll
     import Dispatch

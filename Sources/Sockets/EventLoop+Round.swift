@@ -6,9 +6,8 @@ extension EventLoop {
     /// The maximum number of polls in a pass. If more connections than one poll reports are sending
     /// all the time, a pass without a limit would never end and nothing would be flushed.
     private static var pollLimit: Int { 4 }
-    /// The maximum number of connections in a pass whose deadlines are handled. Thousands of streams that
-    /// were opened together have their heartbeats together: without a limit, requests would wait for all
-    /// of them.
+    /// Deadlines that are handled in a pass. Thousands of streams that were opened together have
+    /// their heartbeats together, and requests would wait for all of them.
     private static var deadlineLimit: Int { 16 }
 
     /// How long after its beginning a round may wait for events, in nanoseconds.

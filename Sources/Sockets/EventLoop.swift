@@ -90,9 +90,8 @@ package actor EventLoop<Handler: LoopHandler> {
         }
     }
 
-    /// Runs `job` on the loop in a later pass, in the order of the calls; jobs that accumulate
-    /// meanwhile run in one batch, then `roundEnded`. From any thread, including the loop's own
-    /// callbacks.
+    /// Runs `job` on the loop in a later pass, in order; jobs that accumulate run in one batch,
+    /// then `roundEnded`. From any thread, including the loop's own callbacks.
     ///
     /// The inbox has no bound and drops nothing: the posting code must have one.
     /// - Returns: False if the loop has stopped; the job will not run.
@@ -148,9 +147,8 @@ package actor EventLoop<Handler: LoopHandler> {
         }
     }
 
-    /// Runs the waiting jobs, then closes every connection without a further callback, releases the
-    /// handler and all descriptors. Returns when all of this is done; a second call waits for the
-    /// same end.
+    /// Runs the waiting jobs, closes every connection without a callback, releases the handler and
+    /// all descriptors. Returns when this is done; a second call waits for the same end.
     package func stop() async {
         if life == .running { shutDown() }
         await withCheckedContinuation { continuation in

@@ -1,8 +1,7 @@
 /// The address at which a server listens.
 package enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// TCP. `host` is an IPv4 or IPv6 address (without brackets) or a name; `::` accepts IPv4 as
-    /// well. For a name, the first address that can be bound is used, IPv4 before IPv6. Port 0
-    /// picks a free port.
+    /// well. Of a name the first usable address counts, IPv4 first. Port 0 picks a free port.
     case tcp(host: String, port: UInt16)
     /// A Unix socket at `path` (at most 107 bytes, 103 on Darwin), with these permission bits.
     /// Permission to write is permission to connect: 0o660 by default, the owner and its group.

@@ -1,10 +1,9 @@
 /// Accepts connections at one address and spreads them over loops in turn.
 ///
-/// Accepting happens on the first loop's queue. Connections beyond the limit are accepted and reset
-/// at once: a client learns immediately that it is refused, instead of waiting in a backlog that
-/// hides the overload; old connections are never evicted. When the process has no descriptor left,
-/// waiting connections are reset likewise (with a reserved descriptor), and accepting pauses for a
-/// tenth of a second.
+/// Accepting happens on the first loop's queue. Connections beyond the limit are accepted and
+/// reset: a client learns at once that it is refused, and does not wait in a backlog that hides the
+/// overload; old ones are never evicted. Without a free descriptor, waiting connections are reset
+/// likewise (with a reserved one), and accepting pauses for a tenth of a second.
 package final class Listener<Handler: LoopHandler>: Sendable {
     /// The bound address, with the actual port if 0 was requested.
     package let boundAddress: ListenAddress

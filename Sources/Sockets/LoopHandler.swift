@@ -6,9 +6,8 @@
 
 /// The callbacks of a loop, implemented by one object.
 ///
-/// It is not Sendable: it is made, called and released on its loop. Every callback may call every
-/// method of the `ConnectionTable`, also for the connection of the callback; no callback is ever
-/// called from inside such a method.
+/// Not Sendable: it is made, called and released on its loop. Every callback may call every method
+/// of the `ConnectionTable`; no callback is ever called from inside such a method.
 package protocol LoopHandler: AnyObject, SendableMetatype {
     /// A listener accepted this connection. Its first bytes arrive in a later callback.
     func opened(_ connection: ConnectionID, peer: PeerAddress)

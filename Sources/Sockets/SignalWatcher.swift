@@ -39,9 +39,8 @@ package final class SignalWatcher: Sendable {
                 source.setRegistrationHandler { registering.leave() }
                 source.setEventHandler { receive(number) }
                 #if !os(Linux)
-                    // The default action would precede Dispatch. On Linux Dispatch replaces the
-                    // default by its own handler; ignoring would lose signals that arrive before
-                    // that.
+                    // The default action would precede Dispatch. On Linux Dispatch replaces it;
+                    // ignoring would lose earlier signals.
                     _ = signal(number, SIG_IGN)
                 #endif
                 source.activate()

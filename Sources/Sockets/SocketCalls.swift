@@ -116,18 +116,16 @@ enum SocketCalls {
         _ = set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: descriptor)
     }
 
-    /// The kernel accepts no more than this many bytes beyond those that the peer's window permits
-    /// to send: 128 KiB. Otherwise it buffers up to `tcp_wmem` (4 MB) for each peer that does not
-    /// read, and many such peers slow down every send of the machine. It does not limit the
-    /// throughput of the network. Source: Linux `ip-sysctl`, `tcp_notsent_lowat`.
+    /// The kernel accepts 128 KiB beyond what the peer's window permits. Otherwise it buffers up to
+    /// `tcp_wmem` (4 MB) for each peer that does not read, and many of them slow down every send of
+    /// the machine. The throughput stays. Source: Linux `ip-sysctl`, `tcp_notsent_lowat`.
     static func boundUnsent(_ descriptor: Int32) {
         _ = set(TCP_NOTSENT_LOWAT, of: Int32(IPPROTO_TCP), to: 131_072, on: descriptor)
     }
 
-    /// Makes the kernel close the connection if the peer acknowledges nothing, or keeps its window
-    /// closed, for this time. Otherwise the bytes for a peer that has vanished stay in the kernel's
-    /// buffer for about 15 minutes (Linux `tcp(7)`, TCP_USER_TIMEOUT). Without effect on other
-    /// systems.
+    /// The kernel closes the connection if the peer acknowledges nothing, or keeps its window
+    /// closed, for this time, and not after 15 minutes (Linux `tcp(7)`, TCP_USER_TIMEOUT). Without
+    /// effect on other systems.
     static func giveUp(after time: Duration, on descriptor: Int32) {
         #if os(Linux)
             let milliseconds = Int32(clamping: Int64(time / .milliseconds(1)))

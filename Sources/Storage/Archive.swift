@@ -49,9 +49,8 @@ extension HistoryArchive {
 
 /// The reading side of a journal.
 ///
-/// Invariants: reads see only committed records; every reply comes exactly once, on any thread,
-/// never from inside the call; a read never delays a commit. A session that has ended has neither
-/// records nor snapshots.
+/// Invariants: reads see only committed records, and delay no commit; every reply comes once, on
+/// any thread, never from inside the call. An ended session has no records.
 package protocol Archive: HistoryArchive {
     /// The head of a session and the range of its kept records. It reads no record, so it works
     /// even if the session's records cannot be read. Nil if there never was a session with this id.

@@ -1,9 +1,8 @@
 /// Makes records permanent.
 ///
-/// Design: a journal commits whole batches, in the order of their submission, and reports when each
-/// is as durable as possible. No part of a batch is published before that. The journal decides on
-/// the timing: a commit that is done at once returns `.done` and costs no wake-up; any other calls
-/// back later, on any thread. Callers must handle both.
+/// Design: a journal commits whole batches, in order, and reports when each is as durable as
+/// possible. No part of a batch is published before that. A commit that is done at once returns
+/// `.done` and costs no wake-up; any other calls back later, on any thread.
 package protocol Journal: CommitLane {
     /// The name in logs, `/readyz` and the `Durability` header: `memory`, `file`, …
     var name: String { get }

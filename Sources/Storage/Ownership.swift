@@ -48,10 +48,8 @@ package protocol Ownership: Sendable {
     func confirm(
         _ expected: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>)
 
-    /// Returns those of the sessions whose newest position, generation or epoch is no longer the
-    /// expected one, or that have ended, as of a moment after the call. It is for sessions that
-    /// this node follows, so the epoch may be any owner's. While the journal cannot say what has
-    /// changed, it returns ``Change/undecided``.
+    /// As ``confirm(_:_:)``, for sessions that this node follows: the epoch may be any owner's, and
+    /// an end is a change. While the journal cannot say what has changed: ``Change/undecided``.
     func changes(
         of followed: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>)
 

@@ -8,10 +8,9 @@ package struct RecordBatch: Sendable, Equatable {
     package let reactor: String
     /// The position that the batch continues; nil if it begins with the session's creation.
     package let after: HistoryPosition?
-    /// Identifies the decisions that were made one upon the other: by the process that has made them,
-    /// since it loaded the session or rolled back a decision of it. Positions alone are not enough
-    /// where another process writes: its records may end where rolled back ones had ended. 0: decided
-    /// upon nothing that may still be on its way.
+    /// Identifies decisions that a process has made one upon the other since it loaded the session
+    /// or rolled one back. Why: another process's records may end where rolled back ones had ended.
+    /// 0: decided upon nothing that may still be on its way.
     package let lineage: UInt64
     /// The epoch of the ownership under which the batch was decided; 0 for a journal without owners,
     /// and for the creation of a session, whose creator is its first owner.

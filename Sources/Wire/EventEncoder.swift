@@ -1,8 +1,7 @@
 /// Encodes Server-Sent Events (HTML standard §9.2.5, "Parsing an event stream").
 ///
-/// Design: functions that append to the caller's bytes: one line each, and `appendEnd` for the
-/// blank line that dispatches. Lines end in LF; one space follows each colon, which a reader
-/// removes, so that a value with a leading space keeps it.
+/// Design: functions append to the caller's bytes: a line each, and `appendEnd` the blank line that
+/// dispatches. Lines end in LF; a reader removes the one space after each colon.
 ///
 /// Names, ids and causes belong to the service and must contain no line break (an id also no NUL,
 /// because readers would ignore the id): a violation traps. Data may be any bytes.

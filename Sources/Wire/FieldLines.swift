@@ -1,9 +1,8 @@
 /// Encoded field lines of a response: constant lines are encoded once and appended unchanged.
 ///
 /// Design: names are the service's own, and only values may contain a peer's bytes. So an invalid
-/// name is the program's fault and traps, while a CR, LF or NUL in a value becomes a space, as RFC
-/// 9110 §5.5 permits: a trap would let a peer stop the process, and unchanged bytes would let it
-/// write the next field itself.
+/// name traps, while a CR, LF or NUL in a value becomes a space, as RFC 9110 §5.5 permits: a peer
+/// must neither stop the process nor write the next field itself.
 package struct FieldLines: Sendable, Equatable {
     package private(set) var bytes: [UInt8] = []
 

@@ -1,8 +1,7 @@
 /// The reason why a request is not served: always the peer's fault.
 ///
-/// After a refusal the connection cannot be read further, because the start of the next request is
-/// unknown: respond with `status`, then close. The values are small and allocate nothing; the texts
-/// are made on demand.
+/// After a refusal the start of the next request is unknown: respond with `status`, then close. The
+/// values are small and allocate nothing; the texts are made on demand.
 package enum RequestRefusal: PeerFault, Equatable {
     case malformedRequestLine
     case methodTooLong(limit: Int)

@@ -2,13 +2,12 @@ internal import ClientMachine
 internal import Reactors
 internal import Synchronization
 
-// Design: the machine decides under a lock, on whatever thread calls. Its outputs go two ways, each in the
-// machine's order. Operations (changes for the outbox, requests, the timer) run nothing of the program's
-// but the start of its own transport, if it has one: one thread at a time carries them out, usually the
-// one whose input has led to them, so a request leaves without waking a thread. News run the program's
-// code: one task has them, so that a slow `reduce` holds up neither the transport's thread nor the caller.
-// Changes are handed to the outbox in order, and a request is an output of the input that reports its
-// change durable, so it cannot leave before. Without a file, it is one of the send.
+// Design: the machine decides under a lock, on whatever thread calls. Its outputs go two ways, each
+// in order. Operations (changes for the outbox, requests, the timer) run no code of the program's
+// but a transport of its own: one thread at a time carries them out, usually the one whose input
+// has led to them, so a request leaves without waking a thread. News run the program's code in one
+// task, so that a slow `reduce` holds up neither the transport nor the caller. A request is an
+// output of the input that reports its change durable, so it cannot leave before.
 
 /// Runs a ``ClientMachine``: between the program, an outbox and a transport.
 final class ClientDriver: Sendable {

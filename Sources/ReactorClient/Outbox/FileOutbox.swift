@@ -8,9 +8,8 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-// Design: changes gather under a lock; a queue of its own takes all that have gathered, writes them
-// as one line and flushes once. So the changes of many sessions share a flush, and nobody waits for
-// the disk but the queue.
+// Design: changes gather under a lock; a queue of its own writes all of them as one line and
+// flushes once. Sessions share a flush, and only the queue waits for the disk.
 
 /// An outbox in a file (ADR-0042): a program that is killed continues with it.
 ///

@@ -126,9 +126,8 @@ struct OutboxFile: Sendable {
         do throws(DiskFault) {
             try disk.flush(file)
         } catch {
-            // The system may regard data as written after it has reported that it is not, so
-            // a second flush would prove nothing. What can be done is done: the line is not
-            // to come back.
+            // The system may regard data as written although a flush has failed, so another would
+            // prove nothing. The line is not to come back.
             try? disk.truncate(file, to: length)
             try? disk.flush(file)
             throw .broken("\(error)")

@@ -1,9 +1,8 @@
 internal import JSONCoding
 
-// The form of the file (ADR-0042): lines, each of which is what one flush has written, and valid as
-// a whole or not at all. A line is its checksum, a space, and an array of records as JSON, in which
-// there is no line feed. So text after the last line feed was cut off, and anything else that does
-// not fit is damage.
+// The form of the file (ADR-0042): each line is one flush, and valid as a whole or not at all: its
+// checksum, a space, and an array of records as JSON without a line feed. So text after the last
+// line feed was cut off, and anything else that does not fit is damage.
 
 enum OutboxLine {
     static func encoded(_ records: [OutboxRecord]) -> [UInt8] {

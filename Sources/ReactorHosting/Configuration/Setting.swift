@@ -3,10 +3,9 @@
 //     public var retry: Duration = Setting.time(
 //         Group.Sessions.retry, default: .seconds(2), "reconnection time …", reloads: true)
 //
-// Each of these functions returns the property's value. While a `SettingReader` is active, they
-// pass the declaration to the reader, which collects it for `--help` or replaces the default by a
-// given text. So one initialisation of the properties, the `Configuration.init()` that the compiler
-// writes, is the table, the parser and the defaults.
+// Each of these functions returns the property's value. While a `SettingReader` is active, it
+// collects the declaration for `--help` or replaces the default by a given text. So the
+// `Configuration.init()` that the compiler writes is the table, the parser and the defaults.
 
 /// A setting as shown in `--help` and on the page of settings.
 package struct Setting: Sendable {

@@ -14,9 +14,8 @@ internal import Synchronization
 /// The length of the log is about ``finishPages``. It is longer while another process keeps an old
 /// transaction open, because later pages can't be copied then; commits continue.
 ///
-/// When a flush of the database fails, pages copied since the log restarted may be lost, and
-/// SQLite, which counts them as copied, would restart the log all the same. So checkpoints stop
-/// until the writer has copied the whole log again.
+/// When a flush of the database fails, pages copied since the log restarted may be lost, but SQLite
+/// counts them as copied. So checkpoints stop until the writer has copied the whole log again.
 final class Checkpointer: Sendable {
     private struct Book {
         var pages = 0

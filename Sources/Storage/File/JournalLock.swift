@@ -12,10 +12,9 @@ internal import Synchronization
 /// the journal as well: a hard link, or a mount, gives one file two paths, each with its own lock
 /// file, and one of two writers would overwrite the other's acknowledged data.
 ///
-/// Both locks use `flock`. It belongs to the open file, so a second journal in this process is
-/// refused too, and the kernel releases it when the process ends, in any way. On Linux it is
-/// independent of SQLite's locks on ranges of the file; elsewhere the two collide. The lock file
-/// stays: removing it would let two processes hold it.
+/// Both use `flock`. It belongs to the open file, so a second journal in this process is refused
+/// too, and ends with the process. On Linux it is independent of SQLite's locks on ranges;
+/// elsewhere the two collide. The lock file stays: removing it would let two processes hold it.
 ///
 /// The first line of the lock file is the holder's process id, the second one a ``MarkNote``.
 final class JournalLock: Sendable {

@@ -3,9 +3,8 @@ package struct JournalRetention: Sendable, Equatable {
     /// Records per session; older ones are trimmed, up to a snapshot, when an eighth more has
     /// accumulated. Default 100 000.
     package var records: Int
-    /// The approximate number of bytes of a session's records and snapshots: the oldest are
-    /// trimmed, up to a snapshot, when an eighth more has accumulated. Records after the newest
-    /// snapshot always stay. Default 256 MiB.
+    /// The approximate number of bytes of a session's records and snapshots: trimmed likewise.
+    /// Records after the newest snapshot always stay. Default 256 MiB.
     package var bytes: Int
     /// Milliseconds; older records are trimmed, up to a snapshot. Default 7 days.
     package var age: Int64
@@ -17,9 +16,8 @@ package struct JournalRetention: Sendable, Equatable {
     /// The maximum number of rows that a step of maintenance writes or removes; each KiB of them
     /// and each removal count as additional rows. Default 1000.
     package var stepRows = 1_000
-    /// The number of records in the file's tail at which it is moved into the order of sessions.
-    /// More make moving cheaper (more records of a session per page) and the next start slower: it
-    /// reads the tail, about 1 µs per record. Default 65 536.
+    /// Records in the file's tail at which it is moved into the order of sessions. More make moving
+    /// cheaper and the next start slower: it reads the tail, 1 µs per record. Default 65 536.
     package var tailRecords = 65_536
     /// The same limit for the bytes of its records. Default 32 MiB.
     package var tailBytes = 33_554_432

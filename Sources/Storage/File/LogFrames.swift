@@ -77,10 +77,9 @@ struct LogFrames: Equatable, Sendable {
     /// Visits frame after frame.
     ///
     /// A commit is flushed before the next one writes. So a frame that continues a *commit* proves
-    /// that everything up to that commit was on disk, and an invalid frame before it is damage.
-    /// Without such a proof the frames after an invalid one belong to a commit that was never
-    /// acknowledged: the power failed while it was written, or a later commit has overwritten the
-    /// beginning of a failed one.
+    /// that everything before it was on disk, and an invalid frame there is damage. Otherwise, the
+    /// frames after an invalid one are of a commit that was never acknowledged: the power failed,
+    /// or a later commit has overwritten its beginning.
     private struct Walk {
         /// SQLite's default, which journals have, if the header is invalid.
         private(set) var pageBytes = 4_096

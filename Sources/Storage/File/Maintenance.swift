@@ -3,9 +3,8 @@ internal import GRDB
 /// Maintenance of the file: moving the tail, and retention.
 ///
 /// Design: it is part of commits. Each committed row pays for a few rows of maintenance in one of
-/// the next transactions, so that maintenance keeps up with any load, never takes more than a
-/// bounded part of a commit, and needs no flush of its own. Without commits, the journal gives it
-/// separate transactions.
+/// the next transactions. So it keeps up with any load, takes a bounded part of a commit, and needs
+/// no flush of its own. Without commits it has transactions of its own.
 ///
 /// Invariant: used only within a transaction of the writer; after a failed one it starts over.
 final class Maintenance {

@@ -4,9 +4,8 @@ internal import GRDBSQLite
 /// Grows the write-ahead log in pieces, ahead of the commits that fill them.
 ///
 /// Why: flushing a write that extends a file takes twice as long as flushing one that overwrites
-/// it, because the file system's own journal is written, too (measured on ext4: 0.27 ms against
-/// 0.14). Without preallocation each commit would pay for this until the log has reached the length
-/// at which it restarts; after that nothing has to be done.
+/// it, because of the file system's own journal (measured on ext4: 0.27 ms against 0.14). Each
+/// commit would pay for this until the log has the length at which it restarts.
 ///
 /// SQLite treats zeros after its last frame as the log's end: it expects frames of earlier rounds
 /// there. Source: its file format, §4.3 and §4.4, and `walDecodeFrame`, which accepts no frame of

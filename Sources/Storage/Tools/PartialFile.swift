@@ -8,9 +8,8 @@
 /// never leaves half a file under the final name.
 ///
 /// The partial file of a killed process is removed, and never written to: it may be another name of
-/// a complete file. Two processes never write the same one: it is locked, with `flock`, by a
-/// descriptor that is opened before SQLite opens the file and closed after SQLite has closed it (see
-/// ``JournalLock``).
+/// a complete file. Two processes never write the same one: a descriptor with a `flock` is open for
+/// longer than SQLite's (see ``JournalLock``).
 final class PartialFile {
     let path: String
     private let name: String

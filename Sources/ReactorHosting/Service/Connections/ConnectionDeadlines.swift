@@ -6,9 +6,8 @@ internal import Wire
 /// Design: one deadline per connection, moved lazily. When it is reached, the due action is
 /// computed from the connection's state; if none is due, the next deadline is set.
 ///
-/// Invariant: no timeout for the peer's input runs while the server does not read, that is, while
-/// responses are unsent or bytes wait for a turn. Only the stall timeout runs then, and only for
-/// unsent bytes.
+/// Invariant: no timeout for the peer's input runs while responses are unsent or bytes wait for a
+/// turn. Only the stall timeout runs then, and only for unsent bytes.
 struct ConnectionDeadlines {
     enum Activity {
         case reading
@@ -108,9 +107,8 @@ struct ConnectionDeadlines {
 }
 
 extension ConnectionDeadlines {
-    /// Between four fifths of the longest silence and all of it, another time for each slot. Streams that
-    /// were opened together would else have their heartbeats together for as long as they live, and
-    /// requests would wait for those.
+    /// Between four fifths of the longest silence and all of it, another time for each slot. Else
+    /// streams that were opened together would have their heartbeats together.
     static func heartbeat(_ longest: Duration, of slot: UInt32) -> Duration {
         // Knuth's multiplicative hash: neighbours are far from each other.
         let part = (slot &* 2_654_435_769) >> 22

@@ -2,9 +2,8 @@ internal import Sockets
 
 /// The encoded responses of one connection that the kernel has not accepted, in order.
 ///
-/// Design: small responses are collected in one buffer of the loop's pool and sent together at the
-/// end of the turn. A large body stays in its array, which many connections may share, and is sent
-/// from there.
+/// Design: small responses are collected in a buffer of the loop's pool and sent together at the
+/// end of the turn. A large body is sent from its array, which many connections may share.
 struct ConnectionOutput {
     /// The output budget of a turn, in bytes of response bodies, sent or not (HEAD, 304).
     static let budgetBytes = 64 << 10

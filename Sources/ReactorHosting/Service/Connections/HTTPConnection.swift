@@ -5,9 +5,8 @@ internal import Wire
 
 /// Parses requests, has them served one at a time, and sends the responses in order.
 ///
-/// Design: one object for each slot of the loop's connection table, reused by each connection that
-/// gets the slot. An idle connection has no other memory; incomplete input and unsent output are in
-/// ``ConnectionBuffers``.
+/// Design: one object for each slot of the loop's table, reused by each connection of the slot. An
+/// idle connection has no other memory; incomplete input and output are in ``ConnectionBuffers``.
 ///
 /// Why an object and not a value in an array: changing an array's element is an access to the
 /// whole array, which the runtime checks for as long as it lasts. Measured: a tenth of a POST.

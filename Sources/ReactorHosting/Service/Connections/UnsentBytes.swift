@@ -1,9 +1,8 @@
 /// Bytes to send, in order.
 ///
-/// Design: a list of slices, so that a large body stays in its array and is never copied. The list
-/// is short: no further request of a connection is served before the kernel has accepted its
-/// responses (``ConnectionOutput/hasRoom``), so it contains the pieces of one turn and of one later
-/// response.
+/// Design: a list of slices, so that a large body is never copied. The list is short: the pieces of
+/// one turn and of one later response, because no other request is served before they are sent
+/// (``ConnectionOutput/hasRoom``).
 struct UnsentBytes {
     private(set) var pieces: [ArraySlice<UInt8>] = []
 

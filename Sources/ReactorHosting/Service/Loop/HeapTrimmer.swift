@@ -21,9 +21,8 @@ final class HeapTrimmer {
     private static let arenas: Int32 = 8
     /// The longest free end of a thread's arena.
     ///
-    /// Why not less: some clients that post bodies of a megabyte let the end grow and shrink by 4 MiB a
-    /// hundred times a second. Each time the loop waited half a millisecond for the system to take the
-    /// pages (madvise(2)), and as long for new ones.
+    /// Why not less: bodies of a megabyte let the end grow and shrink by 4 MiB a hundred times a
+    /// second. Each time the loop waited a millisecond for the system (madvise(2)).
     private static let retainedBytes: Int32 = 16 << 20
 
     /// Bounds the number of arenas and the memory that each of them keeps. Each arena reserves 64

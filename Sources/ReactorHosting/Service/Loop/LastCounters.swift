@@ -2,9 +2,8 @@ internal import Synchronization
 
 /// The counters of each loop at its last scrape.
 ///
-/// Why: a loop that is stuck responds to no query, and that is when `/metrics` is needed most. The
-/// sums must not fall, because Prometheus would take that for a restart. So they keep the last
-/// counters of that loop.
+/// Why: a stuck loop responds to no query, and that is when `/metrics` is needed most. The sums
+/// must not fall: Prometheus would take that for a restart.
 final class LastCounters: Sendable {
     private let counters = Mutex<[Int: Counters]>([:])
 

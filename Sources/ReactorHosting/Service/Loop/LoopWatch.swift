@@ -6,9 +6,8 @@ internal import Synchronization
 
 /// Finds the loops that are occupied for long, from outside of them.
 ///
-/// Design: a loop publishes the beginning of its present pass, and the work that it carries out. A
-/// timer of its own, on a queue of its own, reads them; so a loop that does not return is found and
-/// named although nothing runs on it.
+/// Design: a loop publishes the beginning of its present pass, and its work. A timer on a queue of
+/// its own reads them, so a loop that does not return is found and named.
 final class LoopWatch: Sendable {
     struct Occupied: Sendable, Equatable {
         let loop: Int

@@ -3,9 +3,8 @@ internal import Sockets
 /// The connections of a loop that have requests left to serve, and the work of the present round.
 ///
 /// Design: work is measured in bytes of response bodies that were encoded, sent or not (HEAD, 304),
-/// and of large request bodies. The bytes of one connection are bounded by
-/// ``ConnectionOutput/hasRoom``. A pipelined request counts as many bytes as take its time: a client
-/// that sends many at once must not delay those that send one.
+/// and of large request bodies. ``ConnectionOutput/hasRoom`` bounds those of one connection. A
+/// pipelined request counts for its time: a client that sends many at once must not delay others.
 final class WorkSchedule {
     /// The maximum number of requests that are served in one turn of a connection.
     static let turnRequests = 16
@@ -61,8 +60,7 @@ final class WorkSchedule {
     }
 
     /// Serves some postponed connections: 16, and at least one of each weight. The heavy ones have
-    /// what is left of the round's budget; the light ones have one of their own, because it may be
-    /// the heavy ones that have used up the round's.
+    /// what is left of the round's budget; the light ones have one of their own.
     func servePostponed(_ serve: (ConnectionID) -> Void) {
         guard !postponed.isEmpty else { return }
         let begin = madeBytes

@@ -1,10 +1,8 @@
 /// Base64 with the URL-safe alphabet and without padding (RFC 7515 §2), strictly.
 ///
-/// Why not a lenient decoder: one token would then have many texts, and a difference between two
-/// decoders is a way around a check.
+/// Why not leniently: one token would have many texts, a way around a check.
 package enum Base64URL {
-    /// Nil for padding, white space, any other character, an impossible length, and unused bits that
-    /// are not zero (RFC 4648 §3.5).
+    /// Nil also for padding, white space, and unused bits that are not zero (RFC 4648 §3.5).
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count / 4 * 3 + 2)

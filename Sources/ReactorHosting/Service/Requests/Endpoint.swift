@@ -18,9 +18,8 @@ enum Endpoint: Sendable {
 
 /// An operation that is served by the loop that received the request.
 ///
-/// Design: endpoints are types without instances, so that calling one costs neither a reference
-/// count nor an allocation. An endpoint decodes the request, calls the session, and returns the
-/// response. Options of the request that a later response needs are in the connection's
+/// Design: endpoints are types without instances, so that a call costs neither a reference count
+/// nor an allocation. Options that a later response needs are in the connection's
 /// ``RequestOptions``.
 protocol ServiceEndpoint: SendableMetatype {
     /// Whether the request is served even if the round has used up its budget: probes measure
@@ -78,8 +77,7 @@ struct SessionTarget {
     var access: Access?
 
     /// Whether the session exists and the client may not know: its reactor is not granted, or is
-    /// unknown and some reactors are; or it is permitted to its owner only, who is another client or
-    /// unknown.
+    /// unknown and some are; or only its owner may know, who is another client or unknown.
     var isHidden: Bool {
         guard let access else { return false }
         let needsReactor = access.grants.reactors != nil

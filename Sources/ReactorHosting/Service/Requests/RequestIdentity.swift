@@ -4,9 +4,8 @@ internal import Wire
 
 /// The names of a connection's current request in log lines: its id, its trace and its peer.
 ///
-/// Design: nearly all requests leave no line, so the fields are only copied when the request is
-/// read, and checked when a line is written. A request without them costs two tests of a bit; one
-/// with them reuses the memory of the one before.
+/// Design: nearly all requests leave no line, so the fields are copied when the request is read,
+/// and checked when a line is written. A request without them costs two tests of a bit.
 struct RequestIdentity {
     /// The longest `X-Request-Id` that is used; a longer one is ignored.
     static let idLimitBytes = 128

@@ -12,9 +12,8 @@ internal import Wire
 /// tag        = the first 16 bytes of HMAC(key 2, nonce ciphertext)          (RFC 2104 §5)
 /// ```
 ///
-/// A cipher in counter mode over a pseudorandom function, authenticated after encryption, each with
-/// its own derived key. Why from HMAC: a host without tokens compiles no library of cryptography
-/// (ADR-0027), and SHA-256 is here for the links.
+/// A cipher in counter mode, authenticated after encryption, each with its own derived key. Why
+/// from HMAC: a host without tokens compiles no cryptography (ADR-0027) but SHA-256 for the links.
 struct TicketSeal: Sendable {
     private struct Keys {
         let encryption: [UInt8]
