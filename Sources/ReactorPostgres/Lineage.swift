@@ -23,10 +23,6 @@ struct CommitPoint: Equatable {
             """
     }
 
-    init(transaction: Int64, position: Int64) {
-        (self.transaction, self.position) = (transaction, position)
-    }
-
     /// The commit of a statement with ``columns`` from this index on; nil if it has written
     /// nothing. The last row was made after everything was written.
     init?(_ found: Rows, _ column: Int) {

@@ -13,30 +13,12 @@ package final class Listener<Handler: LoopHandler>: Sendable {
     /// Starts to listen at once.
     ///
     /// - Parameters:
-    ///   - address: see `ListenAddress`.
+    ///   - socket: owned by the listener from now on.
     ///   - loops: serve the connections; at least one. They are retained, not stopped.
     ///   - backlog: connections completed in advance; the system may cap it (`net.core.somaxconn`).
     ///   - maximumConnections: the limit for all these loops together, from any listener.
     ///   - gate: the limit for each peer. The handler calls ``ConnectionGate/ended(_:)`` for each
     ///     connection that it was given and that has ended.
-    /// - Throws: if the name cannot be resolved, or the address cannot be bound.
-    package convenience init(
-        _ address: ListenAddress, loops: [EventLoop<Handler>], backlog: Int = 4_096,
-        maximumConnections: Int, gate: ConnectionGate = ConnectionGate()
-    ) throws(SystemFailure) {
-        try self.init(
-            try BoundSocket(address), loops: loops, backlog: backlog,
-            maximumConnections: maximumConnections, gate: gate)
-    }
-
-    /// Starts to listen at once, at an address that is bound already.
-    ///
-    /// - Parameters:
-    ///   - socket: owned by the listener from now on.
-    ///   - loops: as above.
-    ///   - backlog: as above.
-    ///   - maximumConnections: as above.
-    ///   - gate: as above.
     /// - Throws: if the system refuses to listen; the address is released then.
     package init(
         _ socket: consuming BoundSocket, loops: [EventLoop<Handler>], backlog: Int = 4_096,

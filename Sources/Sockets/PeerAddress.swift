@@ -95,15 +95,6 @@ package enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    package func at(port: UInt16) -> PeerAddress {
-        switch self {
-        case .ipv4(let address, _): .ipv4(address, port: port)
-        case .ipv6(let high, let low, let scope, _):
-            .ipv6(high: high, low: low, scope: scope, port: port)
-        case .local: .local
-        }
-    }
-
     private static func ipv6Text(_ high: UInt64, _ low: UInt64) -> String {
         var address = (high.bigEndian, low.bigEndian)
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in

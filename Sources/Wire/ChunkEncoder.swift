@@ -5,7 +5,6 @@
 package enum ChunkEncoder {
     /// The end of the body: a chunk of no bytes, and no trailer fields (RFC 9112 §7.1).
     package static let last: [UInt8] = Array("0\r\n\r\n".utf8)
-    package static let endBytes = 2
 
     /// Appends the line before the content of a chunk.
     ///

@@ -37,23 +37,6 @@ package enum EventEncoder {
         appendLine(Self.id, id, to: &out)
     }
 
-    /// Appends the line `id: <generation>.<number>`, or `….<part>` after it, without an allocation.
-    package static func appendID(
-        generation: [UInt8], number: UInt64, part: UInt64? = nil, to out: inout [UInt8]
-    ) {
-        let start = out.count
-        out.append(contentsOf: Self.id)
-        out.append(contentsOf: generation)
-        out.append(0x2e)
-        Decimal.append(number, to: &out)
-        if let part {
-            out.append(0x2e)
-            Decimal.append(part, to: &out)
-        }
-        check(out.span, from: start)
-        out.append(0x0a)
-    }
-
     /// Appends data as one `data` line for each of its lines; CR LF, CR and LF each end a line, as
     /// they do for the reader, which receives LF for each. Empty data is one empty line.
     package static func appendData(_ data: Span<UInt8>, to out: inout [UInt8]) {
@@ -67,10 +50,6 @@ package enum EventEncoder {
             let pair = data[end] == 0x0d && end + 1 < data.count && data[end + 1] == 0x0a
             start = end + (pair ? 2 : 1)
         }
-    }
-
-    package static func appendData(_ text: String, to out: inout [UInt8]) {
-        appendData(Array(text.utf8).span, to: &out)
     }
 
     /// Appends the blank line that dispatches the preceding lines.

@@ -6,25 +6,9 @@
 package struct FieldLines: Sendable, Equatable {
     package private(set) var bytes: [UInt8] = []
 
-    package init() {}
-
+    /// - Parameter fields: Each name is a token (RFC 9110 §5.6.2); anything else traps.
     package init(_ fields: [(String, String)]) {
-        for (name, value) in fields { append(name, value) }
-    }
-
-    /// Appends a line.
-    ///
-    /// - Parameter name: a token (RFC 9110 §5.6.2); anything else traps.
-    package mutating func append(_ name: String, _ value: String) {
-        appendLine(name, value.utf8)
-    }
-
-    package mutating func append(_ name: String, _ value: [UInt8]) {
-        appendLine(name, value)
-    }
-
-    private mutating func appendLine(_ name: String, _ value: some Collection<UInt8>) {
-        Self.append(name, value, to: &bytes)
+        for (name, value) in fields { Self.append(name, value.utf8, to: &bytes) }
     }
 
     static func append(_ name: String, _ value: some Collection<UInt8>, to out: inout [UInt8]) {

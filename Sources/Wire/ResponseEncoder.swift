@@ -15,28 +15,6 @@ package enum ResponseEncoder {
     private static let chunked: [UInt8] = Array("Transfer-Encoding: chunked\r\n".utf8)
     private static let keepAlive: [UInt8] = Array("Connection: keep-alive\r\n".utf8)
 
-    /// Appends a whole response.
-    ///
-    /// Content-Length is always present except for 1xx, 204 and 304, which have no body.
-    ///
-    /// - Parameters:
-    ///   - status: 100…999; any other value traps.
-    ///   - lines: Besides Date, Content-Length, Connection and X-Content-Type-Options.
-    ///   - date: The formatted date, or nothing to omit Date.
-    ///   - close: Whether the connection is closed after this response.
-    ///   - minorVersion: The request's; an HTTP/1.0 peer gets a field if the connection persists.
-    ///   - headOnly: Whether this responds to HEAD: the length is sent, the body is not.
-    package static func append(
-        status: Int, lines: FieldLines, body: Span<UInt8>, date: [UInt8], close: Bool,
-        minorVersion: Int, headOnly: Bool, to out: inout [UInt8]
-    ) {
-        appendHead(status: status, lines: lines, date: date, to: &out)
-        appendEnd(
-            status: status, bodyBytes: body.count, close: close, minorVersion: minorVersion,
-            to: &out)
-        if !headOnly, hasBody(status) { out.append(copying: body) }
-    }
-
     /// Appends the beginning of a response, which many responses may share: its status line and its
     /// fields. `append(head:body:close:minorVersion:to:)` completes it.
     package static func appendHead(
@@ -64,7 +42,8 @@ package enum ResponseEncoder {
         out.append(copying: body)
     }
 
-    /// Appends the head of a response; the caller appends or sends the body.
+    /// Appends the head of a response; the caller appends or sends the body. `Content-Length` is
+    /// always present except for 1xx, 204 and 304.
     ///
     /// - Parameter bodyBytes: The body's length, for `Content-Length`.
     /// - Returns: Whether a response of this status has a body (RFC 9110 §6.4.1).

@@ -72,7 +72,7 @@ extension Loops {
             let host = try Host(.platformDefault)
             let bound = try #require(host.listener).boundAddress
             let failure = #expect(throws: SystemFailure.self) {
-                try Listener(bound, loops: host.loops, maximumConnections: 1)
+                try Listener(try BoundSocket(bound), loops: host.loops, maximumConnections: 1)
             }
             #expect(failure?.operation == "bind" || failure?.operation == "listen")
             #expect(failure?.code == EADDRINUSE)
@@ -84,7 +84,9 @@ extension Loops {
         func `a name that does not resolve is a failure`(_ name: String) async throws {
             let host = try Host(.platformDefault, at: nil)
             let failure = #expect(throws: SystemFailure.self) {
-                try Listener(.tcp(host: name, port: 0), loops: host.loops, maximumConnections: 1)
+                try Listener(
+                    try BoundSocket(.tcp(host: name, port: 0)), loops: host.loops,
+                    maximumConnections: 1)
             }
             #expect(failure?.operation == "getaddrinfo")
             #expect(failure?.message.isEmpty == false)
@@ -212,7 +214,7 @@ extension Loops {
             let address = ListenAddress.unix(path: directory.path + "/s")
             let host = try Host(.platformDefault, at: address, ListenerTests.echo)
             let failure = #expect(throws: SystemFailure.self) {
-                try Listener(address, loops: host.loops, maximumConnections: 1)
+                try Listener(try BoundSocket(address), loops: host.loops, maximumConnections: 1)
             }
             #expect(failure?.code == EADDRINUSE)
             let client = try host.connect()
@@ -227,7 +229,8 @@ extension Loops {
             close(unsafe open(path, O_CREAT | O_WRONLY, 0o644))
             let host = try Host(.platformDefault, at: nil)
             let failure = #expect(throws: SystemFailure.self) {
-                try Listener(.unix(path: path), loops: host.loops, maximumConnections: 1)
+                try Listener(
+                    try BoundSocket(.unix(path: path)), loops: host.loops, maximumConnections: 1)
             }
             #expect(failure?.code == EADDRINUSE)
             #expect(permissions(path) == 0o644)
@@ -249,7 +252,8 @@ extension Loops {
         func `a path that is not valid for a socket is a failure`(_ path: String) async throws {
             let host = try Host(.platformDefault, at: nil)
             let failure = #expect(throws: SystemFailure.self) {
-                try Listener(.unix(path: path), loops: host.loops, maximumConnections: 1)
+                try Listener(
+                    try BoundSocket(.unix(path: path)), loops: host.loops, maximumConnections: 1)
             }
             #expect(failure?.code == (path.count > 100 ? ENAMETOOLONG : EINVAL))
             await host.end()

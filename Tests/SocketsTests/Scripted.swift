@@ -143,7 +143,8 @@ final class Host: Sendable {
         }
         self.loops = loops
         self.listener = try address.map {
-            try Listener($0, loops: loops, maximumConnections: limit, gate: gate)
+            try Listener(
+                try BoundSocket($0), loops: loops, maximumConnections: limit, gate: gate)
         }
         self.notes = Mutex(stream.makeAsyncIterator())
     }

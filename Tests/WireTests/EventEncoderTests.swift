@@ -25,17 +25,6 @@ struct EventEncoderTests {
         #expect(caused == "event: a\nid: g.1\ncause: k-1\ndata: 1\n\n")
     }
 
-    @Test func `an id is composed of its parts`() {
-        let generation = Array("abcdefgh".utf8)
-        #expect(
-            text { EventEncoder.appendID(generation: generation, number: 0, to: &$0) }
-                == "id: abcdefgh.0\n")
-        #expect(
-            text {
-                EventEncoder.appendID(generation: generation, number: .max, part: 12, to: &$0)
-            } == "id: abcdefgh.18446744073709551615.12\n")
-    }
-
     @Test(arguments: [
         ("", ["data: "]), ("a", ["data: a"]), ("a\nb", ["data: a", "data: b"]),
         ("a\r\nb", ["data: a", "data: b"]), ("a\rb", ["data: a", "data: b"]),
@@ -46,7 +35,7 @@ struct EventEncoderTests {
     ])
     func `each line of the data is a line of the event`(data: String, lines: [String]) {
         let expected = lines.map { $0 + "\n" }.joined()
-        #expect(text { EventEncoder.appendData(data, to: &$0) } == expected)
+        #expect(text { EventEncoder.appendData(Array(data.utf8).span, to: &$0) } == expected)
     }
 
     @Test func `a reconnection time is a line`() {

@@ -9,10 +9,10 @@ struct ResponseEncoderTests {
         close: Bool = false, minorVersion: Int = 1, headOnly: Bool = false
     ) -> String {
         var out: [UInt8] = Array("before|".utf8)
-        ResponseEncoder.append(
-            status: status, lines: FieldLines(fields), body: Array(body.utf8).span,
-            date: Array(date.utf8),
-            close: close, minorVersion: minorVersion, headOnly: headOnly, to: &out)
+        let hasBody = ResponseEncoder.appendHead(
+            status: status, fields: fields, bodyBytes: body.utf8.count, date: Array(date.utf8),
+            close: close, minorVersion: minorVersion, to: &out)
+        if hasBody, !headOnly { out += body.utf8 }
         return String(String(decoding: out, as: UTF8.self).dropFirst(7))
     }
 

@@ -56,7 +56,8 @@ final class ScriptedPeer: Sendable {
             ) { event.yield($0) }
         }
         let listener = try Listener(
-            .tcp(host: "127.0.0.1", port: 0), loops: [loop], maximumConnections: 100)
+            try BoundSocket(.tcp(host: "127.0.0.1", port: 0)), loops: [loop],
+            maximumConnections: 100)
         loop.enqueue { peer in
             // The link breaks when nobody listens any more: it would be dialled again before.
             peer.ended = { [weak loop] in

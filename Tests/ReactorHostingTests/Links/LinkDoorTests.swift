@@ -103,7 +103,8 @@ private final class DoorRig: Sendable {
             report: { _, why, _ in note.yield("refused: \(why)") })
         door = try EventLoop<LinkDoor>(label: "door") { LinkDoor(identity, $1, outcome) }
         listener = try Listener(
-            .tcp(host: "127.0.0.1", port: 0), loops: [door], maximumConnections: 10)
+            try BoundSocket(.tcp(host: "127.0.0.1", port: 0)), loops: [door],
+            maximumConnections: 10)
         self.ends = ends
         self.notes = notes
     }

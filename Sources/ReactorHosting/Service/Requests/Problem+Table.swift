@@ -6,8 +6,8 @@ package import Wire
 
 /// Maps every error of the layers below to the problem that the client receives. The only table.
 extension Problem {
-    package init(_ refusal: RequestRefusal) {
-        self.init(refusal.status, refusal.code, "\(refusal.detail) (\(refusal.clause))")
+    package init(_ fault: some PeerFault) {
+        self.init(fault.status, fault.code, "\(fault.detail) (\(fault.clause))")
     }
 
     package init(_ refusal: JSONRefusal) {
@@ -292,10 +292,6 @@ extension Problem {
         "nothing was applied: what the server holds for all clients, or for this one, uses up "
             + "its part of the budget for answers",
         fields: [("Retry-After", "1")])
-
-    package init(_ refusal: TargetRefusal) {
-        self.init(refusal.status, refusal.code, "\(refusal.detail) (\(refusal.clause))")
-    }
 
     /// Any client may ask for it, so it names no reactor and no session; the log does.
     static func stuck(_ loop: LoopWatch.Occupied, _ limit: Duration) -> Problem {
