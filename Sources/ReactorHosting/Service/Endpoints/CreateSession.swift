@@ -181,15 +181,13 @@ extension Snapshot {
 extension Problem {
     /// A refusal is final for a client, so it must not be a guess.
     fileprivate static let createsOthers = Problem(
-        503, "too_busy",
+        temporary: 503, "too_busy",
         "nothing was applied: with other sessions that are being created the client may have as many "
-            + "as --subject-session-limit permits",
-        fields: [("Retry-After", "1")])
+            + "as --subject-session-limit permits")
 
     fileprivate static func createdMeanwhile(_ id: String) -> Problem {
         Problem(
-            503, "too_busy",
-            "nothing was applied: another request creates the session \(id) at the same time",
-            fields: [("Retry-After", "1")])
+            temporary: 503, "too_busy",
+            "nothing was applied: another request creates the session \(id) at the same time")
     }
 }

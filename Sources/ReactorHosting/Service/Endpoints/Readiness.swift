@@ -17,9 +17,8 @@ enum Readiness: ServiceEndpoint {
             let isOperator = connection.loop.role == .operations
             let reason = isOperator ? failure.detail : failure.publicDetail
             throw Problem(
-                503, "journal_unavailable",
-                "the \(service.journalName) journal accepts no commits: \(reason)",
-                fields: [("Retry-After", "1")])
+                temporary: 503, "journal_unavailable",
+                "the \(service.journalName) journal accepts no commits: \(reason)")
         }
         return .json(
             200, Status(status: "ready", journal: service.journalName),

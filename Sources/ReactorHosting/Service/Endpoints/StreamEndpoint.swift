@@ -1,6 +1,5 @@
 internal import Feeds
 internal import Sessions
-internal import Storage
 internal import Wire
 
 /// A session endpoint whose response is an event stream (contract §3.2).
@@ -32,15 +31,10 @@ extension StreamEndpoint {
         // sent it. A client that accepts no stream gets a problem instead.
         case .ended where !request.accepts(.eventStream): throw .endedSession(target.id.text)
         case .ended: return .noContent()
-        // Any status except 200 would stop it too, but this problem may be temporary.
-        case .quarantined(let fault): return .endedStream(.quarantined(target.id.text, fault))
-        case .unreadable(let failure): return .endedStream(.unreadable(failure))
-        case .noRoom: return .endedStream(.noRoomForSession)
-        case .overBudget: return .endedStream(.tooMuchMemory)
-        case .elsewhere: return .endedStream(.moved(target.id.text))
-        case .noNode(let traits, let version):
-            return .endedStream(.noNode(target.id.text, traits.reactor, version))
         case .nothing, .notInMemory: throw .unknownSession(target.id.text, to: target.access)
+        // Any status except 200 would stop it too, but this problem may be temporary.
+        case .quarantined, .unreadable, .noRoom, .overBudget, .elsewhere, .noNode:
+            return .endedStream(target.problem)
         }
         try request.requireAccepted(.eventStream)
         connection.setOptions { $0.wantsStream = true }

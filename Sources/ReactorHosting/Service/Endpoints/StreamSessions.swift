@@ -65,21 +65,15 @@ private struct JointChooser: Sendable {
     let access: Access?
 
     func choose(_ id: SessionID, _ found: SessionLookup) -> RelayChoice {
-        guard !SessionTarget(id: id, found: found, access: access).isHidden else {
-            return .end(.unknown)
-        }
+        let target = SessionTarget(id: id, found: found, access: access)
+        guard !target.isHidden else { return .end(.unknown) }
         switch found {
         case .session(let session): return events(of: session)
         case .copy(let copy): return events(of: copy)
         case .ended: return .end(.deleted)
         case .nothing, .notInMemory: return .end(.unknown)
-        case .quarantined(let fault): return .problem(RelayProblem(.quarantined(id.text, fault)))
-        case .unreadable(let failure): return .problem(RelayProblem(.unreadable(failure)))
-        case .noRoom: return .problem(RelayProblem(.noRoomForSession))
-        case .overBudget: return .problem(RelayProblem(.tooMuchMemory))
-        case .elsewhere: return .problem(RelayProblem(.moved(id.text)))
-        case .noNode(let traits, let version):
-            return .problem(RelayProblem(.noNode(id.text, traits.reactor, version)))
+        case .quarantined, .unreadable, .noRoom, .overBudget, .elsewhere, .noNode:
+            return .problem(RelayProblem(target.problem))
         }
     }
 

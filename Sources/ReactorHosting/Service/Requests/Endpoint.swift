@@ -115,17 +115,21 @@ struct SessionTarget {
     /// - Throws: The problem of a session that cannot be used.
     func session() throws(Problem) -> Session {
         guard !isHidden else { throw .unknownSession(id.text, to: access) }
+        guard case .session(let session) = found else { throw problem }
+        return session
+    }
+
+    /// The problem if the session itself is required.
+    var problem: Problem {
         switch found {
-        case .session(let session): return session
-        case .ended: throw .endedSession(id.text)
-        case .nothing: throw .unknownSession(id.text, to: access)
-        case .quarantined(let fault): throw .quarantined(id.text, fault)
-        case .unreadable(let failure): throw .unreadable(failure)
-        case .noRoom: throw .noRoomForSession
-        case .overBudget: throw .tooMuchMemory
-        case .notInMemory: throw .noRoomForSession
-        case .copy, .elsewhere: throw .moved(id.text)
-        case .noNode(let traits, let version): throw .noNode(id.text, traits.reactor, version)
+        case .ended: .endedSession(id.text)
+        case .nothing: .unknownSession(id.text, to: access)
+        case .quarantined(let fault): .quarantined(id.text, fault)
+        case .unreadable(let failure): .unreadable(failure)
+        case .noRoom, .notInMemory: .noRoomForSession
+        case .overBudget: .tooMuchMemory
+        case .session, .copy, .elsewhere: .moved(id.text)
+        case .noNode(let traits, let version): .noNode(id.text, traits.reactor, version)
         }
     }
 }

@@ -20,12 +20,12 @@ extension Problem {
         ])
 
     static let tooManyTokens = Problem(
-        503, "too_busy", "nothing was applied: too many tokens wait for their verification",
-        fields: [("Retry-After", "1")])
+        temporary: 503, "too_busy",
+        "nothing was applied: too many tokens wait for their verification")
 
     static let tokensUnavailable = Problem(
-        503, "tokens_unavailable", "nothing was applied: tokens cannot be verified at the moment",
-        fields: [("Retry-After", "1")])
+        temporary: 503, "tokens_unavailable",
+        "nothing was applied: tokens cannot be verified at the moment")
 
     static let authenticationOff = Problem(
         403, "authentication_off",

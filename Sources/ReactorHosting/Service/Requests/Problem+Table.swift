@@ -34,11 +34,10 @@ extension Problem {
             self.init(422, "empty_batch", "the body is an empty array; post at least one action")
         case .tooManyKeys:
             self.init(
-                503, "too_many_keys",
+                temporary: 503, "too_many_keys",
                 "the session already keeps \(IdempotencyKeys.limit) Idempotency-Keys, or "
                     + "\(IdempotencyKeys.limitBytes) bytes of their answers, each for 24 hours; "
-                    + "Idempotency-Key-Done releases those that are not used again",
-                fields: [("Retry-After", "60")])
+                    + "Idempotency-Key-Done releases those that are not used again", retryAfter: 60)
         case .failed(let error):
             self.init(
                 422, "action_failed", "nothing was applied: the action failed: \(error)")
@@ -52,9 +51,8 @@ extension Problem {
                 "the action requires the parent session, which does not exist")
         case .tooManyRunning(let limit):
             self.init(
-                503, "too_many_running",
-                "nothing was applied: \(limit) actions of the session are already waiting",
-                fields: [("Retry-After", "1")])
+                temporary: 503, "too_many_running",
+                "nothing was applied: \(limit) actions of the session are already waiting")
         case .tooMuchOutput(let limit):
             self.init(
                 422, "too_much_output",
@@ -66,8 +64,7 @@ extension Problem {
                 "nothing was applied: the state would exceed \(limit) bytes of JSON")
         case .overloaded:
             self.init(
-                503, "too_busy", "nothing was applied: too many commits are waiting",
-                fields: [("Retry-After", "1")])
+                temporary: 503, "too_busy", "nothing was applied: too many commits are waiting")
         }
     }
 
@@ -93,33 +90,31 @@ extension Problem {
         switch failure.reason {
         case .full:
             self.init(
-                507, "journal_full", "nothing was applied: \(failure.publicDetail)",
-                fields: [("Retry-After", "5")])
+                temporary: 507, "journal_full", "nothing was applied: \(failure.publicDetail)",
+                retryAfter: 5)
         case .unavailable:
             self.init(
-                503, "journal_unavailable", "nothing was applied: \(failure.publicDetail)",
-                fields: [("Retry-After", "1")])
+                temporary: 503, "journal_unavailable",
+                "nothing was applied: \(failure.publicDetail)")
         case .refused:
             self.init(
                 422, "not_encodable",
                 "nothing was applied: the journal refuses a value: \(failure.publicDetail)")
         case .moved:
             self.init(
-                503, Self.movedCode, "nothing was applied: \(failure.publicDetail)",
-                fields: [("Retry-After", "1")])
+                temporary: 503, Self.movedCode, "nothing was applied: \(failure.publicDetail)")
         case .outcomeUnknown:
             self.init(
-                504, "outcome_unknown",
+                temporary: 504, "outcome_unknown",
                 "the request was applied once or not at all: \(failure.publicDetail); send it again with "
-                    + "its Idempotency-Key",
-                fields: [("Retry-After", "1")])
+                    + "its Idempotency-Key")
         }
     }
 
     static func unreadable(_ failure: JournalFailure) -> Problem {
         Problem(
-            503, "journal_unreadable", "the journal cannot be read: \(failure.publicDetail)",
-            fields: [("Retry-After", "1")])
+            temporary: 503, "journal_unreadable",
+            "the journal cannot be read: \(failure.publicDetail)")
     }
 
     /// The code of a request that was not served because another node owns its session.
@@ -128,17 +123,16 @@ extension Problem {
     /// Why without the node's address: it is no business of clients.
     static func moved(_ id: String) -> Problem {
         Problem(
-            503, movedCode, "nothing was applied: another node decides on the session \(id)",
-            fields: [("Retry-After", "1")])
+            temporary: 503, movedCode,
+            "nothing was applied: another node decides on the session \(id)")
     }
 
     /// The session is as it was: a deployment with a node that can read it serves it again.
     static func noNode(_ id: String, _ reactor: String, _ stateVersion: Int) -> Problem {
         Problem(
-            503, "no_node_for_session",
+            temporary: 503, "no_node_for_session",
             "nothing was applied: no node hosts the reactor \(reactor) in the version \(stateVersion) of "
-                + "its state, which the session \(id) has, or in a newer one",
-            fields: [("Retry-After", "1")])
+                + "its state, which the session \(id) has, or in a newer one")
     }
 
     /// This node does not host the reactor, and another one does.
@@ -146,10 +140,9 @@ extension Problem {
     /// - Parameter mayBeNamed: Whether the session has no id yet: with one it may be created elsewhere.
     static func hostedElsewhere(_ reactor: String, mayBeNamed: Bool = false) -> Problem {
         Problem(
-            503, "reactor_elsewhere",
+            temporary: 503, "reactor_elsewhere",
             "nothing was created: this node does not host the reactor \(reactor), and another one does; "
-                + "send the request again" + (mayBeNamed ? ", or name the session with PUT" : ""),
-            fields: [("Retry-After", "1")])
+                + "send the request again" + (mayBeNamed ? ", or name the session with PUT" : ""))
     }
 
     static func quarantined(_ id: String, _ fault: RecoveryFault) -> Problem {
@@ -160,8 +153,8 @@ extension Problem {
     }
 
     static let keyRunning = Problem(
-        409, "request_running", "a request with this Idempotency-Key is still in progress",
-        fields: [("Retry-After", "1")])
+        temporary: 409, "request_running",
+        "a request with this Idempotency-Key is still in progress")
 
     static let keyReused = Problem(
         422, "key_reused", "this Idempotency-Key was used with another body")
@@ -257,8 +250,7 @@ extension Problem {
     }
 
     static let noRoomForSession = Problem(
-        503, "session_limit", "the server has reached its session limit",
-        fields: [("Retry-After", "10")])
+        temporary: 503, "session_limit", "the server has reached its session limit", retryAfter: 10)
 
     /// Only for streams, which send it as an event.
     static func tooManySelections(_ limit: Int) -> Problem {
@@ -270,9 +262,8 @@ extension Problem {
     /// Only for streams, which send it as an event.
     static func tooManySubscribers(_ limit: Int) -> Problem {
         Problem(
-            503, "too_many_subscribers",
-            "the session already has \(limit) subscribers, which is the limit",
-            fields: [("Retry-After", "10")])
+            temporary: 503, "too_many_subscribers",
+            "the session already has \(limit) subscribers, which is the limit", retryAfter: 10)
     }
 
     static func slowBody(_ rate: Int) -> Problem {
@@ -282,24 +273,21 @@ extension Problem {
     }
 
     static let tooManyBodies = Problem(
-        503, "too_many_bodies",
+        temporary: 503, "too_many_bodies",
         "nothing was applied: incoming requests, of all clients or of this one, use their part of "
-            + "--body-budget",
-        fields: [("Retry-After", "1")])
+            + "--body-budget")
 
     static let tooMuchMemory = Problem(
-        503, "too_much_memory",
+        temporary: 503, "too_much_memory",
         "nothing was applied: what the server holds for all clients, or for this one, uses up "
-            + "its part of the budget for answers",
-        fields: [("Retry-After", "1")])
+            + "its part of the budget for answers")
 
     /// Any client may ask for it, so it names no reactor and no session; the log does.
     static func stuck(_ loop: LoopWatch.Occupied, _ limit: Duration) -> Problem {
         Problem(
-            503, "loop_stuck",
+            temporary: 503, "loop_stuck",
             "the event loop \(loop.loop) has been occupied for \(loop.time.milliseconds) ms; "
-                + "the limit is \(limit.milliseconds) ms",
-            fields: [("Retry-After", "1")])
+                + "the limit is \(limit.milliseconds) ms")
     }
 
     /// A loop that was asked has not responded within the limit for stuck loops.
@@ -308,11 +296,10 @@ extension Problem {
         let longest = watch.occupied(for: watch.limit).max { $0.time < $1.time }
         return longest.map { stuck($0, watch.limit) }
             ?? Problem(
-                503, "loop_stuck",
-                "an event loop did not respond within \(watch.limit.milliseconds) ms",
-                fields: [("Retry-After", "1")])
+                temporary: 503, "loop_stuck",
+                "an event loop did not respond within \(watch.limit.milliseconds) ms")
     }
 
     static let draining = Problem(
-        503, "draining", "the server is shutting down", fields: [("Retry-After", "1")])
+        temporary: 503, "draining", "the server is shutting down")
 }

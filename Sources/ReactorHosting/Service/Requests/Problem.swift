@@ -24,6 +24,15 @@ package struct Problem: Error, Sendable, Equatable {
         self.fields = fields
     }
 
+    /// A problem that passes: the client may send the request again.
+    ///
+    /// - Parameter seconds: The value of `Retry-After`.
+    package init(
+        temporary status: Int, _ code: String, _ detail: String, retryAfter seconds: Int = 1
+    ) {
+        self.init(status, code, detail, fields: [("Retry-After", "\(seconds)")])
+    }
+
     /// The maximum number of bytes of a detail: quoted input may be a megabyte long.
     package static let detailLimit = 512
 
