@@ -46,7 +46,7 @@ package final class PostgresJournal: Journal {
         lockLimit: Duration = PostgresJournal.lockLimit,
         respite: Duration = Suspicion.respite, rules: Rules = .all,
         settling: Duration = Connector.settling,
-        wallClock: @escaping @Sendable () -> Int64 = WallClock.milliseconds,
+        wallClock: @escaping @Sendable () -> Int64 = FileJournal.systemTime,
         now: @escaping @Sendable (_ database: Int64) -> Int64 = { $0 },
         sweepLimit: Duration = Sweeper.workLimit,
         looksEvery pause: Duration? = .seconds(1)

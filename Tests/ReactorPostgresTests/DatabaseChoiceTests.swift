@@ -452,7 +452,7 @@ struct DatabaseChoiceTests {
         let server = try PostgresServer.shared.get()
         let journal = try PostgresJournal(
             PostgresAddress(server, server.newSchema()),
-            wallClock: { WallClock.milliseconds() + difference }, looksEvery: nil)
+            wallClock: { FileJournal.systemTime() + difference }, looksEvery: nil)
         let isWrong = abs(difference) > 120_000
         #expect(journal.failure?.detail.contains("the clock of this server is") ?? false == isWrong)
         await journal.close()
