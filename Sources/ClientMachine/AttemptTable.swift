@@ -262,9 +262,7 @@ struct AttemptTable: Sendable {
 
     mutating func forget(_ purpose: Purpose) { _ = remove(purpose) }
 
-    /// Removes a purpose.
-    ///
-    /// - Returns: the attempt to cancel, if one is under way.
+    /// Removes a purpose. Returns the attempt to cancel, if one is under way.
     mutating func remove(_ purpose: Purpose) -> AttemptID? {
         guard let index = records.index(forKey: purpose) else { return nil }
         switch records.remove(at: index).value.phase {

@@ -11,8 +11,6 @@ package struct Backoff: Sendable, Equatable {
     package init() {}
 
     /// Counts a failure, and draws the wait after it: uniform in [0, min(30 s, 250 ms · 2ⁿ)].
-    ///
-    /// - Parameter minimum: the wait that the server has asked for.
     package mutating func fail(
         atLeast minimum: Duration = .zero, using generator: inout some RandomNumberGenerator
     ) -> Duration {

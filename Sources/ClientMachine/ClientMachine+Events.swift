@@ -1,7 +1,5 @@
 extension ClientMachine {
-    /// Reads a block of a session's stream.
-    ///
-    /// - Returns: the fault of a block that no server writes.
+    /// Reads a block of a session's stream. Returns the fault of a block that no server writes.
     mutating func feed(
         _ block: StreamBlock, to session: SessionName, from id: StreamID, at now: ClientInstant
     ) -> String? {

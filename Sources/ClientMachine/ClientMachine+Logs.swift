@@ -17,9 +17,7 @@ extension ClientMachine {
         if let stream = streams.stream(of: id) { drop(stream) }
     }
 
-    /// Reads a block of a log.
-    ///
-    /// - Returns: the fault of a block that no server writes.
+    /// Reads a block of a log. Returns the fault of a block that no server writes.
     mutating func feedLog(_ block: StreamBlock, _ stream: StreamID, _ id: AttemptID) -> String? {
         // It may have been closed by a block before this one.
         guard streams[stream]?.isOpen == true, let log = streams[stream]?.log else { return nil }

@@ -28,7 +28,6 @@ package struct ClientMachine: Sendable {
     /// - Parameters:
     ///   - outbox: the saved one, or an empty one. Its requests are sent again at the first input.
     ///   - asksForCredentials: whether requests need credentials.
-    ///   - keepsStates: whether confirmed states are saved.
     ///   - savesChanges: whether changes of the outbox have to be made durable. Else `persist` is no output,
     ///     and what follows from a change is an output of the input that has led to it. Default: true.
     ///   - generator: for keys and jitter. Keys must not be guessable: use the system's generator.

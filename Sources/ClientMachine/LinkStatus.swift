@@ -7,10 +7,6 @@ package enum LinkStatus: Equatable, Sendable {
     /// Events arrive, and actions are delivered.
     case live
     /// The stream has failed, or an action could not be delivered.
-    ///
-    /// - Parameters:
-    ///   - until: the uptime of the next attempt.
-    ///   - why: the last failure.
     case waiting(until: Duration, why: String)
     /// The server refuses to serve the session. It is tried again slowly, and at once by `wake` and by
     /// following it again.

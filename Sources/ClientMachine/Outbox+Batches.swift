@@ -10,9 +10,7 @@ extension Outbox {
 extension Outbox.Lane {
     /// The number of waiting sends that the next request has (O1); 0 if none waits.
     ///
-    /// - Parameters:
-    ///   - most: the number of sends that may be in it, while a refused batch is narrowed down (O5).
-    ///   - bytesLimit: the bytes of actions in it, on a slow line.
+    /// - Parameter most: of sends, while a refused batch is narrowed down (O5).
     func nextBatch(most: Int?, bytes bytesLimit: Int, within limits: ClientLimits) -> Int {
         var (count, actions, bytes) = (0, 0, 0)
         for entry in queued.prefix(most ?? .max) {

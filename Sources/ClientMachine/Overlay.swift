@@ -98,7 +98,6 @@ struct Overlay: Equatable, Sendable {
     ///   - isWhole: whether it was the state after a commit, which has all records of a request.
     ///   - isFirst: whether no state was known before, or one that the stream does not continue.
     ///   - opened: the uptime from which on events have their causes, if there are any.
-    ///   - end: the end of the hold that it may begin.
     /// - Returns: whether a hold has begun that only the answer can end.
     mutating func observe(
         _ position: StreamPosition, cause: String?, isWhole: Bool = false,
@@ -153,9 +152,7 @@ struct Overlay: Equatable, Sendable {
     /// Ends holds that are over. Those that only events can end wait for them: a state with a part of a
     /// request must not be shown because its stream is away.
     ///
-    /// - Parameters:
-    ///   - isContinued: whether events that continue the confirmed state can come.
-    ///   - limit: the time of a hold that has waited.
+    /// - Parameter isContinued: whether events that continue the confirmed state can come.
     mutating func passTime(isContinued: Bool, at now: Duration, holdFor limit: Duration) {
         for index in requests.indices where !requests[index].isCovered {
             let waits = requests[index].awaitsEvents && !isContinued

@@ -32,8 +32,6 @@ struct PendingChange: Sendable {
 
     /// Takes what can be delivered while the state below is held: the program's own further actions show
     /// at once, and those that have failed vanish at once.
-    ///
-    /// - Parameter held: the sends for which the state is held.
     mutating func takeOwn(except held: Set<Ticket>) -> ShownChange? {
         let own = ShownChange(
             left: rolledBack, joined: joined.filter { !held.contains($0.ticket) })

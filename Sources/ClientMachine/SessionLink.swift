@@ -197,7 +197,6 @@ struct SessionLink: Sendable {
     /// An event has advanced the confirmed state.
     ///
     /// - Parameter isFirst: as ``Read/isUnknown``.
-    /// - Returns: as ``Overlay/observe(_:cause:isWhole:isFirst:opened:holdUntil:)``.
     mutating func observe(
         _ block: StreamBlock, _ position: StreamPosition, _ context: StreamConnection.Context,
         isFirst: Bool, at now: Duration, holdUntil end: Duration
@@ -216,9 +215,7 @@ struct SessionLink: Sendable {
 
     /// Decides what follows at the end of an input.
     ///
-    /// - Parameters:
-    ///   - isLive: whether its stream is open.
-    ///   - limit: the time for which the shown state is held.
+    /// - Parameter isLive: whether its stream is open.
     mutating func settle(
         isLive: Bool, keepsStates: Bool, at now: Duration, holdFor limit: Duration
     ) -> Settled {

@@ -97,9 +97,7 @@ struct SessionReader: Equatable, Sendable {
         }
     }
 
-    /// A state that was read beside the stream.
-    ///
-    /// - Returns: whether it is the newest one.
+    /// A state that was read beside the stream. Returns whether it is the newest one.
     mutating func read(_ position: StreamPosition) -> Bool {
         if let seen, seen.generation != position.generation { return false }
         if let confirmed, !isStale {

@@ -21,7 +21,6 @@ struct StreamPlan: Equatable {
 
     /// - Parameters:
     ///   - wishes: in the order in which the sessions were followed.
-    ///   - existing: the streams of the plan before.
     ///   - most: sessions on one stream; 1 for a server without streams of several sessions.
     init(_ wishes: [Wish], existing: [StreamConnection], most: Int, targetBytes: Int) {
         for kind in Self.kinds(of: wishes) {

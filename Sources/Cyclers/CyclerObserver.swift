@@ -9,8 +9,6 @@ package protocol StorageObserver<State>: AnyObject, CyclerLogger {
     var wantsChanges: Bool { get }
 
     /// A commit made this version with this state.
-    ///
-    /// - Parameter call: Nil for a write that is not a `commit`.
     func committed(_ state: State, version: UInt64, by call: CyclerCall?)
 }
 

@@ -51,10 +51,8 @@ package enum JSON {
     ///
     /// Members keep the order in which the value encodes them. Equal values give equal bytes if
     /// they encode alike: a `Set` and a `Dictionary` are sorted by their encoded bytes. A key that
-    /// a type encodes twice is written twice.
-    ///
-    /// - Throws: `JSONEncodingFailure` for numbers that are not finite, and for errors and misuse
-    ///   in the value's own `encode(to:)`; `out` is then unchanged.
+    /// a type encodes twice is written twice. Throws `JSONEncodingFailure` for numbers that are not
+    /// finite, and for errors and misuse in the value's own `encode(to:)`; `out` is then unchanged.
     package static func encode<T: Encodable>(
         _ value: T, into out: inout [UInt8]
     ) throws(JSONEncodingFailure) {

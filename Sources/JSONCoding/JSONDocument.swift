@@ -25,7 +25,6 @@ final class JSONDocument {
         indexes = Self.indexes(scanner.tables)
     }
 
-    /// - Parameter scan: That of the bytes, which are not malformed.
     init(_ bytes: [UInt8], _ scan: JSONScan) {
         self.bytes = bytes
         nodes = scan.nodes

@@ -8,7 +8,6 @@ final class JSONFallback {
     private let make: () -> [UInt8]?
     private var made: JSONDocument??
 
-    /// - Parameter make: Makes the document; called once at most, and only if it is needed.
     init(_ make: @escaping () -> [UInt8]?) {
         self.make = make
     }

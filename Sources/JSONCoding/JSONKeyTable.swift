@@ -37,9 +37,7 @@ struct JSONKeyTable {
         _ = add(key, hash, unless: { _ in false })
     }
 
-    /// Adds a key unless the condition holds for one with this hash.
-    ///
-    /// - Returns: Whether it was added.
+    /// Adds a key unless the condition holds for one with this hash. Returns whether it was added.
     mutating func add(_ key: Int, _ hash: Int, unless isEqual: (Int) -> Bool) -> Bool {
         let found = place(of: hash, where: isEqual)
         guard slots[found].key == 0 else { return false }

@@ -11,7 +11,6 @@ package struct JSONPauses {
 
     private let pause: (@Sendable () -> Void)?
 
-    /// - Parameter pause: Is called on the thread that scans.
     package init(_ pause: (@Sendable () -> Void)?) { self.pause = pause }
 
     /// - Parameter count: The number of nodes so far, or of keys.

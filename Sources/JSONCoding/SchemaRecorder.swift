@@ -33,8 +33,6 @@ package final class SchemaRecorder {
     func notes(of type: any Any.Type) -> [SchemaNotes]? { observed[ObjectIdentifier(type)] }
 
     /// Lets the type decode from nothing: its first request of a value is refused.
-    ///
-    /// - Parameter name: the case that an enum finds.
     func ask<Value: Decodable>(_ type: Value.Type, case name: String? = nil) -> SchemaNotes {
         let notes = SchemaNotes(chosenCase: name)
         let decoder = NotingDecoder(recorder: self, notes: notes, base: nil)

@@ -6,7 +6,6 @@ struct MetricText {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
     }
 
-    /// - Parameter labels: Empty for none.
     mutating func sample(_ name: String, _ labels: String, _ value: Double) {
         text += labels.isEmpty ? name : "\(name){\(labels)}"
         text += " \(Self.number(value))\n"

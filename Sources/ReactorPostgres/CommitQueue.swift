@@ -187,9 +187,6 @@ final class CommitQueue: CommitLane {
 }
 
 extension Verdict {
-    /// - Parameters:
-    ///   - count: The number of parts that were sent.
-    ///   - refused: The parts that are not in the database.
     fileprivate init(of count: Int, refusing refused: [SessionKey: Refusal]) {
         self.init(refusing: refused)
         guard count > 0, refused.count >= count else { return }

@@ -39,7 +39,6 @@ final class Connection {
     ///
     /// - Parameter parameters: As libpq has them; a later one overrides an earlier one, and the address
     ///   is the value of `dbname`. `connect_timeout` bounds the time for each host.
-    /// - Throws: ``PostgresFault``
     init(_ parameters: [(name: String, value: String)]) throws(PostgresFault) {
         var names = unsafe parameters.map { unsafe strdup($0.name) }
         var values = unsafe parameters.map { unsafe strdup($0.value) }
@@ -93,8 +92,6 @@ final class Connection {
     // MARK: Statements
 
     /// Executes statements without parameters and results.
-    ///
-    /// - Parameter limit: The time for an answer.
     func execute(_ sql: String, within limit: Duration) throws(PostgresFault) {
         begin(limit)
         guard unsafe PQsendQuery(raw, sql) == 1 else { throw unsafe fault(nil) }

@@ -304,8 +304,6 @@ final class Connector: Sendable {
 
     /// Waits until nodes that believe another database have heard of this one, and stopped, before
     /// this node decides anything.
-    ///
-    /// - Parameter age: The time since the adoption.
     private func settle(after age: Duration) {
         guard node != nil, age < settling else { return }
         Line.wait(settling - age)
@@ -402,10 +400,8 @@ final class Connector: Sendable {
     }
 
     /// Compares the database with that of the last connection and process, and with what this node
-    /// has heard of.
-    ///
-    /// - Returns: Whether this connection adopts it, as the first of all nodes. Nil if a newer one
-    ///   is known.
+    /// has heard of. Returns whether this connection adopts it, as the first of all nodes. Nil if a
+    /// newer one is known.
     private func adopt(
         _ found: Database, after last: Database?, _ connection: Connection
     ) throws(PostgresFault) -> Bool? {

@@ -50,7 +50,6 @@ final class DatabaseHosts: Sendable {
     ///   - belief: As of a moment before.
     ///   - heard: Gets the mark of each other host that was asked, and the newest mark of all if no
     ///     writable host has it.
-    /// - Throws: ``PostgresFault``
     func connect(
         _ belief: DatabaseBelief, heard: (DatabaseMark) -> Void
     ) throws(PostgresFault) -> Connection {
@@ -229,7 +228,6 @@ extension DatabaseBelief.Sight {
 
 extension DatabaseMark {
     /// - Parameters:
-    ///   - identity: Of the journal, any text.
     ///   - timeline: As PostgreSQL writes it, in hexadecimal.
     ///   - branch: 0 if no node has connected to the timeline yet.
     init(identity: String, era: Int64, timeline: String, branch: Int64) {

@@ -74,8 +74,6 @@ struct DatabaseState {
 
     /// Returns what to compare a found database with. If it is another one, nothing is acknowledged
     /// at the believed one from then on, because the comparison would miss it.
-    ///
-    /// - Parameter last: The database when the connection was made.
     mutating func beginChange(
         to found: Connector.Database, after last: Connector.Database?
     ) -> Era.Earlier {

@@ -14,9 +14,7 @@ final class Line: @unchecked Sendable {
     /// The last attempt to connect, if it has failed.
     private let failed = Mutex<(at: ContinuousClock.Instant, fault: PostgresFault)?>(nil)
 
-    /// - Parameters:
-    ///   - name: Says in `pg_stat_activity` what the connection is for.
-    ///   - settings: Statements for each new connection.
+    /// - Parameter name: Says in `pg_stat_activity` what the connection is for.
     init(
         _ connector: Connector, _ name: String, for purpose: Connector.Purpose = .history,
         settings: String? = nil

@@ -81,8 +81,6 @@ final class PostgresArchive: Archive, PostgresHistory {
 
     /// A large state must not wait in memory for a proof, which may take seconds. So the session's
     /// end is proved first, and then the session is loaded again.
-    ///
-    /// - Parameter proved: The end that was proved; nil if none was.
     private func load(
         _ session: String, to proved: SavedEnd?, _ answer: @escaping Answer<SavedSession?>
     ) {

@@ -4,7 +4,6 @@ package import Storage
 package final class PostgresContents {
     private let connection: Connection
 
-    /// - Throws: ``JournalFailure``: there is no such journal, or it is of another version.
     package init(_ address: PostgresAddress) throws(JournalFailure) {
         do throws(PostgresFault) {
             connection = try Connector(address).open()
@@ -54,7 +53,6 @@ package final class PostgresContents {
 
     // MARK: Contents
 
-    /// - Throws: ``JournalFailure``; errors of the visitor.
     package func visit(_ visitor: any JournalVisitor) throws {
         do {
             try connection.atOneMoment { try visitAll(visitor) }

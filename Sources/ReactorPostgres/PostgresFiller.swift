@@ -53,8 +53,6 @@ package final class PostgresFiller: JournalVisitor {
     }
 
     /// Commits.
-    ///
-    /// - Throws: ``JournalFailure``
     package func finish() throws {
         try endRun()
         try send()

@@ -31,10 +31,8 @@ package final class PostgresJournal: Journal {
     ///
     /// - Parameters:
     ///   - member: This process in a cluster; nil: it is the only one, and decides on all sessions.
-    ///   - server: The number of this process without a member; nil: a new one.
     ///   - now: The time for retention, given the database's in milliseconds since 1970. Default:
     ///     the database's, since a node's clock may be wrong.
-    ///   - respite: How long a session that was taken by force is left to the node that has it.
     ///   - rules: All but in tests.
     ///   - looksEvery: How often it looks for work and for lost connections; nil: never.
     /// - Throws: ``JournalFailure``: a sentence without secrets.
@@ -115,10 +113,7 @@ package final class PostgresJournal: Journal {
         }
     }
 
-    /// Makes the tables, or brings them up to date.
-    ///
-    /// - Returns: The connection that was used.
-    /// - Throws: ``PostgresFault``
+    /// Makes the tables, or brings them up to date. Returns the connection that was used.
     @discardableResult
     static func prepare(
         _ address: PostgresAddress, _ connector: Connector? = nil

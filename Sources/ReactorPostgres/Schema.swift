@@ -33,7 +33,6 @@ enum Schema {
 
     /// Makes the tables, or brings them up to date. Several processes may do it at once.
     ///
-    /// - Parameter schema: A valid name.
     /// - Throws: ``PostgresFault``: nodes of an earlier release use the tables.
     static func prepare(
         _ schema: String, _ connection: Connection

@@ -7,7 +7,6 @@ struct Claims {
     private let rules: TokenRules
     private let now: Int64
 
-    /// - Parameter now: Seconds since 1970.
     init(_ claims: JSONValue, _ rules: TokenRules, now: Int64) {
         self.claims = claims
         self.rules = rules

@@ -36,7 +36,6 @@ public struct JWTAuthenticator: Authenticator, FileAuthenticator {
         try self.init(keys: keys, rules: rules) { Int64(Date().timeIntervalSince1970) }
     }
 
-    /// - Parameter now: Seconds since 1970.
     package init(
         keys: [TokenKey], rules: TokenRules, now: @escaping @Sendable () -> Int64
     ) throws(TokenKeyFailure) {

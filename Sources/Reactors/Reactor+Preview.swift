@@ -4,8 +4,6 @@ extension Reactor {
     /// Calls hooks, `mutate` and `reduce` on a copy, and keeps nothing. An element that a hook
     /// rejects, or on which a hook fails, changes nothing; an effect with parts other than
     /// mutations always counts as a change.
-    ///
-    /// - Parameter isSame: compares the state with the resulting one.
     func wouldChange(
         _ state: State, by element: Source.Element, isSame: (State, State) -> Bool
     ) -> Bool {

@@ -40,10 +40,6 @@ extension ReactorCore {
     }
 
     /// Rolls the request back: its steps stop running, and the steps that it cancelled run again.
-    ///
-    /// - Parameters:
-    ///   - state: The state when the request began.
-    ///   - version: The version of that state.
     package func takeBack(state: R.State, version: UInt64) {
         if let mark = stepsMark {
             for (frame, saved) in mark.frames.reversed() { frame.restore(saved) }
@@ -57,8 +53,6 @@ extension ReactorCore {
     }
 
     /// Rolls back the last mutation, which the current turn applied.
-    ///
-    /// - Parameter state: The state before it.
     package func takeBackMutation(state: R.State) {
         current = state
         count -= 1

@@ -56,8 +56,6 @@ extension ReactorCore {
 
     /// Whether applying a source's present value would change the state, for a session that may
     /// have applied it before it was evicted. Nothing is kept and the observer is not notified.
-    ///
-    /// - Parameter isSame: Compares the state with the resulting one.
     package func wouldChange(
         by element: R.Source.Element, isSame: (R.State, R.State) -> Bool
     ) -> Bool {

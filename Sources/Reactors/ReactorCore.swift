@@ -77,10 +77,6 @@ package final class ReactorCore<R: Reactor> {
     package func makeSources() -> [R.Source] { reactor.sources }
 
     /// Receives an action: its whole synchronous part is applied on return.
-    ///
-    /// - Parameters:
-    ///   - tag: Identifies the action in all reports to the observer.
-    ///   - subject: The authenticated client that has sent the action; nil if there is none.
     @inlinable
     package func receive(
         _ action: R.Action, tag: ActionTag, subject: String? = nil,

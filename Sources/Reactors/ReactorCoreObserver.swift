@@ -20,8 +20,6 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     func start(_ run: EffectRun<R>)
 
     /// A step was cancelled: cancel its task. The core ignores the step from now on.
-    ///
-    /// - Parameter effectID: the step's name, if it has one.
     func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag)
 
     /// All steps of an action have ended that was not settled when it was received.
@@ -39,8 +37,6 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     func synchronousPartEnded(_ action: ActionTag, core: ReactorCore<R>)
 
     /// A step ended by itself; if it failed, `failed` was called before.
-    ///
-    /// - Parameter effectID: the step's name, if it has one.
     func ended(_ run: RunID, named effectID: EffectID?, action: ActionTag, hasFailed: Bool)
 
     /// A source's stream ended without a failure; the session continues without it.

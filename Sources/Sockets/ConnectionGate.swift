@@ -39,9 +39,7 @@ package final class ConnectionGate: Sendable {
         maximumPerNetwork.store(maximum, ordering: .relaxed)
     }
 
-    /// Counts a connection.
-    ///
-    /// - Returns: Whether there is room for it; if not, it is not counted.
+    /// Counts a connection. Returns whether there is room for it; if not, it is not counted.
     func admit(_ peer: PeerAddress) -> Bool {
         guard maximum == .max || openCount.add(1, ordering: .relaxed).newValue <= maximum else {
             openCount.subtract(1, ordering: .relaxed)

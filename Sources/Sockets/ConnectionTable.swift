@@ -111,9 +111,7 @@ package final class ConnectionTable {
         return id
     }
 
-    /// Frees the slot.
-    ///
-    /// - Returns: the descriptor, which the caller owns from now on.
+    /// Frees the slot. Returns the descriptor, which the caller owns from now on.
     func remove(_ index: Int) -> Int32 {
         let descriptor = slots[index].descriptor
         if slots[index].flags.contains(.holdsBytes) { held[index] = nil }

@@ -59,8 +59,6 @@ package actor EventLoop<Handler: LoopHandler> {
     /// Makes a loop that runs at once.
     ///
     /// - Parameters:
-    ///   - label: The queue's name, for debuggers.
-    ///   - poller: The mechanism that detects readiness.
     ///   - readBufferBytes: The maximum size of one `received`; the loop has one buffer of this size.
     ///   - makeHandler: Called once, on the loop, before any other code there.
     /// - Throws: If the system has no descriptor or memory for the poller.

@@ -13,7 +13,6 @@ package final class Listener<Handler: LoopHandler>: Sendable {
     /// Starts to listen at once.
     ///
     /// - Parameters:
-    ///   - socket: owned by the listener from now on.
     ///   - loops: serve the connections; at least one. They are retained, not stopped.
     ///   - backlog: connections completed in advance; the system may cap it (`net.core.somaxconn`).
     ///   - maximumConnections: the limit for all these loops together, from any listener.

@@ -20,11 +20,6 @@ package final class SignalWatcher: Sendable {
     private let queue: DispatchQueue
 
     /// Watches until `cancel`, or until it is released.
-    ///
-    /// - Parameters:
-    ///   - signals: their numbers.
-    ///   - queue: the queue on which `receive` is called; a private one by default.
-    ///   - receive: gets the signal's number.
     package init(
         _ signals: [Int32] = [SIGTERM, SIGINT],
         queue: DispatchQueue = DispatchQueue(label: "signals"),

@@ -15,7 +15,6 @@ struct UnixSocketFile {
     private let device: UInt64
     private let inode: UInt64
 
-    /// - Throws: For a path that no socket can have.
     static func address(_ path: String) throws(SystemFailure) -> UnixAddress {
         if let address = UnixAddress(path) { return address }
         let isOdd = path.isEmpty || path.utf8.contains(0)

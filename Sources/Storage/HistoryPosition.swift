@@ -60,9 +60,6 @@ package struct HistoryEnd: Sendable, Equatable {
         self.notes = notes
     }
 
-    /// - Parameters:
-    ///   - position: of the newest record or note.
-    ///   - version: the version there.
     package init(_ position: HistoryPosition, version: UInt64) {
         self.init(number: position.nextNumber - 1, version: version, notes: position.part)
     }

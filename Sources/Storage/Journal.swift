@@ -20,8 +20,6 @@ package protocol Journal: CommitLane {
     /// The number of sessions by their owners. It reads all sessions; for the start.
     ///
     /// Default: none.
-    ///
-    /// - Throws: ``JournalFailure``: the journal cannot be read.
     func ownedSessions() throws(JournalFailure) -> [ExactText: Int]
 
     /// Counters for `/metrics`; nil, the default, if it has none.

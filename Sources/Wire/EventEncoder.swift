@@ -15,10 +15,8 @@ package enum EventEncoder {
     /// Appends a whole event: `event`, `id`, `cause`, `data`, blank line.
     ///
     /// - Parameters:
-    ///   - name: the event's type.
     ///   - id: the position, or nil for an event that leaves Last-Event-ID as it is.
     ///   - cause: the key of the request that has led to the event, if it is named.
-    ///   - data: usually JSON on one line; a line break in it makes further `data` lines.
     package static func appendEvent(
         name: [UInt8], id: [UInt8]?, cause: [UInt8]? = nil, data: [UInt8], to out: inout [UInt8]
     ) {

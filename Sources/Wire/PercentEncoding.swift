@@ -2,10 +2,8 @@
 package enum PercentEncoding {
     /// The text of a range of a target, with its escapes decoded.
     ///
-    /// - Parameters:
-    ///   - plusIsSpace: whether `+` is a space, as in the query of a form (URL standard,
-    ///     application/x-www-form-urlencoded); never so in a path.
-    ///   - part: The part of the target that a refusal names.
+    /// - Parameter plusIsSpace: whether `+` is a space, as in the query of a form (URL standard,
+    ///   application/x-www-form-urlencoded); never so in a path.
     /// - Throws: `malformedEscape`, or `malformedText` if the result is not UTF-8.
     package static func decoded(
         _ bytes: [UInt8], _ range: Range<Int>, plusIsSpace: Bool = false, part: TargetPart = .path

@@ -10,9 +10,7 @@ package struct QueryItems: Sequence, Sendable {
 
     /// Reads all items.
     ///
-    /// - Parameters:
-    ///   - query: The query in `bytes`, without its `?`; nil has no items.
-    ///   - limit: The number of items after which the query is refused. Default 100.
+    /// - Parameter limit: The number of items after which the query is refused. Default 100.
     package init(
         _ bytes: [UInt8], _ query: Range<Int>?, limit: Int = 100
     ) throws(TargetRefusal) {

@@ -73,8 +73,6 @@ package struct RequestHead: Sendable {
     }
 
     /// Whether a range is this text, ignoring the case of ASCII letters.
-    ///
-    /// - Parameter lowercase: The text in lower case.
     package func matches(_ range: Range<Int>, ignoringCase lowercase: [UInt8]) -> Bool {
         guard range.count == lowercase.count else { return false }
         let (bytes, text) = (bytes.span, lowercase.span)
@@ -87,8 +85,6 @@ package struct RequestHead: Sendable {
     }
 
     /// Whether a range is this ASCII text, ignoring case.
-    ///
-    /// - Parameter lowercase: The text in lower case.
     package func matches(_ range: Range<Int>, ignoringCase lowercase: StaticString) -> Bool {
         bytes.span.equals(lowercase, in: range, ignoringCase: true)
     }

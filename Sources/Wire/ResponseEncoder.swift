@@ -29,9 +29,7 @@ package enum ResponseEncoder {
     /// Appends a whole response whose beginning exists already; its status is 200.
     ///
     /// - Parameters:
-    ///   - head: The bytes that `appendHead` wrote.
     ///   - body: Sent completely: this must not respond to HEAD.
-    ///   - close: Whether the connection is closed after this response.
     ///   - minorVersion: The request's; an HTTP/1.0 peer gets a field if the connection persists.
     package static func append(
         head: [UInt8], body: Span<UInt8>, close: Bool, minorVersion: Int, to out: inout [UInt8]
@@ -45,7 +43,6 @@ package enum ResponseEncoder {
     /// Appends the head of a response; the caller appends or sends the body. `Content-Length` is
     /// always present except for 1xx, 204 and 304.
     ///
-    /// - Parameter bodyBytes: The body's length, for `Content-Length`.
     /// - Returns: Whether a response of this status has a body (RFC 9110 §6.4.1).
     package static func appendHead(
         status: Int, fields: [(String, String)], bodyBytes: Int, date: [UInt8], close: Bool,

@@ -52,10 +52,8 @@ final class LogSink: Sendable {
         self.feed = feed
     }
 
-    /// - Parameters:
-    ///   - report: called in the reader's task when it has read a quarter of what may wait. So a log
-    ///     that waits for its reader hears of it: half of that is read when nothing waits.
-    ///   - close: called when nothing more is read, or comes.
+    /// - Parameter report: called in the reader's task when it has read a quarter of what may wait.
+    ///   So a log that waits for its reader hears of it: half of that is read when nothing waits.
     static func make(
         _ id: LogID, _ reading: LogReading, bytesLimit: Int,
         report: @escaping @Sendable (LogID, LogAmount) -> Void,

@@ -39,9 +39,7 @@ extension ClientDriver {
         }
     }
 
-    /// Takes a send back.
-    ///
-    /// - Returns: whether it had not left.
+    /// Takes a send back. Returns whether it had not left.
     func discard(_ number: TicketNumber, of session: SessionName) -> Bool {
         defer { carryOut() }
         return desk.withLock { desk in

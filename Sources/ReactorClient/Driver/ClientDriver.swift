@@ -24,7 +24,6 @@ final class ClientDriver: Sendable {
     private let hasRounds: Bool
     private let runner = Mutex<Task<Void, Never>?>(nil)
 
-    /// - Throws: if the outbox cannot be opened.
     init(
         _ server: ServerAddress, _ configuration: ClientConfiguration,
         transport: any ClientTransport, outbox: any OutboxStore

@@ -72,9 +72,7 @@ struct DriverDesk {
     /// Notes an input for the next round.
     mutating func post(_ input: Input) { if !isClosing { inputs.append(input) } }
 
-    /// Notes bytes of a stream.
-    ///
-    /// - Returns: whether the connection can bring more now.
+    /// Notes bytes of a stream. Returns whether the connection can bring more now.
     mutating func receive(_ chunk: [UInt8], of id: AttemptID) -> TransportDemand {
         guard !isClosing else { return .more }
         inputs.append(.streamBytes(id, chunk))
@@ -84,9 +82,7 @@ struct DriverDesk {
         return .pause
     }
 
-    /// Has the machine decide at once.
-    ///
-    /// - Returns: its outputs, which the next round carries out.
+    /// Has the machine decide at once. Returns its outputs, which the next round carries out.
     mutating func decide(_ input: Input, at now: ClientInstant) -> [Output] {
         let new = machine.receive(input, at: now)
         add(new)
@@ -197,9 +193,7 @@ struct DriverDesk {
         return Round(outputs: outputs, bytes: decidedBytes, callers: callers)
     }
 
-    /// A round is carried out.
-    ///
-    /// - Returns: the connections that can bring more again.
+    /// A round is carried out. Returns the connections that can bring more again.
     mutating func finishRound(_ bytes: Int) -> [any TransportHandle] {
         waitingBytes -= bytes
         guard waitingBytes <= Self.pauseBytes / 2 else { return [] }

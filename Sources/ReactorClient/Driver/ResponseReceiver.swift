@@ -19,7 +19,6 @@ final class ResponseReceiver: RoundReceiver {
     /// - Parameters:
     ///   - limit: bytes of the body; a larger one is a failure.
     ///   - stop: called once when the body is too large: the request is to be cancelled.
-    ///   - finish: called once.
     ///   - round: called at the ends of the transport's rounds, if it has any.
     init(
         limit: Int, stop: @escaping @Sendable () -> Void,

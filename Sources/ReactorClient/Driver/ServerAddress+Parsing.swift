@@ -1,9 +1,7 @@
 internal import ClientMachine
 
 extension ServerAddress {
-    /// Reads the address of a server.
-    ///
-    /// - Throws: `badAddress` with a sentence that names the fault.
+    /// Reads the address of a server. Throws `badAddress` with a sentence that names the fault.
     init(parsing text: String) throws(ClientFailure) {
         func fail(_ fault: String) -> ClientFailure {
             .badAddress("\"\(text)\" is no address of a server: \(fault)")

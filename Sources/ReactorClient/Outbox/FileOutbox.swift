@@ -54,7 +54,6 @@ package final class FileOutbox: OutboxStore {
     ///   - path: of the file, in a folder that exists. `<path>.lock` and `<path>.new` are used too.
     ///   - account: whose actions it keeps. A file of another account cannot be opened.
     ///   - keepsStates: whether it keeps the last confirmed states as well.
-    ///   - stateInterval: the time in which states gather.
     package convenience init(
         _ path: String, account: String? = nil, keepsStates: Bool = false,
         stateInterval: Duration = .seconds(5)

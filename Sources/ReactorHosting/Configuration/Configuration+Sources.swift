@@ -45,8 +45,6 @@ extension Configuration {
     }
 
     /// The sentence for a server without authentication that other machines could reach.
-    ///
-    /// - Parameter address: The host name or address that they could reach.
     func publicRefusal(_ address: String) -> String {
         """
         other machines can reach \(address), and every client may do everything: listen on 127.0.0.1 \

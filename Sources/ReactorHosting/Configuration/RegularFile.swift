@@ -8,8 +8,6 @@ internal import Sockets
 
 /// Reads files that settings name.
 enum RegularFile {
-    /// - Throws: ``ConfigurationFailure`` with one sentence that begins with the path: the file cannot
-    ///   be read, or has more bytes.
     static func contents(
         of path: String, limitBytes: Int
     ) throws(ConfigurationFailure) -> [UInt8] {

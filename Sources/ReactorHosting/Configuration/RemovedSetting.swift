@@ -47,7 +47,6 @@ struct RemovedSetting: Sendable {
         RemovedSetting(name, "it is always \(value)")
     }
 
-    /// - Parameter subject: The option, the variable, or the line and the name.
     func refusal(of subject: String) -> String {
         "\(subject) is no longer a setting: \(replacement)"
     }

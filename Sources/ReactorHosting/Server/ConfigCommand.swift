@@ -41,8 +41,6 @@ struct ConfigCommand: ParsableCommand {
         @OptionGroup(visibility: .hidden) var arguments: ServerArguments
 
         /// Checks the settings for a program with these reactors.
-        ///
-        /// - Returns: The exit status.
         func run(
             hosting hosted: [Hosted], _ journals: [JournalEngine],
             _ makeAuthenticator: SettingsReload.MakeAuthenticator

@@ -17,7 +17,6 @@ struct DatabaseJournal {
         tools = engine.tools
     }
 
-    /// - Parameter isRestored: Whether the database was restored from a backup.
     func prepare(isRestored: Bool) throws(JournalFailure) {
         try tools.prepare(address, isRestored: isRestored)
     }

@@ -32,8 +32,6 @@ struct JournalCommand: ParsableCommand {
     ]
 
     /// The error message if a command or an option of these was removed; nil otherwise.
-    ///
-    /// - Parameter words: The program's arguments.
     static func refusal(of words: ArraySlice<String>) -> String? {
         guard words.first == "journal" else { return nil }
         let names = words.dropFirst().prefix(1) + words.filter { $0.hasPrefix("--") }

@@ -58,8 +58,6 @@ public struct JournalEngine: Sendable {
 /// The commands on a journal that is no file.
 package protocol JournalTools: Sendable {
     /// Makes the tables, or brings them up to date.
-    ///
-    /// - Parameter isRestored: Whether the database was restored from a backup.
     func prepare(_ address: String, isRestored: Bool) throws(JournalFailure)
 
     /// Shows the contents, as they are at one moment, to a visitor. A server may be using them.
@@ -67,10 +65,8 @@ package protocol JournalTools: Sendable {
     /// - Throws: ``JournalFailure``; errors of the visitor.
     func visit(_ address: String, _ visitor: any JournalVisitor) throws
 
-    /// Calls `act` with a visitor that fills a journal without sessions. If `act` throws, nothing is
-    /// there.
-    ///
-    /// - Throws: ``JournalFailure``: also if there is a session; errors of `act`.
+    /// Calls `act` with a visitor that fills a journal without sessions. If `act` throws, nothing
+    /// is there. Throws ``JournalFailure``: also if there is a session; errors of `act`.
     func fill(_ address: String, _ act: (any JournalVisitor) throws -> Void) throws
 
     /// A sentence for each row that is not what its session needs, besides the contents.

@@ -34,7 +34,6 @@ struct JournalRehearsal {
         reactors = Dictionary(registrations.map { ($0.name, $0) }) { first, _ in first }
     }
 
-    /// - Throws: ``JournalFileFault``: the file cannot be read at all.
     mutating func run(on path: String) throws(JournalFileFault) {
         try JournalSessions(path).each { id, reactor, load in
             sessions += 1
@@ -49,7 +48,6 @@ struct JournalRehearsal {
         }
     }
 
-    /// - Returns: whether the session would wake.
     private mutating func rebuild(_ saved: SavedSession) -> Bool {
         do throws(RecoveryFault) {
             guard let registration = reactors[saved.reactor] else {

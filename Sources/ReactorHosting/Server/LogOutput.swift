@@ -38,7 +38,6 @@ final class LogOutput: Sendable {
     /// The number of lines that were ever dropped.
     var droppedTotal: Int { state.withLock { $0.droppedTotal } }
 
-    /// - Parameter line: A whole line, with the line feed at its end.
     func append(_ line: [UInt8]) {
         let starts = state.withLock { state in
             guard state.waiting.count + line.count <= limitBytes else {

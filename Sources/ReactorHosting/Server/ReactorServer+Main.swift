@@ -82,7 +82,6 @@ extension ReactorServer {
         exit(code)
     }
 
-    /// - Returns: The exit status.
     private static func run(
         _ hosted: [Hosted], _ metrics: (any MetricsSource)?, _ tracer: (any RequestTracer)?,
         _ journals: [JournalEngine], _ hasDemo: Bool,
@@ -240,8 +239,6 @@ struct ServerCommand: ParsableCommand {
     }
 
     /// Logs why the server does not start, or has failed.
-    ///
-    /// - Returns: The exit status.
     private static func log(_ error: any Error, _ configuration: Configuration) -> Int32 {
         for sentence in error.sentences { configuration.logger.critical("\(sentence)") }
         return error.exitStatus

@@ -79,8 +79,6 @@ public struct ReactorServer: Sendable {
     private static let closingTime = Duration.seconds(30)
 
     /// - Parameters:
-    ///   - started: As above.
-    ///   - closingTime: The time after the grace time.
     ///   - reload: Reloads the settings on demand; nil if they never change.
     ///   - open: Opens the journal once the addresses are bound: a server whose address is in use
     ///     creates no file. Its argument is this server as a member of a cluster; nil without links.
@@ -139,10 +137,8 @@ public struct ReactorServer: Sendable {
         return socket
     }
 
-    /// Binds the address for other nodes; nil without one.
-    ///
-    /// - Throws: ``ConfigurationFailure`` for an address at which there can be no links,
-    ///   ``StartFailure`` for one that cannot be bound.
+    /// Binds the address for other nodes; nil without one. Throws ``ConfigurationFailure`` for an
+    /// address at which there can be no links, ``StartFailure`` for one that cannot be bound.
     private func bindLinks(
         _ registrations: [Registration], _ bound: inout BoundSocket?
     ) throws -> LocalNode? {

@@ -140,8 +140,6 @@ extension RunningServer {
     }
 
     /// Ends the operations address, after everything that it reports.
-    ///
-    /// - Parameter listener: Nil if the server does not listen.
     private func stopOperations(_ listener: Listener<ServerLoop>?) async {
         guard let operations else { return }
         if let listener {

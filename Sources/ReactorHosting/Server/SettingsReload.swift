@@ -23,9 +23,6 @@ final class SettingsReload: Sendable {
 
     /// - Parameters:
     ///   - typed: The options of the start; they keep their precedence over the file.
-    ///   - environment: The environment of the start, likewise.
-    ///   - start: The settings of the start.
-    ///   - authenticator: The authenticator of the start.
     ///   - makeAuthenticator: Makes the authenticator, as at the start. It reads the keys again,
     ///     even if no setting has changed.
     init(

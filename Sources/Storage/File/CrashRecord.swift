@@ -26,8 +26,6 @@ internal import Synchronization
     let found: [InterruptedWork]
 
     /// Reads and removes the traces that the previous process left.
-    ///
-    /// - Precondition: The journal's lock is held.
     init(beside path: String) {
         let path = JournalLock.file(path) + ".running"
         found = Self.traces(at: path)

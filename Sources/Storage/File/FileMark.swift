@@ -35,9 +35,7 @@ struct FileMark: Equatable, Sendable {
     /// One row; not part of the schema's version: an earlier program ignores it.
     private static let table = "CREATE TABLE IF NOT EXISTS mark(text TEXT NOT NULL) STRICT"
 
-    /// Makes the table, if it is missing.
-    ///
-    /// - Returns: The page of the file that has the mark.
+    /// Makes the table, if it is missing. Returns the page of the file that has the mark.
     static func prepare(_ database: Database) throws -> Int {
         try database.execute(sql: table)
         let page = try database.integer("SELECT rootpage FROM sqlite_master WHERE name = 'mark'")

@@ -8,7 +8,6 @@ internal import GRDBSQLite
 #endif
 
 extension JournalFailure {
-    /// - Parameter systemCode: the system's code for the last call of the connection; 0 if unknown.
     init(_ error: any Error, systemCode: Int32) {
         guard let error = error as? DatabaseError else {
             let fault = error as? JournalFileFault

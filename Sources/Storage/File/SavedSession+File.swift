@@ -1,7 +1,6 @@
 internal import GRDB
 
 extension SavedHead {
-    /// - Parameter waiting: The session's newest entry in the tail.
     init(_ life: Life, waiting: TailIndex.Entry?, in database: Database) throws {
         self.init(key: life.key, reactor: life.reactor)
         owner = life.owner
@@ -27,7 +26,6 @@ extension SavedSession {
         }
     }
 
-    /// - Parameter waiting: All entries of the session in the tail.
     init(_ life: Life, waiting: [TailIndex.Entry], in database: Database) throws {
         self.init(key: life.key, reactor: life.reactor)
         owner = life.owner

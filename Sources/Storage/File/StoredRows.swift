@@ -37,9 +37,6 @@ extension Life {
 }
 
 extension HistoryEnd {
-    /// - Parameters:
-    ///   - row: The session's row.
-    ///   - entry: The session's newest entry in the tail, if any.
     init(of row: Int64, _ entry: TailIndex.Entry?, _ database: Database) throws {
         let moved = try Self.moved(of: row, database)
         if let entry, moved.map({ $0.position < entry.position }) ?? true {
@@ -68,9 +65,6 @@ extension HistoryPosition {
     /// The value of the column `part`, whose order is that of the events.
     var storedPart: Int64 { part == 0 ? JournalSchema.recordPart : Int64(part) }
 
-    /// - Parameters:
-    ///   - number: the column `number`.
-    ///   - part: the column `part`.
     /// - Throws: ``JournalFileFault``: another program has written an invalid part.
     init(column number: UInt64, part: Int64) throws(JournalFileFault) {
         let note = part == JournalSchema.recordPart ? 0 : UInt32(exactly: part)

@@ -15,7 +15,6 @@ extension HistoryCodec {
         return line.finished
     }
 
-    /// - Parameter key: The session that the preceding lines name.
     static func entry(
         _ fields: JournalFields, of key: SessionKey
     ) throws(JournalFields.Missing) -> HistoryEntry {

@@ -24,7 +24,6 @@ package struct JournalCheck: Sendable {
 
     package init(_ path: String) { self.path = path }
 
-    /// - Throws: ``JournalFileFault``: the file cannot be read at all.
     package func run() throws(JournalFileFault) -> Report {
         try JournalFile(path).read { database in
             var report = Report()

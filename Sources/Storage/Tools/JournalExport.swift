@@ -8,8 +8,6 @@ package struct JournalExport: Sendable {
     package init(_ path: String) { self.path = path }
 
     /// Shows the contents, as they are at one moment, to a visitor.
-    ///
-    /// - Throws: ``JournalFileFault``; errors of the visitor.
     package func visit(_ visitor: any JournalVisitor) throws {
         try JournalFile(path).view { database in
             let walk = try JournalWalk(database)

@@ -12,8 +12,6 @@ package struct JournalSessions: Sendable {
     /// Passes every live session to `act`, ordered by id: its id and reactor, and its data on demand.
     ///
     /// All are of the same moment. Memory: one session at a time.
-    ///
-    /// - Throws: ``JournalFileFault``: the file cannot be read at all.
     package func each(_ act: (String, String, Load) -> Void) throws(JournalFileFault) {
         try JournalFile(path).read { database in
             let tail = TailIndex()

@@ -17,7 +17,6 @@ final class PartialFile {
     /// Nil once the file is renamed or removed.
     private var descriptor: Int32?
 
-    /// - Parameter flushFolder: Flushes the folder of a file.
     /// - Throws: ``JournalFileFault``: it exists, another process writes it, or the system refuses.
     init(
         of name: String, suffix: String,

@@ -5,9 +5,7 @@ struct RecordSequence {
     private var version: UInt64
     private let keptAfter: UInt64
 
-    /// - Parameters:
-    ///   - keptAfter: Records up to this one were trimmed; 0 if none was.
-    ///   - version: The version at that record.
+    /// - Parameter keptAfter: Records up to this one were trimmed; 0 if none was.
     init(keptAfter: UInt64, version: UInt64) {
         self.keptAfter = keptAfter
         self.version = version

@@ -114,9 +114,7 @@
 
         func requestEnded() { contents.withLock { $0.requestCount -= 1 } }
 
-        /// Nothing is posted afterwards.
-        ///
-        /// - Returns: the commands that are left.
+        /// Nothing is posted afterwards. Returns the commands that are left.
         func close() -> [Command] {
             contents.withLock { contents in
                 contents.isClosed = true

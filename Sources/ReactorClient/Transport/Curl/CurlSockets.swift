@@ -149,8 +149,6 @@
         deinit { unsafe buffer.deallocate() }
 
         /// Returns when there are events, at the moment, or when a signal has come.
-        ///
-        /// - Parameter end: nil: no moment.
         func wait(until end: ContinuousClock.Instant?) -> [CurlSockets.Event] {
             let count = unsafe epoll_wait(
                 poller, buffer, Int32(Self.capacity), Self.milliseconds(until: end))

@@ -22,7 +22,6 @@
         static let cancelled = TransportFailure(.cancelled, "the request was cancelled")
 
         /// - Parameter easy: of the request's form; nil: a new one.
-        /// - Throws: if the request cannot be sent.
         init(
             _ handle: CurlHandle, _ request: TransportRequest, _ receiver: any TransportReceiver,
             _ round: CurlRound, _ settings: CurlSettings, easy: CurlEasy?

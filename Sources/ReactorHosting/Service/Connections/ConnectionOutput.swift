@@ -75,9 +75,7 @@ struct ConnectionOutput {
         return isBlocked && !wasBlocked
     }
 
-    /// Offers the unsent bytes to the kernel.
-    ///
-    /// - Returns: The number of bytes that the kernel accepted.
+    /// Offers the unsent bytes to the kernel. Returns the number of bytes that the kernel accepted.
     mutating func sendUnsent(to connection: ConnectionID, _ table: ConnectionTable) -> Int {
         var sum = 0
         while !unsent.isEmpty {

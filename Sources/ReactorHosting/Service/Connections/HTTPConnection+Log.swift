@@ -4,10 +4,6 @@ internal import Sockets
 extension HTTPConnection {
     /// Logs a request and its response: 5xx as an error, 4xx as information, all others for
     /// debugging. With `--access-log on`, also a line there.
-    ///
-    /// - Parameters:
-    ///   - code: The code of a problem.
-    ///   - bytes: The length of the response's body.
     func logRequest(_ request: RequestContext, status: Int, code: String?, bytes: Int) {
         if loop.settings.hasAccessLog { logAccess(request, status: status, code, bytes: bytes) }
         let level: Logger.Level = status >= 500 ? .error : status >= 400 ? .info : .debug

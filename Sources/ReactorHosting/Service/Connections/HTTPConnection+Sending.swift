@@ -61,9 +61,7 @@ extension HTTPConnection {
         }
     }
 
-    /// Sends events of the session.
-    ///
-    /// - Returns: The number of bytes that the kernel accepted.
+    /// Sends events of the session. Returns the number of bytes that the kernel accepted.
     func writeEvents(_ bytes: Span<UInt8>) -> Int {
         let accepted = loop.table.send(id, bytes)
         if accepted > 0 {

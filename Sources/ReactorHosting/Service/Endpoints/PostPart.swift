@@ -127,7 +127,6 @@ extension Response {
 extension PartOutcome {
     fileprivate static let unavailableCode = "parent_unavailable"
 
-    /// - Parameter response: The other node's response, or this node's own if no other answered.
     init(_ response: Response) {
         let text = String(decoding: response.body.bytes, as: UTF8.self)
         switch (response.status, response.code) {

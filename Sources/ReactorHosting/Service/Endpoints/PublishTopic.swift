@@ -84,9 +84,7 @@ enum PublishTopic: ServiceEndpoint {
         return delivery
     }
 
-    /// Hands a value to the sessions of this server that listen.
-    ///
-    /// - Returns: Nil if there are none.
+    /// Hands a value to the sessions of this server that listen. Returns nil if there are none.
     static func deliver(
         _ body: [UInt8], to topic: String, in service: Service
     ) throws(Problem) -> TopicDelivery? {

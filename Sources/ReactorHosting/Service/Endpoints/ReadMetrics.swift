@@ -37,11 +37,7 @@ enum ReadMetrics: ServiceEndpoint {
         min(service.watch.limit, .seconds(1))
     }
 
-    /// - Parameters:
-    ///   - parts: One for each loop.
-    ///   - times: The time of each loop's present pass.
-    ///   - answerBytes: The bytes that count against the budget for answers.
-    ///   - refused: The number of refused connections, by the reason.
+    /// - Parameter answerBytes: The bytes that count against the budget for answers.
     static func page(
         _ parts: [Counters], _ journal: JournalMetrics?, _ times: [(loop: Int, time: Duration)],
         _ answerBytes: Int, _ refused: (ConnectionGate.Refusal) -> UInt64

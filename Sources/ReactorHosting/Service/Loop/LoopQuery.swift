@@ -21,7 +21,6 @@ final class LoopQuery<Part: Sendable>: Sendable {
     /// are there. A loop that has stopped has no part.
     ///
     /// - Parameters:
-    ///   - left: Loops that are not asked.
     ///   - limit: The time after which it responds without the parts that are missing.
     ///   - late: The response then. Default: that of the parts that are there.
     ///   - part: Called once on each other loop.

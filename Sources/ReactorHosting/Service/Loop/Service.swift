@@ -53,7 +53,6 @@ final class Service: Sendable {
     let watch: LoopWatch
     let lastCounters = LastCounters()
 
-    /// - Throws: ``JournalFailure``: the journal cannot be read.
     init(
         configuration: Configuration, reactors: [Registration], journal: any Journal,
         authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil,

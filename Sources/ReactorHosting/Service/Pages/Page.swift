@@ -42,7 +42,6 @@ package struct Page: Sendable {
 extension Response {
     /// The page, or 304 for a client that has it.
     ///
-    /// - Parameter fields: Fields in addition to those of every page.
     /// - Throws: The problem of a malformed `If-None-Match`.
     static func page(
         _ page: Page, for request: Request, fields: [(String, String)] = []

@@ -38,7 +38,6 @@ final class AccessGate {
     /// Admits the request, or has its token verified.
     ///
     /// - Returns: False if the response follows later, because the authenticator was called.
-    /// - Throws: The refusal.
     func admit(
         _ request: inout Request, on connection: HTTPConnection
     ) throws(Problem) -> Bool {
@@ -186,7 +185,6 @@ final class AccessGate {
         RequestDispatcher.resume(request, access, on: connection)
     }
 
-    /// - Parameter connection: That of the request; nil if the client has left.
     private func access(
         _ outcome: Result<Principal, AuthenticationFailure>, of verification: Verification,
         _ connection: HTTPConnection?, _ loop: LoopResources

@@ -18,7 +18,6 @@ struct JointQuery {
     /// Items besides the sessions.
     private static let otherItems = 100
 
-    /// - Parameter limit: the maximum number of sessions.
     init(_ request: Request, limit: Int) throws(Problem) {
         let items: QueryItems
         do {
@@ -46,7 +45,6 @@ struct JointQuery {
         }
     }
 
-    /// - Parameter from: one of the permitted values, or nil.
     private static func start(from: String?) -> SubscriptionRequest.Start {
         from == "now" ? .now : from == "start" ? .start : .snapshot
     }

@@ -25,8 +25,6 @@ package struct Problem: Error, Sendable, Equatable {
     }
 
     /// A problem that passes: the client may send the request again.
-    ///
-    /// - Parameter seconds: The value of `Retry-After`.
     package init(
         temporary status: Int, _ code: String, _ detail: String, retryAfter seconds: Int = 1
     ) {

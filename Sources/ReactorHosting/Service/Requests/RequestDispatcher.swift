@@ -47,7 +47,6 @@ enum RequestDispatcher {
     ///
     /// - Parameter isCounted: Whether the request was already counted for the rate of its client.
     /// - Returns: The endpoint; nil if the request is answered, or waits for the authenticator.
-    /// - Throws: The refusal.
     private static func admit(
         _ request: inout Request, _ match: Router.Match, isCounted: Bool,
         on connection: HTTPConnection
@@ -85,11 +84,9 @@ enum RequestDispatcher {
 
     // MARK: Heads before their bodies
 
-    /// Admits the head of a request whose body has not arrived: a refused one costs no memory for its
-    /// body, and its client need not send it (ADR-0064).
-    ///
-    /// - Returns: Whether the body may follow now. If not, the request was refused, or waits for the
-    ///   authenticator.
+    /// Admits the head of a request whose body has not arrived: a refused one costs no memory for
+    /// its body, and its client need not send it (ADR-0064). Returns whether the body may follow
+    /// now. If not, the request was refused, or waits for the authenticator.
     static func admitHead(of request: inout Request, on connection: HTTPConnection) -> Bool {
         let loop = connection.loop
         loop.counters.requests += 1

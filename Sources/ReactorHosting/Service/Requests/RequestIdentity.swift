@@ -26,9 +26,7 @@ struct RequestIdentity {
 
     /// Copies the fields of a request, in place of those of the request before.
     ///
-    /// - Parameters:
-    ///   - withLine: Whether the access log is on.
-    ///   - proxies: The trusted ones; nil to trust none.
+    /// - Parameter proxies: The trusted ones; nil to trust none.
     mutating func record(
         _ head: RequestHead, withLine: Bool, behind proxies: ClientAddress? = nil
     ) {

@@ -80,8 +80,6 @@ extension RequestRates.Limit {
     }
 
     /// The problem of a request beyond the limit.
-    ///
-    /// - Parameter wait: As from ``RequestRates/admit(_:at:_:)``.
     func problem(waiting wait: Int64) -> Problem {
         let seconds = Self.seconds(wait)
         return Problem(

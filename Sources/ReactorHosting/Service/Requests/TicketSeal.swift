@@ -48,7 +48,6 @@ struct TicketSeal: Sendable {
 
     /// The token in a ticket.
     ///
-    /// - Parameter stream: The one that is to be opened, with its query.
     /// - Throws: 401 for a ticket that was made with another secret, or for another stream.
     func open(
         _ text: ArraySlice<UInt8>, for stream: TicketStream
