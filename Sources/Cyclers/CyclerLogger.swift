@@ -48,8 +48,6 @@ public protocol CyclerLogger {
     /// A commit or an activity was dropped; see ``DroppedCall``.
     func didDrop(_ dropped: DroppedCall, _ call: CyclerCall)
 
-    // MARK: Cycler's own signatures
-
     /// Cycler's form of ``willDispatch(_:)``.
     func willDispatch(
         name: String, description: String, file: StaticString, function: StaticString, line: UInt)

@@ -36,8 +36,6 @@ public class Storage<Value>: ReadableStorage {
             unsubscribe: { core.unsubscribe($0) })
     }
 
-    // MARK: Loggers
-
     /// Adds a logger. All loggers are called, in the order in which they were added.
     ///
     /// - Returns: a token for removing or replacing it.

@@ -57,8 +57,6 @@ package enum JSONDate {
         return Double(whole) + fraction
     }
 
-    // MARK: Parts
-
     private static func number(_ digits: Int, _ rest: inout Substring.UTF8View) -> Int? {
         guard rest.count >= digits else { return nil }
         var value = 0
@@ -99,8 +97,6 @@ package enum JSONDate {
         else { return nil }
         return (isBehind ? -1 : 1) * (hours * 3_600 + minutes * 60)
     }
-
-    // MARK: Calendar
 
     private static func floorDivide(_ value: Int, by divisor: Int) -> (quotient: Int, rest: Int) {
         let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)

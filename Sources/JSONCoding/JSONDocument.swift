@@ -39,8 +39,6 @@ final class JSONDocument {
         if blamed == nil { blamed = node }
     }
 
-    // MARK: Values
-
     func text(at node: Int) -> String {
         let node = nodes[node]
         let slice = bytes[Int(node.start)..<Int(node.end)]
@@ -77,8 +75,6 @@ final class JSONDocument {
         }
         return JSONText.isEqual(bytes, from: Int(node.start), to: Int(node.end), key)
     }
-
-    // MARK: Paths
 
     func path(to node: Int) -> [any CodingKey] {
         var path: [any CodingKey] = []

@@ -65,8 +65,6 @@ struct JSONElements: UnkeyedDecodingContainer {
         try next { [document] in try document.value(type, at: $0) }
     }
 
-    // MARK: Containers
-
     mutating func nestedContainer<NestedKey: CodingKey>(
         keyedBy _: NestedKey.Type
     ) throws -> KeyedDecodingContainer<NestedKey> {

@@ -33,8 +33,6 @@ struct JSONElementsWriter: UnkeyedEncodingContainer {
         writer.output.finish(mark)
     }
 
-    // MARK: Containers
-
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy _: NestedKey.Type
     ) -> KeyedEncodingContainer<NestedKey> {

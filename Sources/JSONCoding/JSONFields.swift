@@ -38,8 +38,6 @@ struct JSONFields<Key: CodingKey>: JSONKeyedReading {
             : document.member(key.stringValue, of: node) != nil
     }
 
-    // MARK: Fields
-
     /// The field's node, or nil if the object has none.
     private func find(_ key: Key) throws -> Int? {
         if role != .plain { try refuse(key) }
@@ -112,8 +110,6 @@ struct JSONFields<Key: CodingKey>: JSONKeyedReading {
         guard let field = try presentField(key) else { return nil }
         return try document.value(type, at: field)
     }
-
-    // MARK: Containers
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy keys: NestedKey.Type, forKey key: Key

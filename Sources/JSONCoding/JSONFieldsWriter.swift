@@ -58,8 +58,6 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
         writer.output.finish(mark)
     }
 
-    // MARK: Containers
-
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy _: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {

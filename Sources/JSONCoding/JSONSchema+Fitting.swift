@@ -91,8 +91,6 @@ extension JSONSchema {
         }
     }
 
-    // MARK: Widening
-
     private func widened(toFit value: JSONValue, in root: JSONSchema, depth: Int) -> JSONSchema {
         if fits(value, in: root, depth: depth) { return self }
         guard depth < Self.depthLimit, fitsType(value), self["$ref"] == nil else {

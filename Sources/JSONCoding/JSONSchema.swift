@@ -33,8 +33,6 @@ package struct JSONSchema: Sendable, Hashable {
         }
     }
 
-    // MARK: Making
-
     /// `{}`: every value fits.
     package static let anything = JSONSchema([:])
 

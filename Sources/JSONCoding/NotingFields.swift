@@ -58,8 +58,6 @@ struct NotingFields<Key: CodingKey>: JSONKeyedReading {
         }
     }
 
-    // MARK: Containers
-
     /// For an enum's case, as synthesised code requests it; other contents are not recorded.
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy keys: NestedKey.Type, forKey key: Key

@@ -27,8 +27,6 @@ extension SchemaBuilder {
         return schema(ofCase: name, named: found.name, of: type)
     }
 
-    // MARK: Raw values
-
     private func rawValues<Value>(_ type: Value.Type, _ asked: SchemaNotes) -> [JSONValue]? {
         guard !asked.isIrregular, asked.container == .value, asked.requests.count == 1,
             let raw = type as? any RawRepresentable.Type
@@ -54,8 +52,6 @@ extension SchemaBuilder {
         }
         return found.isEmpty ? nil : found
     }
-
-    // MARK: Cases
 
     /// The cases' names, in Swift and in JSON, if the enum finds its case as synthesised code does.
     private func caseNames<Value: Decodable>(
@@ -109,8 +105,6 @@ extension SchemaBuilder {
         let types = Dictionary(labelled) { first, _ in first }
         return fields(asked, shown.keys) { types[$0] }
     }
-
-    // MARK: Other codings
 
     /// An enum with a coding of its own: of values that are accepted the examples show some; of those
     /// that are written there may be others.

@@ -40,8 +40,6 @@ package final class SchemaRecorder {
         return notes
     }
 
-    // MARK: Decoding
-
     /// The value at a node, as `JSONDocument.value` reads it.
     func value<Value: Decodable>(
         _ type: Value.Type, in document: JSONDocument, at node: Int

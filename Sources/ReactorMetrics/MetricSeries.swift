@@ -61,8 +61,6 @@ final class MetricSeries: Sendable {
         }
     }
 
-    // MARK: The page
-
     func write(to text: inout MetricText) {
         switch value.withLock({ $0 }) {
         case .counter(let value), .gauge(let value): text.sample(name.text, labels.text, value)

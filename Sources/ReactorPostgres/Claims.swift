@@ -36,8 +36,6 @@ struct Claims {
 
     private static let limit = Duration.seconds(5)
 
-    // MARK: Claiming
-
     func claim(
         _ requests: [Request], _ connection: Connection
     ) throws(PostgresFault) -> [Result] {
@@ -144,8 +142,6 @@ struct Claims {
             \(isKept) AND NOT coalesce(\(mayDepose(respite: 3)), false), s.owner
         FROM unnest($1::text[], $2::bigint[]) c(id, deposed) JOIN sessions s ON s.id = c.id
         """
-
-    // MARK: Releasing
 
     func release(_ sessions: [OwnedSession], _ connection: Connection) throws(PostgresFault) {
         let parameters: Parameters = [

@@ -87,8 +87,6 @@ enum ConnectionText {
         }
     }
 
-    // MARK: libpq
-
     /// The options that a text sets; nil if libpq cannot read it. Parameters that are this program's own
     /// are unknown to libpq, and have been removed.
     static func parse(_ text: String) -> [String: String]? {

@@ -34,8 +34,6 @@ struct DatabaseState {
         !isChanging && belief.sought == nil && database?.mark == connection.mark
     }
 
-    // MARK: What is acknowledged
-
     /// - Precondition: ``isPresent(_:)``.
     mutating func acknowledge(_ connection: Connection) {
         guard let (commit, sent) = connection.takeCommit() else { return }
@@ -52,8 +50,6 @@ struct DatabaseState {
 
     /// How far the log of the database is acknowledged, as far as this node knows.
     var committed: Int64 { max(heard, commits.map(\.position).max() ?? 0) }
-
-    // MARK: Other databases
 
     /// Records another database that is not newer.
     ///

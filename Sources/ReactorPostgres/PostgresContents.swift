@@ -51,8 +51,6 @@ package final class PostgresContents {
         }
     }
 
-    // MARK: Contents
-
     package func visit(_ visitor: any JournalVisitor) throws {
         do {
             try connection.atOneMoment { try visitAll(visitor) }
@@ -111,8 +109,6 @@ package final class PostgresContents {
         for answer in try life.answers(connection) { try visitor.visit(answer) }
         for action in try life.running(connection) { try visitor.visit(action) }
     }
-
-    // MARK: Rows
 
     /// A sentence for each row that no session has, and for each that does not continue the one before
     /// it; the first hundred of each kind.

@@ -49,8 +49,6 @@ struct Trim {
             WHERE number <= $2)
         """
 
-    // MARK: Where to cut
-
     /// The newest snapshot before which everything is too old, or too far back.
     private func cutByAge(_ connection: Connection) throws(PostgresFault) -> TrimPoint? {
         let newest = Int64(clamping: life.end.number)
@@ -97,8 +95,6 @@ struct Trim {
         guard found.count > 0 else { return nil }
         return TrimPoint(number: found.integer(0, 0), version: found.integer(0, 1))
     }
-
-    // MARK: Bytes
 
     /// Counts the bytes up to each new snapshot, including its own.
     private func weigh(_ connection: Connection) throws(PostgresFault) {

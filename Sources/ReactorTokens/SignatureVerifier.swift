@@ -35,8 +35,6 @@
             (try? verifier.verify(signature, signs: signed)) ?? false
         }
 
-        // MARK: Keys
-
         static func secret(_ bytes: [UInt8]) async throws(TokenKeyFailure) -> SignatureVerifier {
             let key = HMACKey(from: bytes)
             return try await SignatureVerifier(.hs256) {

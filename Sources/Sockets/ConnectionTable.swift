@@ -71,8 +71,6 @@ package final class ConnectionTable {
     /// Reads the clocks: at the beginning of a pass, and after work that took long.
     package func readClocks() { roundBegin = ClockReading() }
 
-    // MARK: Slots
-
     /// The slot of a connection that exists, lingering or not.
     func live(_ connection: ConnectionID) -> Int? {
         let index = Int(connection.slot)
@@ -122,8 +120,6 @@ package final class ConnectionTable {
         load.subtract(1)
         return descriptor
     }
-
-    // MARK: Work without a new event
 
     /// Adds the connection to those that the next pass serves.
     func queue(_ index: Int) {

@@ -149,8 +149,6 @@ extension EventLoop {
         }
     }
 
-    // MARK: Starting a round
-
     /// Handles a wake-up: a collecting poller has events (nil), or another poller passes its event.
     func pollerFired(_ event: PollEvent?) {
         guard let event else {

@@ -26,8 +26,6 @@ extension ClientDriver {
         }?.resume()
     }
 
-    // MARK: Streams
-
     func receive(_ chunk: [UInt8], of id: AttemptID) -> TransportDemand {
         let demand = desk.withLock { $0.receive(chunk, of: id) }
         arrived()
@@ -38,8 +36,6 @@ extension ClientDriver {
         arrived(.streamEnded(id, failure: failure?.message))
         ended(.attempt(id))
     }
-
-    // MARK: Requests beside the machine
 
     /// Sends a request as ``answer(to:)`` does.
     ///

@@ -77,8 +77,6 @@ extension OutboxRecord {
         if case .refused(let problem) = settlement.outcome { self.problem = problem }
     }
 
-    // MARK: Reading
-
     /// The change; nil if it is none, or lacks a member.
     var change: OutboxChange? {
         switch kind {

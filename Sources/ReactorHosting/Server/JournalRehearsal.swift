@@ -80,8 +80,6 @@ struct JournalRehearsal {
         if time > longest?.time ?? .zero { longest = (time, session) }
     }
 
-    // MARK: Text
-
     /// The sessions that would not wake, then a table of the forms, then the totals.
     var report: String {
         var lines = faults

@@ -30,8 +30,6 @@ struct FileMark: Equatable, Sendable {
         self.text = String(text)
     }
 
-    // MARK: In the database
-
     /// One row; not part of the schema's version: an earlier program ignores it.
     private static let table = "CREATE TABLE IF NOT EXISTS mark(text TEXT NOT NULL) STRICT"
 
@@ -50,8 +48,6 @@ struct FileMark: Equatable, Sendable {
     func write(_ database: Database) throws {
         try database.run("INSERT OR REPLACE INTO mark(rowid, text) VALUES(1, ?)", .string(text))
     }
-
-    // MARK: In the file
 
     /// The mark in the file itself, without the log; nil if the page has none.
     ///

@@ -46,8 +46,6 @@ package struct JournalCheck: Sendable {
         for word in words where word != "ok" { report.add("the file: \(word)") }
     }
 
-    // MARK: One session
-
     private func check(
         _ session: JournalWalk.Session, _ walk: JournalWalk, _ report: inout Report
     ) throws {
@@ -119,8 +117,6 @@ package struct JournalCheck: Sendable {
         }
         return nil
     }
-
-    // MARK: All sessions
 
     /// Checks that every row belongs to an existing session.
     private func checkOwners(_ database: Database, _ report: inout Report) throws {

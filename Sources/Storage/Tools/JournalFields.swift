@@ -49,8 +49,6 @@ struct JournalFields {
         return String(decoding: value, as: UTF8.self)
     }
 
-    // MARK: Lines
-
     func snapshot(_ key: SessionKey) throws(Missing) -> Snapshot {
         Snapshot(
             session: key.session, generation: key.generation, number: try number("snapshot"),

@@ -29,8 +29,6 @@ final class ConnectionBuffers {
         return pending.isEmpty
     }
 
-    // MARK: The kept request
-
     func keepPartial(
         _ request: inout Request, charging budget: BodyBudget, for client: PeerAddress
     ) -> Bool {

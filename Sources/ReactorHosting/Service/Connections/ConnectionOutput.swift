@@ -25,8 +25,6 @@ struct ConnectionOutput {
     /// bounds the memory of a connection by the budget and one response.
     var hasRoom: Bool { !isBlocked && turnBytes < Self.budgetBytes }
 
-    // MARK: Turns
-
     /// - Parameter buffer: An empty buffer for the responses of the turn.
     mutating func beginTurn(_ buffer: consuming [UInt8]) {
         isInTurn = true
@@ -41,8 +39,6 @@ struct ConnectionOutput {
     }
 
     mutating func charge(_ bytes: Int) { turnBytes += bytes }
-
-    // MARK: Bytes
 
     /// Appends a body. A large one is not copied.
     ///

@@ -34,8 +34,6 @@ enum CreateSession: ServiceEndpoint {
         return nil
     }
 
-    // MARK: Forks
-
     private static func fork(
         _ origin: Origin, _ registration: Registration, by access: Access?,
         _ client: WorkClient?, on connection: HTTPConnection

@@ -38,8 +38,6 @@ enum ListSessions: ServiceEndpoint {
         return nil
     }
 
-    // MARK: Room
-
     /// About the bytes that a line takes while it is read and then in the page.
     private static let lineBytes = 1_024
     /// A page with at most this number of lines does not count.

@@ -59,8 +59,6 @@ final class LoopResources {
         heads = ResponseHeads(settings.origins, journalName: service.journalName)
     }
 
-    // MARK: The drain
-
     /// From now on the loop reports when it has no connection. Not earlier: the listener may have
     /// accepted a connection that has not arrived on the loop.
     func beginDraining() {

@@ -66,8 +66,6 @@ final class LoopWatch: Sendable {
         }.sorted { $0.loop < $1.loop }
     }
 
-    // MARK: The log
-
     /// Logs each pass that exceeds the limit, once, while it lasts.
     func start() {
         let interval = Int(min(max(limit / 4, .milliseconds(10)), .seconds(1)).milliseconds)

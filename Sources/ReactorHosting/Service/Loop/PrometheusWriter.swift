@@ -54,8 +54,6 @@ struct PrometheusWriter {
         samples(name, [], classes, beyond: beyond, sum: sum)
     }
 
-    // MARK: Parts
-
     /// Begins a metric; its samples follow.
     ///
     /// - Parameter name: With the `_total` of a counter.

@@ -11,8 +11,6 @@ enum TokenCookie {
     private static let limitBytes = 4_096
     private static let attributes = "Path=/; Secure; HttpOnly; SameSite=Strict"
 
-    // MARK: Reading
-
     /// The range of the token in the head; nil without the cookie (RFC 6265 §5.4).
     ///
     /// - Throws: 401 if its value is no token, or if another server of the site has added one.
@@ -53,8 +51,6 @@ enum TokenCookie {
             && ![0x22, 0x2C, 0x3B, 0x5C].contains(byte)
     }
 
-    // MARK: Writing
-
     /// The field that sets the cookie; nil for a token that does not fit.
     ///
     /// - Parameter seconds: The time until the token expires.
@@ -69,8 +65,6 @@ enum TokenCookie {
     }
 
     static let removal = ("Set-Cookie", "\(name)=; Max-Age=0; \(attributes)")
-
-    // MARK: Origins
 
     /// Checks the origin of a request with the cookie, unless its method changes nothing.
     ///
