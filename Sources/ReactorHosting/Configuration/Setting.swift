@@ -53,10 +53,8 @@ extension Setting {
         let setting = Setting(
             name, placeholder: placeholder, defaultText: standard, help: help, change: change,
             isReloaded: reloads)
-        return setting.value(standard, expected: textExpected) {
+        return setting.value(standard, expected: textExpected, show: { $0 }) {
             isPrintable($0) ? $0 : nil
-        } show: {
-            $0
         }
     }
 
@@ -66,10 +64,9 @@ extension Setting {
     ) -> String {
         let setting = Setting(
             name, placeholder: "address", defaultText: standard, help: help, change: change)
-        return setting.value(standard, expected: "an address, a host name or unix:PATH") {
+        let expected = "an address, a host name or unix:PATH"
+        return setting.value(standard, expected: expected, show: { $0 }) {
             isPrintable($0) && $0 != Configuration.unixPrefix ? $0 : nil
-        } show: {
-            $0
         }
     }
 
@@ -80,10 +77,8 @@ extension Setting {
         let setting = Setting(
             name, placeholder: placeholder, defaultText: "none", help: help, change: change,
             isReloaded: reloads)
-        return setting.value(nil, expected: textExpected) {
+        return setting.value(nil, expected: textExpected, show: { $0 }) {
             isPrintable($0) ? .some($0) : nil
-        } show: {
-            $0
         }
     }
 
@@ -101,12 +96,11 @@ extension Setting {
             name, placeholder: placeholder, defaultText: "none", help: help, change: change,
             isReloaded: reloads)
         let expected = "up to \(listLimit) of \(expected), separated by commas"
-        return setting.value([], expected: expected) { text in
+        let show = { (values: [String]) in values.isEmpty ? nil : values.joined(separator: ",") }
+        return setting.value([], expected: expected, show: show) { text in
             let texts = text.split(separator: ",", omittingEmptySubsequences: false)
             let values = texts.compactMap { parse($0.trimmingSpaces) }
             return values.count == texts.count && values.count <= listLimit ? values : nil
-        } show: {
-            $0.isEmpty ? nil : $0.joined(separator: ",")
         }
     }
 
@@ -118,10 +112,8 @@ extension Setting {
         let setting = Setting(
             name, placeholder: name.rawValue, defaultText: "off", help: help, change: change,
             isFlag: true)
-        return setting.value(false, expected: "on or off") {
+        return setting.value(false, expected: "on or off", show: { $0 ? "on" : "off" }) {
             ["on": true, "off": false][$0]
-        } show: {
-            $0 ? "on" : "off"
         }
     }
 
@@ -136,10 +128,8 @@ extension Setting {
             defaultText: shownDefault ?? "\(standard)",
             help: help, change: change, isReloaded: reloads)
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
-        return setting.value(standard, expected: expected) { text in
+        return setting.value(standard, expected: expected, show: { String($0) }) { text in
             Number(text).flatMap { range.contains($0) ? $0 : nil }
-        } show: {
-            String($0)
         }
     }
 
@@ -162,10 +152,9 @@ extension Setting {
             name, placeholder: "time", defaultText: DurationText.write(standard),
             help: help, change: change,
             isReloaded: reloads)
-        return setting.value(standard, expected: "a time such as 500ms, 15s, 10m or 1h") { text in
+        let expected = "a time such as 500ms, 15s, 10m or 1h"
+        return setting.value(standard, expected: expected, show: DurationText.write) { text in
             DurationText.parse(text).flatMap { $0 > .zero ? $0 : nil }
-        } show: {
-            DurationText.write($0)
         }
     }
 
@@ -177,10 +166,8 @@ extension Setting {
         let setting = Setting(
             name, placeholder: name.rawValue, defaultText: standard.rawValue,
             help: "\(help): \(words)", change: change, isReloaded: reloads)
-        return setting.value(standard, expected: "one of \(words)") {
+        return setting.value(standard, expected: "one of \(words)", show: { $0.rawValue }) {
             Choice(rawValue: $0)
-        } show: {
-            $0.rawValue
         }
     }
 
@@ -192,38 +179,37 @@ extension Setting {
             name, placeholder: name.rawValue, defaultText: standard.description,
             help: "\(help): memory, file:PATH, or postgres://ADDRESS", change: change)
         let expected = "memory, file:PATH or postgres://ADDRESS"
-        return setting.value(standard, expected: expected) { text in
+        return setting.value(standard, expected: expected, show: { $0.text }) { text in
             isPrintable(text) ? JournalChoice(text) : nil
-        } show: {
-            $0.text
         }
     }
 
-    static func operationsAddress(_ name: some SettingGroup, _ help: String, change: String? = nil)
-        -> OperationsAddress?
-    {
-        let setting = Setting(
-            name, placeholder: "address", defaultText: "none",
-            help: "\(help): ADDRESS:PORT or unix:PATH", change: change)
-        let expected = "ADDRESS:PORT, such as 127.0.0.1:9090 or [::1]:9090, or unix:PATH"
-        return setting.value(nil, expected: expected) { text in
-            isPrintable(text) ? OperationsAddress(text).map(Optional.some) : nil
-        } show: {
-            $0?.description
-        }
+    static func operationsAddress(
+        _ name: some SettingGroup, _ help: String, change: String? = nil
+    ) -> OperationsAddress? {
+        address(
+            name, "ADDRESS:PORT or unix:PATH", help, change,
+            expected: "ADDRESS:PORT, such as 127.0.0.1:9090 or [::1]:9090, or unix:PATH",
+            OperationsAddress.init)
     }
 
-    static func linkAddress(_ name: some SettingGroup, _ help: String, change: String? = nil)
-        -> LinkAddress?
-    {
+    static func linkAddress(
+        _ name: some SettingGroup, _ help: String, change: String? = nil
+    ) -> LinkAddress? {
+        address(
+            name, "ADDRESS:PORT", help, change,
+            expected: "ADDRESS:PORT, such as 10.0.0.1:7080 or [::1]:7080", LinkAddress.init)
+    }
+
+    private static func address<Address: CustomStringConvertible>(
+        _ name: some SettingGroup, _ form: String, _ help: String, _ change: String?,
+        expected: String, _ parse: (String) -> Address?
+    ) -> Address? {
         let setting = Setting(
-            name, placeholder: "address", defaultText: "none",
-            help: "\(help): ADDRESS:PORT", change: change)
-        let expected = "ADDRESS:PORT, such as 10.0.0.1:7080 or [::1]:7080"
-        return setting.value(nil, expected: expected) { text in
-            isPrintable(text) ? LinkAddress(text).map(Optional.some) : nil
-        } show: {
-            $0?.description
+            name, placeholder: "address", defaultText: "none", help: "\(help): \(form)",
+            change: change)
+        return setting.value(nil, expected: expected, show: { $0?.description }) { text in
+            isPrintable(text) ? parse(text).map(Optional.some) : nil
         }
     }
 
@@ -237,8 +223,8 @@ extension Setting {
     ///
     /// - Parameter show: The text of a value, as a user would type it; nil if there is none.
     private func value<Value>(
-        _ standard: Value, expected: String, _ parse: (String) -> Value?,
-        show: (Value) -> String?
+        _ standard: Value, expected: String, show: (Value) -> String?,
+        _ parse: (String) -> Value?
     ) -> Value {
         guard let reader = SettingReader.current, !isConstant || SettingConstants.areAdjustable
         else { return standard }
