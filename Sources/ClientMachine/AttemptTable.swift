@@ -219,7 +219,6 @@ struct AttemptTable: Sendable {
         if earliest < until { records.values[index].phase = .waiting(until: earliest, why: why) }
     }
 
-    /// Waits without a failure.
     mutating func schedule(_ purpose: Purpose, after wait: Duration, why: String, at now: Duration)
     {
         set(purpose, .waiting(until: now + min(wait, limits.longestWait), why: why))

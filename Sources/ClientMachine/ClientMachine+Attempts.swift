@@ -74,7 +74,6 @@ extension ClientMachine {
         }
     }
 
-    /// The reactor of which this client makes the session.
     func reactor(of session: SessionName) -> String? {
         links[session]?.following?.makes ?? outbox[session].entries.first?.makes
     }

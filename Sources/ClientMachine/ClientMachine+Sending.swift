@@ -34,7 +34,6 @@ extension ClientMachine {
         queue(entry, at: now)
     }
 
-    /// Why no send of the session can be accepted.
     private mutating func refusal(in session: SessionName) -> SendRefusal? {
         if let reason = writer.failure { return .outboxUnavailable(reason) }
         let limits = limits
@@ -195,7 +194,6 @@ extension ClientMachine {
         settleSent(session, .inDoubt, at: now)
     }
 
-    /// The sent request was applied.
     mutating func applied(_ receipt: Receipt, _ session: SessionName, at now: ClientInstant) {
         guard let sent = outbox[session].sent else { return }
         let limits = limits
@@ -250,7 +248,6 @@ extension ClientMachine {
         settleSent(session, isUnclear ? .inDoubt : .refused(problem), at: now)
     }
 
-    /// Refuses everything that the session's lane has.
     mutating func refuseAll(_ session: SessionName, _ problem: ProblemDetails) {
         var isUnclear = links[session]?.isUnclear ?? false
         if let id = attempts.remove(.post(session)) {

@@ -124,7 +124,6 @@ package struct ClientMachine: Sendable {
         }
     }
 
-    /// Makes the link of a session that has none.
     mutating func makeLink(_ session: SessionName) {
         if !links.contains(session) { links[session] = SessionLink(name: session) }
         touched.insert(session)

@@ -10,7 +10,6 @@ package struct ClientResponse: Equatable, Sendable {
         self.body = body
     }
 
-    /// The value of the first field with that name, in any case.
     func value(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name }?.value
     }

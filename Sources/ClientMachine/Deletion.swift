@@ -4,7 +4,6 @@
 /// and the service says that it is gone. Why not a GET: a client may be allowed to delete only.
 package struct Deletion: Sendable {
     package enum Step: Equatable, Sendable {
-        /// The request leaves again.
         case again
         case gone
         case refused(ProblemDetails)

@@ -30,7 +30,6 @@ package struct Demand: Sendable, Hashable {
             activities: activities || other.activities)
     }
 
-    /// The query items of a stream, each as `name=value`, encoded.
     var queryItems: [String] {
         var kinds: [String] = []
         if pulses != .none { kinds.append("pulses") }

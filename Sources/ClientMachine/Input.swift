@@ -16,9 +16,7 @@ package enum Input: Sendable {
     case revive(SessionName)
     /// Ends the events of a session; its outbox continues.
     case leave(SessionName)
-    /// Begins an action log. The id is not used before.
     case readLog(LogID, LogReading)
-    /// The reader of a log has read some of its deliveries.
     case logRead(LogID, LogAmount)
     /// Ends an action log. Without effect if it has ended.
     case closeLog(LogID)

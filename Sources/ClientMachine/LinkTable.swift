@@ -3,7 +3,6 @@
 /// Why not a dictionary: reading a field of a value in one copies the value with its forty fields.
 /// Here it is changed in place; what each send or event asks is a mutating function of the link.
 struct LinkTable: Sendable {
-    /// Where a session's link is among `links`.
     private var places: [SessionName: Int] = [:]
     /// Nil: free. The first is always free: it stands for the links that are missing. Invariant: has
     /// exactly the links that `places` has, and the free places.
@@ -43,7 +42,6 @@ struct LinkTable: Sendable {
         return place
     }
 
-    /// Whether a link was added or removed.
     private func isChanged(_ place: Int) -> Bool {
         if case nil = links[place] { place > 0 } else { place == 0 }
     }

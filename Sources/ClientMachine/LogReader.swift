@@ -39,7 +39,6 @@ package struct LogReading: Equatable, Sendable {
 
 /// News of an action log for its reader.
 package enum LogDelivery: Equatable, Sendable {
-    /// An entry: its kind, and its line.
     case entry(StreamEvent)
     /// The following entries do not continue those before.
     case reset(reason: String)
@@ -68,7 +67,6 @@ struct LogReader: Equatable, Sendable {
     private let bytesLimit: Int
     /// Everything up to here is delivered.
     private(set) var seen: StreamPosition?
-    /// Deliveries that the reader has not read.
     private var unread = LogAmount()
     /// There is no connection, because the reader has no room.
     var isPaused = false

@@ -27,7 +27,6 @@ package struct Projection<Action: Decodable, State: Decodable> {
     /// Nil to predict nothing.
     private let prediction: ((State, Action) -> State)?
 
-    /// Predicts nothing.
     package init() { prediction = nil }
 
     /// Reduces an action over a state as the server's session would: the reactor's own synchronous

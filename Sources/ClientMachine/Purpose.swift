@@ -1,6 +1,5 @@
 /// The reason of an attempt: at most one attempt of each is under way.
 enum Purpose: Hashable, Sendable {
-    /// To post the session's sent request.
     case post(SessionName)
     /// To make sure that the session exists.
     case create(SessionName)

@@ -76,10 +76,8 @@ struct SessionLink: Sendable {
     var demand: Demand { following?.demand ?? .nothing }
     private var predicts: Bool { following?.predicts ?? false }
 
-    /// Whether its requests can be sent.
     var canPost: Bool { creation == .settled }
 
-    /// As ``Following/makes``.
     mutating func makes() -> String? { following?.makes }
 
     mutating func sendRefusal(within limits: ClientLimits) -> SendRefusal? {
@@ -101,7 +99,6 @@ struct SessionLink: Sendable {
         batchBytes = max(half, limits.leastBytesInRequest)
     }
 
-    /// A request is about to be saved and sent.
     mutating func begin(_ sent: SentRequest, at now: Duration) {
         (isSaved, isUnclear, isOfEarlierLife, timeouts) = (false, false, false, 0)
         question = nil
@@ -129,7 +126,6 @@ struct SessionLink: Sendable {
     /// Whether events of it are wanted, if any come.
     var wantsEvents: Bool { !demand.isEmpty && end == nil && failure == nil }
 
-    /// As ``wantsEvents``, for each event.
     mutating func asksForEvents() -> Bool { wantsEvents }
 
     /// Whether a stream can be had for them.

@@ -165,7 +165,6 @@ struct StreamConnection: Sendable {
         return Context(demand: demand, openedAt: openedAt, isFirst: isFirst)
     }
 
-    /// The entry of a session of which nothing has come on this connection.
     func awaitedEntry(of session: SessionName) -> VectorEntry? {
         isLive(session) && !isOfLog ? awaited[session] : nil
     }

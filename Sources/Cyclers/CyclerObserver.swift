@@ -8,7 +8,6 @@ package protocol StorageObserver<State>: AnyObject, CyclerLogger {
     /// Whether key changes are to be reported; read for every write. Default: yes.
     var wantsChanges: Bool { get }
 
-    /// A commit made this version with this state.
     func committed(_ state: State, version: UInt64, by call: CyclerCall?)
 }
 
@@ -20,7 +19,6 @@ extension StorageObserver {
 package protocol ActivityObserver<Activity>: AnyObject {
     associatedtype Activity: Sendable
 
-    /// An activity was emitted.
     func emitted(_ activity: Activity, by call: CyclerCall)
 }
 

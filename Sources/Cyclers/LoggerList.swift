@@ -34,7 +34,6 @@ struct LoggerList {
         entries.removeAll { $0.departure == nil }
     }
 
-    /// Replaces a logger; returns whether it was there.
     mutating func replace(_ number: UInt64, _ logger: any CyclerLogger) -> Bool {
         guard let index = entries.firstIndex(where: { $0.number == number }) else { return false }
         entries[index].logger = logger

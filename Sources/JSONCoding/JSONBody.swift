@@ -47,7 +47,6 @@ final class JSONScan: Sendable {
 }
 
 extension JSON {
-    /// As ``decode(_:from:)`` of the bytes.
     package static func decode<T: Decodable>(
         _ type: T.Type, from body: JSONBody
     ) throws(JSONRefusal) -> T {

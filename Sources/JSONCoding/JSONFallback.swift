@@ -32,7 +32,6 @@ final class JSONFallback {
         return (document, node)
     }
 
-    /// The object at the same path in this document.
     private func place(of object: Int, in saved: JSONDocument, _ document: JSONDocument) -> Int? {
         var place = 0
         for step in saved.path(to: object) {

@@ -55,7 +55,6 @@ struct JSONFields<Key: CodingKey>: JSONKeyedReading {
         return field
     }
 
-    /// The value of a missing field from the fallback document.
     private func filled<Value: Decodable>(_ key: Key) throws -> Value {
         let (document, field) = try fallback(key)
         return try document.value(Value.self, at: field)
@@ -68,7 +67,6 @@ struct JSONFields<Key: CodingKey>: JSONKeyedReading {
         return found
     }
 
-    /// The container's document and node, in this document or in the fallback.
     private func container(_ key: Key) throws -> (document: JSONDocument, node: Int) {
         guard let field = try find(key) else { return try fallback(key) }
         return (document, field)

@@ -8,7 +8,6 @@ struct JSONKeyIndex {
 
     private var table: JSONKeyTable
 
-    /// - Parameter table: All keys of the object, each once.
     init(_ table: JSONKeyTable) { self.table = table }
 
     init(of object: Int, in document: JSONDocument) {

@@ -26,7 +26,6 @@ struct JSONKeyTable {
 
     var footprintBytes: Int { slots.count * MemoryLayout<Slot>.stride }
 
-    /// The first added key with this hash for which the condition holds.
     func first(_ hash: Int, where isEqual: (Int) -> Bool) -> Int? {
         let found = place(of: hash, where: isEqual)
         return slots[found].key == 0 ? nil : Int(slots[found].key)

@@ -5,7 +5,6 @@ extension JSONOutput {
     struct Insertion {
         let offset: Int
         let tail: [UInt8]
-        /// The innermost frame before the insertion.
         let innermost: Int
     }
 

@@ -44,7 +44,6 @@ enum JSONSkipper {
         return nil
     }
 
-    /// The position of the first byte at or after `place` that is not white space.
     static func skipSpace(from place: Int, in bytes: [UInt8]) -> Int {
         var place = place
         while place < bytes.count, isSpace(bytes[place]) { place += 1 }
@@ -73,7 +72,6 @@ struct JSONChildren: Sequence, IteratorProtocol {
     private let isObject: Bool
     private var place: Int
 
-    /// Nil if no container starts at `place`.
     init?(ofContainerAt place: Int, in bytes: [UInt8]) {
         guard place < bytes.count,
             bytes[place] == UInt8(ascii: "{") || bytes[place] == UInt8(ascii: "[")

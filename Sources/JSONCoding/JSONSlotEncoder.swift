@@ -6,7 +6,6 @@ internal import Reactors
 struct JSONSlotEncoder: Encoder {
     let writer: JSONWriter
     let slot: Int
-    /// The type of the slot's value, if it is known.
     var type: (any Any.Type)?
 
     var codingPath: [any CodingKey] { writer.output.path(of: slot) }

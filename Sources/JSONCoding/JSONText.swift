@@ -123,7 +123,6 @@ enum JSONText {
         out.append(contentsOf: UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}") ?? .init())
     }
 
-    /// Whether a range of bytes is `text`, byte by byte.
     static func isEqual(_ bytes: [UInt8], from start: Int, to end: Int, _ text: String) -> Bool {
         let utf8 = text.utf8
         guard end - start == utf8.count else { return false }

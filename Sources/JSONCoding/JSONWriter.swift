@@ -13,7 +13,6 @@ final class JSONWriter {
         output.begin(appendingTo: out)
     }
 
-    /// Returns the bytes without a copy.
     func takeBytes() -> [UInt8] {
         var bytes: [UInt8] = []
         swap(&bytes, &output.out)

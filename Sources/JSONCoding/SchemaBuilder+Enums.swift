@@ -15,7 +15,6 @@ extension SchemaBuilder {
         return found.isEmpty ? .anything : .one(of: found)
     }
 
-    /// One case of an enum, by its name in JSON.
     func branch<Value: Decodable>(_ name: String, of type: Value.Type) -> JSONSchema? {
         let asked = recorder.ask(type)
         if let values = rawValues(type, asked) {

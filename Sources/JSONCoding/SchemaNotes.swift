@@ -22,7 +22,6 @@ final class SchemaNotes {
     private(set) var requests: [Request] = []
     /// Keys whose presence the type tests, so that they may be missing or null.
     private(set) var tested: Set<String> = []
-    /// Whether the type asked which keys there are.
     var requestsKeys = false
     /// Whether the type asked whether the value is null.
     var requestsNull = false

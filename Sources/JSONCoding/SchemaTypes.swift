@@ -6,7 +6,6 @@
 
 /// The schemas of the types that this coder, the standard library and Foundation define.
 enum SchemaTypes {
-    /// Types without parts.
     static let known: [ObjectIdentifier: JSONSchema] = {
         var known: [ObjectIdentifier: JSONSchema] = [
             ObjectIdentifier(Bool.self): JSONSchema(["type": "boolean"]),

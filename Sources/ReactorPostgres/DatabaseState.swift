@@ -8,7 +8,6 @@ struct DatabaseState {
     /// Whether another era is being committed, or has to begin. A connection may show data of
     /// either era.
     var isChanging = false
-    /// The last commits that were acknowledged at ``database``; see ``commitLimit``.
     private var commits: [CommitPoint] = []
     /// How far the log of ``database`` is acknowledged, by this node or by others that believe it.
     private var heard: Int64 = 0

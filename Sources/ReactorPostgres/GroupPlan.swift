@@ -10,7 +10,6 @@ struct GroupPlan {
     private(set) var batches: [(parts: [Part], refused: [SessionKey: Refusal])] = []
     /// The lineages of those that are refused.
     private(set) var lost: [SessionKey: UInt64] = [:]
-    /// The last part of each session, and its wave.
     private var newest: [String: (part: Part, wave: Int)] = [:]
 
     init(_ batches: [(batch: Batch, number: Int64)]) {
@@ -87,7 +86,6 @@ extension Part {
 }
 
 extension GroupPlan.Share? {
-    /// Adds a run of the session, which has to continue the one before it.
     fileprivate mutating func add(_ run: RecordBatch) {
         guard var share = self else {
             let refusal = run.followsItsEnd ? nil : Refusal.endsAt(HistoryPosition(0))

@@ -22,7 +22,6 @@ final class Membership: @unchecked Sendable {
     }
 
     private let line: Line
-    /// Calls the watcher.
     private let watching = DispatchQueue(label: "journal.postgres.members")
     private let book: Mutex<Book>
     /// The database whose nodes were read for ``Book/acquaintances``. On the line's queue.
@@ -36,7 +35,6 @@ final class Membership: @unchecked Sendable {
     private static let limit = Duration.seconds(2)
     private static let anotherEra = PostgresFault(
         message: "another node has begun another era", isBroken: true)
-    /// The depositions of one beat.
     private static let depositionLimit = 1_000
     /// More than any machine has processors.
     private static let loopLimit: Int64 = 65_536

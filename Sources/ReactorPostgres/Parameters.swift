@@ -29,7 +29,6 @@ protocol Parameter {
     func add(to parameters: inout Parameters)
 }
 
-/// A value that PostgreSQL stores.
 protocol ParameterValue {
     /// The object ids of the type of the value, and of the type of its arrays.
     static var types: (value: UInt32, array: UInt32) { get }

@@ -116,7 +116,6 @@ final class Sweeper: @unchecked Sendable {
 
     /// A million sessions are examined in two hours, with a small part of one process of the database.
     private static let scanLimit = 10
-    /// The time for its work in each second.
     static let workLimit = Duration.milliseconds(250)
     /// A node whose clock differs by more is not ready: the times of its records, and the lifetimes
     /// of tokens, would be wrong by as much.

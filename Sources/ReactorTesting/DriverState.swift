@@ -1,7 +1,6 @@
 internal import Reactors
 import Synchronization
 
-/// The events of a session that a driver has not compared yet.
 final class DriverState<R: Reactor>: SessionFollower {
     /// An event that must be asserted.
     enum Event {

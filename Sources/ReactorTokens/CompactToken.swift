@@ -7,7 +7,6 @@ struct CompactToken {
     let algorithm: TokenKey.Algorithm
     /// `kid`. It selects among configured keys by equality, and is never used for anything else.
     let keyID: String?
-    /// The bytes that the signature covers.
     let signed: ArraySlice<UInt8>
     let signature: [UInt8]
     private let payload: [UInt8]

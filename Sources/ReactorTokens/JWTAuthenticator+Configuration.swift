@@ -111,7 +111,6 @@ extension JWTAuthenticator {
         return bytes
     }
 
-    /// Adds the file's name to a failure.
     private static func named<Value: Sendable>(
         _ path: String, _ make: () async throws(TokenKeyFailure) -> Value
     ) async throws(TokenKeyFailure) -> Value {

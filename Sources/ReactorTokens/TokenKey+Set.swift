@@ -42,7 +42,6 @@ extension TokenKey {
         return keys
     }
 
-    /// Nil for a key that is ignored.
     private static func key(
         _ key: JSONValue, _ place: String
     ) async throws(TokenKeyFailure) -> TokenKey? {

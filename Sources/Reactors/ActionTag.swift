@@ -22,7 +22,6 @@ package struct RunID: Hashable, Sendable {
     package let number: UInt64
 }
 
-/// The outcome of an action.
 @usableFromInline
 package enum Disposition: Hashable, Sendable {
     /// The synchronous part is applied and reached `version`. If `isSettled`, no step of the action

@@ -2,7 +2,6 @@
 // references. With generic values instead, half of the time was spent on run-time look-ups of their
 // types, because a server's session code is not specialised for a reactor.
 
-/// A part of an effect other than mutations.
 @usableFromInline
 class EffectPart {
     // Invariant: `concat` and `merge` have two parts or more, none empty or of the same kind.

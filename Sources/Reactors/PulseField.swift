@@ -1,7 +1,6 @@
 /// Receives a pulse's value with its static type, without an existential box around it.
 @usableFromInline
 package protocol PulseValueVisitor {
-    /// Called with the value of one pulse.
     mutating func visit<Value: Encodable>(_ value: Value)
 }
 
@@ -33,7 +32,6 @@ package struct PulseField<State>: Sendable {
 
     package var valueType: (any Any.Type)? { reader?.valueType }
 
-    /// The same field under its coding key.
     package func named(_ key: String) -> PulseField {
         var field = self
         field.name = key

@@ -87,7 +87,6 @@ extension ReactorCore {
         cancelAll(observer: observer)
     }
 
-    /// Cancels every running step without its continuations.
     package func cancelAll(observer: some ReactorCoreObserver<R>) {
         beginTurn()
         defer { isInTurn = false }

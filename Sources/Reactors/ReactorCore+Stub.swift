@@ -2,7 +2,6 @@
 // injected one, and no code of the reactor runs; its own state stays unchanged until the stub is
 // removed. Readers and positions belong to the session, so clients do not notice the replacement.
 
-/// The state and the recorded actions of a stubbed session.
 @usableFromInline
 final class StubState<R: Reactor> {
     @usableFromInline

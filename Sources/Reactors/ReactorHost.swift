@@ -122,7 +122,6 @@ public actor ReactorHost<R: Reactor> {
         }
     }
 
-    /// The numbers of running asynchronous steps, and of sources that have not ended.
     package var runningCount: (steps: Int, sources: Int) { (core.runningCount, openSources) }
 
     /// Returns when no asynchronous step is running, or when the calling task is cancelled.

@@ -5,7 +5,6 @@ final class RunningSteps {
     struct Entry {
         let effectID: EffectID?
         let action: ActionTag
-        // The continuation of the step, `nil` if there is none.
         let frame: EffectFrame?
     }
 

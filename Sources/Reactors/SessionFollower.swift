@@ -2,7 +2,6 @@
 package protocol SessionFollower<R>: AnyObject, Sendable {
     associatedtype R: Reactor
 
-    /// The session starts; `state` is its shown state.
     func began(with state: R.State)
 
     /// Records an event; `state` is the shown one after a mutation or an injection.

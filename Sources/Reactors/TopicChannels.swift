@@ -17,7 +17,6 @@ struct TopicChannels {
     private final class TypedChannel<Element: Sendable>: Channel {
         var readers: [UInt64: ReactorStream<TopicEnvelope<Element>>.Feed] = [:]
 
-        /// The newest value, if the topic remembers.
         var newest: Element?
 
         override var readerCount: Int { readers.count }

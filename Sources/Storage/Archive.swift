@@ -109,7 +109,6 @@ package struct SavedHead: Sendable, Equatable {
     package var end = HistoryEnd()
     /// Records after this number are kept; 0 if nothing was trimmed.
     package var keptAfter: UInt64 = 0
-    /// The version at `keptAfter`.
     package var keptVersion: UInt64 = 0
 
     package init(key: SessionKey, reactor: String, isDeleted: Bool = false) {
@@ -129,7 +128,6 @@ package struct SavedSession: Sendable, Equatable {
     package var end: HistoryEnd
     /// Records after this number are kept; older ones were trimmed. 0 if none was trimmed.
     package var keptAfter: UInt64
-    /// The version at `keptAfter`.
     package var keptVersion: UInt64
     /// The newest snapshot; nil: start from the initial state.
     package var snapshot: Snapshot?

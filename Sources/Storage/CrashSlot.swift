@@ -19,7 +19,6 @@ internal import CCrash
     /// The owner of the named session: a number above 0, chosen by the caller.
     private var owner: UInt64 = 0
 
-    /// A slot without a reader.
     package init() {
         unsafe slot = .allocate(capacity: 1)
         unsafe slot.initialize(to: crash_slot())

@@ -18,14 +18,11 @@ package struct RecordBatch: Sendable, Equatable {
     package private(set) var text: [UInt8] = []
     package private(set) var count = 0
     package private(set) var first = HistoryPosition(0)
-    /// The position of the last entry, and the version there.
     package private(set) var last = HistoryPosition(0)
     package private(set) var version: UInt64 = 0
-    /// When the session was created, if the batch begins with its creation.
     package private(set) var created: Int64?
     /// The client that has created the session; nil if it was not authenticated.
     package private(set) var owner: ExactText?
-    /// When the session was deleted, if the batch ends with its deletion.
     package private(set) var deleted: Int64?
 
     /// A session begins another batch once its last one has this many bytes.
@@ -132,7 +129,6 @@ extension Batch {
         }
     }
 
-    /// All entries, in the order of `runs`.
     package var records: [HistoryEntry] {
         get {
             var found: [HistoryEntry] = []

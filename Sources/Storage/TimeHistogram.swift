@@ -11,7 +11,6 @@ package struct TimeHistogram: Sendable {
 
     package init() {}
 
-    /// The sum of all measured times, in seconds.
     package var seconds: Double { Double(nanoseconds) / 1_000_000_000 }
 
     package var classes: [(bound: Double, count: UInt64)] {

@@ -9,7 +9,6 @@ package enum Verdict: Sendable, Equatable {
     /// Nothing of the batch is in the journal or, with `.outcomeUnknown`, perhaps some parts are.
     case failed(JournalFailure)
 
-    /// - Parameter refused: The refused sessions of a batch whose other parts are in the journal.
     package init(refusing refused: [SessionKey: Refusal]) {
         self = refused.isEmpty ? .committed : .partial(refused)
     }
@@ -63,9 +62,7 @@ package enum Refusal: Error, Equatable {
 package struct ExpectedEnd: Sendable, Equatable {
     package var key: SessionKey
     package var position: HistoryPosition
-    /// See ``RecordBatch/lineage``.
     package var lineage: UInt64
-    /// See ``RecordBatch/epoch``.
     package var epoch: Int64 = 0
 
     package init(_ key: SessionKey, at position: HistoryPosition, lineage: UInt64) {

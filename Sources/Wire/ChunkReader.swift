@@ -20,7 +20,6 @@ struct ChunkReader: Sendable {
         case lastFeed
     }
 
-    /// The limits, in bytes.
     struct Limits {
         var extensionBytes: Int
         var trailerBytes: Int

@@ -84,7 +84,6 @@ package enum EventEncoder {
 }
 
 extension Span<UInt8> {
-    /// The offset of the first CR or LF in the range, or nil.
     func firstLineBreak(in range: Range<Int>) -> Int? {
         var index = range.lowerBound
         while index &+ 8 <= range.upperBound {

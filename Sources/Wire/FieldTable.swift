@@ -116,7 +116,6 @@ struct FieldTable: Sendable {
         return bytes.word(at: start, count: count) | mask
     }
 
-    /// The first byte that is not allowed in a field value, or nil.
     @inline(__always)
     static func firstForbidden(_ value: Range<Int>, in bytes: Span<UInt8>) -> Int? {
         var index = value.lowerBound

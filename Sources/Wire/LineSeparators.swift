@@ -55,7 +55,6 @@ package enum LineSeparators {
         return nil
     }
 
-    /// Whether one of eight bytes may be the first of a separator.
     @inline(__always)
     private static func mayHaveLead(_ word: UInt64) -> Bool {
         Lanes.equal(word, to: 0xc2) | Lanes.equal(word, to: 0xe2) != 0

@@ -70,7 +70,6 @@ extension ClientDriver {
 final class SessionHold: Sendable {
     let session: SessionName
     let sink: any SessionSink
-    /// Whether its core predicts.
     let predicts: Bool
     private let driver: ClientDriver
 

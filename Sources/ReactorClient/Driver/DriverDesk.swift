@@ -17,7 +17,6 @@ struct DriverDesk {
         let sink: (any SessionSink)?
     }
 
-    /// The work of one round of the driver.
     struct Round {
         var outputs: [Decision]
         /// Bytes of streams that led to it.
@@ -28,7 +27,6 @@ struct DriverDesk {
 
     /// The bytes of streams that wait for the driver before it pauses their connections.
     static let pauseBytes = 1_048_576
-    /// The bytes of streams that one round reads.
     static let roundBytes = 65_536
 
     var machine: ClientMachine
@@ -266,7 +264,6 @@ struct DriverDesk {
 
 struct FollowedSession {
     let sink: any SessionSink
-    /// The newest confirmed state as JSON, if the outbox keeps states.
     var newestState: [UInt8]?
     /// The newest state that was given to the outbox.
     var saved: SavedState?

@@ -64,7 +64,6 @@ extension TransportField {
 }
 
 extension ClientRequest {
-    /// The whole request, for a transport.
     func transportRequest(to server: ServerAddress, isStream: Bool = false) -> TransportRequest {
         var url = server.origin
         url.reserveCapacity(

@@ -1,6 +1,5 @@
 internal import ClientMachine
 
-/// A change of an outbox as its file has it, or something that is not of the outbox.
 struct OutboxRecord: Codable, Equatable, Sendable {
     enum Kind: String, Codable, Sendable {
         /// The first record of the file: its form, and the account that it belongs to.

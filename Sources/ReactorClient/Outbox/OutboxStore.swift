@@ -17,7 +17,6 @@ package protocol OutboxStore: Sendable {
     /// once, for as long as the program runs, and ``write(_:_:)`` is not called. Default: true.
     var savesChanges: Bool { get }
 
-    /// Whether it keeps confirmed states.
     var keepsStates: Bool { get }
 
     /// Writes changes, in the order of the calls. Does not wait: a report follows.

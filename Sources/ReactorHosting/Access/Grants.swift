@@ -44,7 +44,6 @@ public struct Grants: Sendable, Equatable {
             self = isPrefix ? .prefix(name) : .id(name)
         }
 
-        /// Whether the pattern matches a session's id.
         func matches(_ session: String) -> Bool {
             switch self {
             case .id(let id): session.utf8.elementsEqual(id.utf8)

@@ -43,7 +43,6 @@ extension Configuration {
         host.hasPrefix(Self.unixPrefix) ? String(host.dropFirst(Self.unixPrefix.count)) : nil
     }
 
-    /// The address for clients.
     var publicAddress: ListenAddress {
         unixPath.map { .unix(path: $0) } ?? .tcp(host: host, port: port)
     }

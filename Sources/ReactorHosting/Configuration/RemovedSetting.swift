@@ -57,7 +57,6 @@ struct RemovedSetting: Sendable {
         return table.filter { !SettingGroups.Constants.names.contains($0.name) }
     }
 
-    /// One sentence for each removed option and variable that is given.
     static func refusals(
         options: [String: String], environment: [String: String]
     ) -> [String] {

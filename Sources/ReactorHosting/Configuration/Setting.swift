@@ -33,7 +33,6 @@ package struct Setting: Sendable {
     /// Every setting, in the order of the properties of ``Configuration``.
     package static let table: [Setting] = declared.filter { !$0.isConstant }
 
-    /// The settings and the constants.
     static let declared: [Setting] = {
         let reader = SettingReader(SettingSources())
         SettingConstants.$areAdjustable.withValue(true) { _ = reader.read() }
@@ -58,7 +57,6 @@ extension Setting {
         }
     }
 
-    /// A host name, an address, or `unix:` and a path.
     static func host(
         _ name: some SettingGroup, default standard: String, _ help: String, change: String? = nil
     ) -> String {

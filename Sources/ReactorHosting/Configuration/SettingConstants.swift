@@ -19,6 +19,5 @@ package enum SettingConstants {
         #endif
     }
 
-    /// The constants as settings, in the order of ``Configuration``.
     static let table: [Setting] = Setting.declared.filter(\.isConstant)
 }

@@ -26,7 +26,6 @@ final class SettingReader: Sendable {
     /// Makes a configuration from the texts; a setting with a refused text keeps its default.
     func read() -> Configuration { Self.$current.withValue(self) { Configuration() } }
 
-    /// The value of a setting from its text, or `standard` if there is none or it is refused.
     func value<Value>(
         of setting: Setting, _ standard: Value, expected: String, _ parse: (String) -> Value?,
         _ show: (Value) -> String?

@@ -14,7 +14,6 @@ package struct SettingValue: Sendable {
     /// The value, with `***` in place of a password in a URL. All other secrets are in files.
     package var shownText: String? { text.map(Self.masked) }
 
-    /// Whether ``shownText`` is the value itself.
     var isShownWhole: Bool { shownText == text }
 
     func hasValue(of other: SettingValue) -> Bool { text == other.text }
@@ -54,7 +53,6 @@ package struct SettingValue: Sendable {
 
 package enum SettingSource: Sendable, Equatable {
     case standard
-    /// A line of the file of `--config`.
     case file(path: String, line: Int)
     case environment
     case option

@@ -102,7 +102,6 @@ struct ConfigCommand: ParsableCommand {
             }.joined()
         }
 
-        /// A line for each setting: name, value, origin.
         private static func table(_ values: [SettingValue]) -> String {
             let rows = values.map {
                 [$0.setting.name, $0.shownText ?? "none", $0.source.description(of: $0.setting)]

@@ -1,6 +1,5 @@
 internal import Storage
 
-/// A journal in a database, for the commands.
 struct DatabaseJournal {
     private let address: String
     private let tools: any JournalTools
@@ -23,7 +22,6 @@ struct DatabaseJournal {
 
     func visit(_ visitor: any JournalVisitor) throws { try tools.visit(address, visitor) }
 
-    /// Fills a journal that has no session with the contents of a file.
     func fill(from path: String) throws {
         try tools.fill(address) { visitor in try JournalExport(path).visit(visitor) }
     }

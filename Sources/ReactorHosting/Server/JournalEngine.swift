@@ -29,7 +29,6 @@ public struct JournalEngine: Sendable {
         self.open = open
     }
 
-    /// Whether a text is the address of a database, and no file.
     package static func isAddress(_ text: String) -> Bool {
         text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
     }
@@ -46,7 +45,6 @@ public struct JournalEngine: Sendable {
         ReactorServer.main
         """
 
-    /// The engine of the program, for the commands, which are static.
     static var ofProgram: JournalEngine? {
         get { present.withLock { $0 } }
         set { present.withLock { $0 = newValue } }

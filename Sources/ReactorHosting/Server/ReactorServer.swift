@@ -188,9 +188,7 @@ public struct StopFailure: Error, CustomStringConvertible, Sendable {
 /// The loops of a server and their shared objects.
 struct RunningServer {
     let service: Service
-    /// The loops with sessions.
     let loops: [EventLoop<ServerLoop>]
-    /// The loop of the operations address; nil without one.
     let operations: EventLoop<ServerLoop>?
     /// Nil if the server is no node of a cluster.
     let entrance: LinkEntrance?

@@ -18,7 +18,6 @@ final class SettingsReload: Sendable {
         var authenticator: (any Authenticator)?
     }
 
-    /// Makes the authenticator, or returns nil for none.
     typealias MakeAuthenticator = @Sendable (Configuration) async throws -> (any Authenticator)?
 
     /// - Parameters:

@@ -63,7 +63,6 @@ final class FileArchive: Archive {
         }
     }
 
-    /// Waits for the reads in progress and closes the file; new reads are refused.
     func suspendReads() throws {
         try become(.suspended)?.close()
     }

@@ -27,7 +27,6 @@ struct FileIdentity: Equatable {
         inode = UInt64(status.st_ino)
     }
 
-    /// The size of a file in bytes; nil if there is none.
     static func bytes(of path: String) -> Int? {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return nil }

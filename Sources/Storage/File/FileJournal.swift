@@ -23,7 +23,6 @@ package final class FileJournal: Journal {
 
     private struct Book {
         var waiting: [Waiting] = []
-        /// Whether the queue is about to write, or is writing.
         var isWriting = false
         /// When the current write started or was requested; nil if there is none.
         var writingSince: Int64?

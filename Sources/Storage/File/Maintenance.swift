@@ -15,7 +15,6 @@ final class Maintenance {
 
     /// The rows that may be written or removed now. Negative after a large one: later commits pay.
     private var budget = 0
-    /// The current move out of the tail.
     var move: TailMove?
     /// Bytes that this process has put into the tail and not started to move.
     var tailBytes = 0

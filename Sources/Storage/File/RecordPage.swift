@@ -8,7 +8,6 @@ struct RecordPage {
     let row: Int64
     private(set) var text: [UInt8] = []
     private(set) var count = 0
-    /// The position of the last record, and the version there.
     private(set) var last = HistoryPosition(0)
     private(set) var version: UInt64 = 0
 

@@ -23,7 +23,6 @@ final class SessionHeads {
     private var heads: [String: Head] = [:]
     /// The runs of the last validated batch that were not refused, and the heads before them.
     private var before: [(run: Int, head: Head?)] = []
-    /// The session's row for each of these runs.
     private(set) var rows: [Int64] = []
     /// Invariant: no number is reused while any row of the old session exists.
     private var nextRow: Int64 = 1

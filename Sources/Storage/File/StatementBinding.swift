@@ -4,7 +4,6 @@ internal import GRDBSQLite
 // Why not GRDB's arguments and rows: an array of boxed values for each row was half of a commit's
 // time, and texts would be converted to strings before their bytes are used.
 extension Database {
-    /// Runs a statement once with these values, in the order of its parameters.
     func run(_ sql: String, _ values: BoundValue...) throws {
         try cachedStatement(sql: sql).each(values) { _ in false }
     }

@@ -121,7 +121,6 @@ extension StoredAnswer {
 }
 
 extension RunningAction {
-    /// The running actions of a session, in their order.
     static func all(of life: Life, from database: Database) throws -> [RunningAction] {
         var found: [RunningAction] = []
         try database.each(

@@ -46,7 +46,6 @@ package final class JournalImport {
         }
     }
 
-    /// Imports the next line, without its end.
     package func add(_ line: [UInt8]) throws {
         lineNumber += 1
         guard let fields = JournalFields(line) else { throw fault("it is no JSON object") }

@@ -20,7 +20,6 @@ package struct VisitedSession: Sendable, Equatable {
     package var owner: String?
     /// Records up to this one were trimmed; 0 if none was.
     package var keptAfter: UInt64
-    /// The version at `keptAfter`.
     package var keptVersion: UInt64
 
     package init(

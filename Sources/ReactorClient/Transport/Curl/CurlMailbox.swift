@@ -24,7 +24,6 @@
             var isClosed = false
             /// Whether the bell is rung, and the thread has not looked since.
             var isRung = false
-            /// Requests that have not ended.
             var requestCount = 0
             var lastNumber: UInt64 = 0
 

@@ -17,7 +17,6 @@
         private var numbers: [UInt: UInt64] = [:]
         /// Requests without room, in order. Invariant: bounded by the mailbox's limit.
         private var waiting: ArraySlice<Waiting> = []
-        /// Transfers that are not streams.
         private var countedTransfers = 0
         private var idleHandles = CurlEasyPool()
         private let round = CurlRound()

@@ -134,7 +134,6 @@
         }
     }
 
-    /// Waits for the events of a ``CurlSockets``.
     @safe private struct CurlSocketWaiter: ~Copyable {
         private static let capacity = 64
 

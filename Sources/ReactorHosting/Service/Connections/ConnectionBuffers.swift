@@ -5,7 +5,6 @@ final class ConnectionBuffers {
     /// A request that is not in the loop's own buffers.
     private enum KeptRequest {
         case none
-        /// A part of it has arrived.
         case partial(Request)
         /// It waits for its session to be read from the journal, or for its body to be examined.
         case parked(Request)
@@ -16,7 +15,6 @@ final class ConnectionBuffers {
     private var kept = KeptRequest.none
     /// Bytes of the kept request that are counted in the budget of all bodies.
     private var chargedBytes = 0
-    /// The client to which these bytes are charged.
     private var chargedClient = PeerAddress.local
     /// The bytes of the partial request's body at the beginning of the present period.
     private var earlierBodyBytes = 0

@@ -11,7 +11,6 @@ internal import Wire
 struct ConnectionDeadlines {
     enum Activity {
         case reading
-        /// - Parameter until: the end of `?wait=settled`.
         case waiting(until: LoopInstant?)
         case streaming(endsAt: LoopInstant, isBlocked: Bool)
         case closing
@@ -28,7 +27,6 @@ struct ConnectionDeadlines {
         case nextPeriod
         /// No request came for too long.
         case idleness
-        /// `?wait=settled` ends.
         case waitEnd
         /// The stream has reached its maximum age, or the end of its client's token.
         case streamEnd

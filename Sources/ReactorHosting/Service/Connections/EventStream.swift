@@ -18,7 +18,6 @@ final class EventStream {
     struct Traits: Sendable {
         let request: RequestContext
         let isChunked: Bool
-        /// `?ping=events`; else the heartbeat is a comment.
         let heartbeatIsEvent: Bool
         let endsAt: LoopInstant
         /// The end of the client's token; nil without one.

@@ -196,7 +196,6 @@ final class HTTPConnection {
             RequestContext(request, on: self, origin: origin, isWhole: isWhole), nil)
     }
 
-    /// Begins the span of a request, if its route is traced.
     func beginTrace(of request: borrowing Request, by tracer: any RequestTracer) {
         guard let route = request.route, route.isTraced,
             let span = tracer.begin(TracedRequest(request, route: route))

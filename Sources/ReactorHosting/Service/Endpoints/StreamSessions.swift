@@ -101,7 +101,6 @@ extension RelayProblem {
         self.init(code: problem.code, body: Array(problem.body.dropLast()))
     }
 
-    /// The problem of a session that has not begun its stream.
     init(for reply: Reply.Kind) {
         switch reply {
         case .tooManySelections(let limit): self.init(.tooManySelections(limit))

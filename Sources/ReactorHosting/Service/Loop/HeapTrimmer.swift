@@ -11,7 +11,6 @@ internal import Sockets
 /// it while memory at a higher address is in use (malloc_trim(3)).
 final class HeapTrimmer {
     private static let queue = DispatchQueue(label: "heap.trimmer", qos: .utility)
-    /// The loop's timer that calls ``timerReached()``.
     static let timer: UInt64 = 2
     static let burstBytes = 16 << 20
 
@@ -39,7 +38,6 @@ final class HeapTrimmer {
     }
 
     private let table: ConnectionTable
-    /// Bytes released since the last trim.
     private var freedBytes = 0
     private var trimmedAt: LoopInstant
 

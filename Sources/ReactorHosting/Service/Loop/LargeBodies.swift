@@ -64,7 +64,6 @@ extension ServerLoop {
         }
     }
 
-    /// Serves the request of an examined body, unless its connection has ended.
     private func serve(_ body: ActionBody, of id: ConnectionID) {
         resources.largeBodies.end()
         resources.schedule.count(body.bytes.count)

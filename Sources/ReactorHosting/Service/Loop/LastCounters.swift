@@ -12,7 +12,6 @@ final class LastCounters: Sendable {
         return new
     }
 
-    /// The counters of those loops that had a scrape.
     func of(_ loops: [Int]) -> [Counters] {
         counters.withLock { counters in loops.compactMap { counters[$0] } }
     }

@@ -71,7 +71,6 @@ final class LoopQuery<Part: Sendable>: Sendable {
         state.withLock { $0.missing -= 1 }
     }
 
-    /// Ends the query; returns the parts, or nil if it is complete already.
     private func end() -> [Part]? {
         state.withLock { state in
             guard state.missing > 0 else { return nil }

@@ -13,7 +13,6 @@ struct NamedCounts: Sendable {
         values.merge(other.values) { $0 + $1 }
     }
 
-    /// In the order of the names.
     var sorted: [(name: String, value: UInt64)] {
         values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }

@@ -15,7 +15,6 @@ struct PrometheusWriter {
         sample("\(name)_total", [], value)
     }
 
-    /// One counter, split by a label.
     mutating func counters(
         _ name: String, _ help: String, _ label: String, _ values: [(name: String, value: UInt64)]
     ) {
@@ -23,7 +22,6 @@ struct PrometheusWriter {
         for one in values { sample("\(name)_total", [(label, one.name)], one.value) }
     }
 
-    /// One gauge, split by a label.
     mutating func gauges(
         _ name: String, _ help: String, _ label: String,
         _ values: [(name: String, value: some Any)]

@@ -3,7 +3,6 @@ internal import Logging
 internal import Sessions
 internal import Sockets
 
-// Output of sessions: replies, events, notes.
 extension ServerLoop: SessionOutput {
     func reply(_ content: Reply.Content, to token: UInt64) {
         guard let connection = connection(ConnectionID(token)) else {

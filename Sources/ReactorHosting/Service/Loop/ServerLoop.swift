@@ -13,7 +13,6 @@ internal import Wire
 final class ServerLoop: LoopHandler {
     let loop: EventLoop<ServerLoop>
     let resources: LoopResources
-    /// The connection objects, by the slots of the connection table.
     private var connections: [HTTPConnection] = []
     /// The connections of guests, by their seats (``GuestSlots``).
     var guests: [HTTPConnection] = []

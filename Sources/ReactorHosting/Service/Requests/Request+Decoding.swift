@@ -100,7 +100,6 @@ extension Request {
 }
 
 extension QueryItems {
-    /// `?limit=` of a page, 1 to 1000; default 100.
     func pageLimit() throws(Problem) -> Int {
         let text = first("limit") ?? "100"
         guard let limit = Int(text), (1...1_000).contains(limit) else {

@@ -107,7 +107,6 @@ final class RequestOptions {
     var knownTags: EntityTags?
     /// The seconds since the state that is read was confirmed to be the newest; nil: it is.
     var age: Int64?
-    /// `?ping=events`.
     var heartbeatIsEvent = false
     /// The response is an event stream unless the request is refused.
     var wantsStream = false

@@ -75,7 +75,6 @@ struct RequestIdentity {
 
     var client: PeerAddress { clientOfProxy ?? peer }
 
-    /// The method and the path of the request; both empty for bytes that are not a request.
     var methodAndPath: (method: String, path: String) {
         let end = line.firstIndex(of: UInt8(ascii: " ")) ?? line.endIndex
         return (

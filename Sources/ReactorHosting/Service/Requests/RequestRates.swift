@@ -79,7 +79,6 @@ extension RequestRates.Limit {
         return nil
     }
 
-    /// The problem of a request beyond the limit.
     func problem(waiting wait: Int64) -> Problem {
         let seconds = Self.seconds(wait)
         return Problem(

@@ -65,7 +65,6 @@ extension Decoder {
     }
 }
 
-/// The name of any member.
 struct AnyMember: CodingKey {
     let stringValue: String
     let intValue: Int? = nil
