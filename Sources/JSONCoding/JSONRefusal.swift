@@ -12,9 +12,7 @@ package enum JSONRefusal: Error, Sendable, Equatable {
     /// `path` is the JSON pointer (RFC 6901) of the offending value, or of the missing value:
     /// `/0/number`; the root is the empty text. `reason` is a phrase for a message.
     case mismatch(path: String, reason: String)
-}
 
-extension JSONRefusal {
     package var sentence: String {
         switch self {
         case .malformed(let offset, let reason): "not JSON: \(reason) at byte \(offset)"

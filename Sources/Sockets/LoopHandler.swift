@@ -53,9 +53,7 @@ package enum CloseReason: Equatable, Sendable {
     case timedOut
     /// Anything else, with its `errno`.
     case failed(code: Int32)
-}
 
-extension CloseReason {
     init(code: Int32) {
         switch code {
         case ECONNRESET, EPIPE: self = .reset

@@ -41,9 +41,7 @@ struct OutboxContents: Equatable, Sendable {
             [head] + outbox.changes.map(OutboxRecord.init)
                 + order.map { OutboxRecord(states[$0], of: $0) })
     }
-}
 
-extension OutboxContents {
     /// The present form of a file. Forms 1 and 2 were lines of words in groups.
     private static let form = 3
 

@@ -23,9 +23,7 @@ extension OperationsAddress: CustomStringConvertible {
         guard let address = LinkAddress(text) else { return nil }
         self = .tcp(host: address.host, port: address.port)
     }
-}
 
-extension OperationsAddress {
     var listenAddress: ListenAddress {
         switch self {
         case .tcp(let host, let port): .tcp(host: host, port: port)

@@ -49,9 +49,7 @@ struct SettingsFile: Sendable {
     }
 
     private static func isBlank(_ character: Character) -> Bool { " \t\r".contains(character) }
-}
 
-extension SettingsFile {
     static func read(_ path: String) throws(ConfigurationFailure) -> SettingsFile {
         SettingsFile(
             path: path, bytes: try RegularFile.contents(of: path, limitBytes: limitBytes))

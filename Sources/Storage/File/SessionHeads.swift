@@ -222,9 +222,7 @@ extension SessionHeads.Head {
         guard let deleted else { return nil }
         self = deleted
     }
-}
 
-extension SessionHeads.Head {
     /// Determines the session's bytes: its newest snapshot has them, and the records since are few.
     /// A row that contains the snapshot's record counts completely.
     fileprivate mutating func weigh(_ tail: TailIndex, _ database: Database) throws {

@@ -87,10 +87,7 @@ extension ServerLoop {
             peers.enqueue(on: loop) { $0.resources.joints.receive(reports) }
         }
     }
-}
 
-// Streams of this loop's sessions, whose connections are on other loops, and the reverse.
-extension ServerLoop {
     /// Sends the events of this round to the replicas on other loops, and moves readers there.
     func flushReplicas() {
         let (peers, home) = (resources.peers, resources.index)
@@ -102,9 +99,7 @@ extension ServerLoop {
             }
         }
     }
-}
 
-extension ServerLoop {
     /// Logs a turn that occupied the loop for longer than the limit for slow turns.
     private func report(_ turn: Turn, _ actionCase: String?, _ feed: Feed) {
         resources.counters.slowTurns.count(feed.reactor)
