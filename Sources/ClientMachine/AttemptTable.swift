@@ -198,9 +198,8 @@ struct AttemptTable: Sendable {
     }
 
     /// The server works, as another attempt has shown: waits after a failure end, each once until
-    /// its purpose succeeds, and none before the server's `Retry-After`.
-    ///
-    /// - Returns: the purposes whose waits are now shorter.
+    /// its purpose succeeds, and none before the server's `Retry-After`. Returns the purposes whose
+    /// waits are now shorter.
     mutating func hurry(at now: Duration) -> [Purpose] {
         // With each answer: nearly always nothing waits after a failure.
         guard records.values.indices.contains(where: { records.values[$0].notBefore != nil })
@@ -224,9 +223,8 @@ struct AttemptTable: Sendable {
         set(purpose, .waiting(until: now + min(wait, limits.longestWait), why: why))
     }
 
-    /// Notes that the server has refused the credential of an attempt that is under way.
-    ///
-    /// - Returns: whether another credential may help: not if one was refused before.
+    /// Notes that the server has refused the credential of an attempt that is under way. Returns
+    /// whether another credential may help: not if one was refused before.
     mutating func refuseCredential(of id: AttemptID) -> Bool {
         guard let purpose = running[id],
             case .underWay(_, _, let credential?) = phase(of: purpose)

@@ -178,9 +178,8 @@ extension ClientMachine {
         }
     }
 
-    /// Begins the attempts that have waited for their turn, if there is room.
-    ///
-    /// - Returns: whether anything has begun.
+    /// Begins the attempts that have waited for their turn, if there is room. Returns whether
+    /// anything has begun.
     mutating func performQueued(at now: ClientInstant) -> Bool {
         guard let first = attempts.takeQueued() else { return false }
         continueAttempts(first, at: now)

@@ -54,9 +54,8 @@ package struct Outbox: Equatable, Sendable {
         lanes.index(forKey: session).map { lanes.values[$0].actionCount } ?? 0
     }
 
-    /// Applies a change.
-    ///
-    /// - Returns: false, and changes nothing, if the change does not follow from those before it.
+    /// Applies a change. Returns false, and changes nothing, if the change does not follow from
+    /// those before it.
     @discardableResult
     package mutating func apply(_ change: OutboxChange) -> Bool {
         switch change {

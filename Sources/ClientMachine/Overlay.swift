@@ -131,9 +131,8 @@ struct Overlay: Equatable, Sendable {
     }
 
     /// The session has this life (R8): requests that another one has answered are over, those that
-    /// are not answered are sent into this one.
-    ///
-    /// - Returns: the sends that the confirmed state does not contain any more.
+    /// are not answered are sent into this one. Returns the sends that the confirmed state does not
+    /// contain any more.
     mutating func beginLife(_ generation: String) -> [OutboxEntry] {
         var uncovered: [OutboxEntry] = []
         for index in requests.indices {

@@ -142,9 +142,8 @@ struct SessionLink: Sendable {
         }
     }
 
-    /// Begins with a state that was saved.
-    ///
-    /// - Returns: the state to deliver; nil if states are not followed.
+    /// Begins with a state that was saved. Returns the state to deliver; nil if states are not
+    /// followed.
     mutating func restore(_ saved: SavedState) -> SessionSnapshot? {
         guard demand.states, let state = saved.state else { return nil }
         reader.restore(saved.position, isContinued: following?.after == saved.position)

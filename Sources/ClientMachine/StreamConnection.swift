@@ -136,9 +136,8 @@ struct StreamConnection: Sendable {
         }
     }
 
-    /// Follows a redirect.
-    ///
-    /// - Returns: false after three in a row (C5): the next attempt uses the original address.
+    /// Follows a redirect. Returns false after three in a row (C5): the next attempt uses the
+    /// original address.
     mutating func redirect(to target: String) -> Bool {
         redirects += 1
         redirect = redirects <= 3 ? target : nil

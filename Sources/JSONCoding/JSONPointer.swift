@@ -15,10 +15,9 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     /// Tokens of a pointer's text form. One that has more names no part of any document.
     package static let tokenLimit = JSONScanner.depthLimit
 
-    /// Reads the pointer's text form.
-    ///
-    /// - Throws: `Malformed` if `text` is not empty and does not begin with `/`, has a `~` that is
-    ///   not followed by `0` or `1` (RFC 6901 §3), or has more than ``tokenLimit`` tokens.
+    /// Reads the pointer's text form. Throws `Malformed` if `text` is not empty and does not begin
+    /// with `/`, has a `~` that is not followed by `0` or `1` (RFC 6901 §3), or has more than
+    /// ``tokenLimit`` tokens.
     package init(_ text: String) throws(Malformed) {
         guard !text.isEmpty else {
             tokens = []

@@ -262,9 +262,8 @@ final class Connector: Sendable {
     }
 
     /// Compares what a connection shows with what this node knows, and looks again if another
-    /// connection or node has begun an era meanwhile.
-    ///
-    /// - Returns: The time since the adoption of the database.
+    /// connection or node has begun an era meanwhile. Returns the time since the adoption of the
+    /// database.
     private func compare(
         _ connection: Connection
     ) throws(PostgresFault) -> (Backend, adopted: Duration) {

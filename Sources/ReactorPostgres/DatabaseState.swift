@@ -50,9 +50,8 @@ struct DatabaseState {
     /// How far the log of the database is acknowledged, as far as this node knows.
     var committed: Int64 { max(heard, commits.map(\.position).max() ?? 0) }
 
-    /// Records another database that is not newer.
-    ///
-    /// - Returns: Whether another era has to begin because of it.
+    /// Records another database that is not newer. Returns whether another era has to begin because
+    /// of it.
     mutating func lacks(_ other: DatabaseStanding) -> Bool {
         if let database {
             // The database that is being looked for will decide.

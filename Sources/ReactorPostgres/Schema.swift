@@ -31,9 +31,8 @@ enum Schema {
             && name.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) }
     }
 
-    /// Makes the tables, or brings them up to date. Several processes may do it at once.
-    ///
-    /// - Throws: ``PostgresFault``: nodes of an earlier release use the tables.
+    /// Makes the tables, or brings them up to date. Several processes may do it at once. Throws
+    /// ``PostgresFault``: nodes of an earlier release use the tables.
     static func prepare(
         _ schema: String, _ connection: Connection
     ) throws(PostgresFault) {

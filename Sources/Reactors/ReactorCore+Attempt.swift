@@ -18,9 +18,8 @@ struct StepsMark {
 }
 
 extension ReactorCore {
-    /// Begins a request that may have to be rolled back. Costs nothing while no step runs.
-    ///
-    /// - Returns: Whether ``endAttempt()`` must be called if the request is kept.
+    /// Begins a request that may have to be rolled back. Costs nothing while no step runs. Returns
+    /// whether ``endAttempt()`` must be called if the request is kept.
     @inlinable
     package func beginAttempt() -> Bool {
         guard !isQuiet else { return false }

@@ -1,9 +1,8 @@
 // Handles reports of the running steps' tasks, and the end of the session.
 
 extension ReactorCore {
-    /// Receives a mutation of a running step.
-    ///
-    /// - Returns: Whether the step was running; `false`: dropped, and the observer was notified.
+    /// Receives a mutation of a running step. Returns whether the step was running; `false`:
+    /// dropped, and the observer was notified.
     package func receive(
         _ mutation: R.Mutation, from run: EffectRun<R>, observer: some ReactorCoreObserver<R>
     ) -> Bool {
@@ -17,9 +16,8 @@ extension ReactorCore {
         return true
     }
 
-    /// Receives an activity of a running step.
-    ///
-    /// - Returns: Whether the step was running; `false`: dropped, and the observer was notified.
+    /// Receives an activity of a running step. Returns whether the step was running; `false`:
+    /// dropped, and the observer was notified.
     package func receive(
         activity: R.Activity, from run: EffectRun<R>, observer: some ReactorCoreObserver<R>
     ) -> Bool {

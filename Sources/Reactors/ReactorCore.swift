@@ -185,9 +185,8 @@ package final class ReactorCore<R: Reactor> {
         }
     }
 
-    /// Marks that `transform(state:)` has failed for this version.
-    ///
-    /// - Returns: Whether it is the first mark, so that the failure must be reported.
+    /// Marks that `transform(state:)` has failed for this version. Returns whether it is the first
+    /// mark, so that the failure must be reported.
     @usableFromInline
     package func markTransformFailure() -> Bool {
         defer { failedTransform = count }

@@ -87,9 +87,8 @@ actor Acceptor<Handler: LoopHandler> {
         }
     }
 
-    /// Accepts waiting connections, and hands them over in one batch for each loop.
-    ///
-    /// - Returns: Why accepting ended; `tryNext` if more connections may be waiting.
+    /// Accepts waiting connections, and hands them over in one batch for each loop. Returns why
+    /// accepting ended; `tryNext` if more connections may be waiting.
     private func acceptBatch() -> Verdict {
         defer { handOver() }
         var room =

@@ -100,8 +100,7 @@ package actor EventLoop<Handler: LoopHandler> {
 
     /// Takes over a connection, from any thread. `then` is called in place of `opened`, before any
     /// event of the connection; bytes that arrived meanwhile are delivered after it, in order.
-    ///
-    /// - Returns: False if the loop has stopped; the connection is closed and `then` not called.
+    /// Returns false if the loop has stopped; the connection is closed and `then` not called.
     @discardableResult
     package nonisolated func adopt(
         _ socket: consuming DetachedSocket,

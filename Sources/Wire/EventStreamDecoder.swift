@@ -43,9 +43,8 @@ package struct EventStreamDecoder: Sendable {
         limit = eventLimitBytes
     }
 
-    /// Reads the next bytes and passes each completed event to the closure, in order.
-    ///
-    /// - Throws: `eventTooLarge`; every later call then throws it too.
+    /// Reads the next bytes and passes each completed event to the closure, in order. Throws
+    /// `eventTooLarge`; every later call then throws it too.
     package mutating func receive(
         _ input: Span<UInt8>, _ onEvent: (ServerSentEvent) -> Void
     ) throws(EventStreamFailure) {

@@ -108,9 +108,8 @@ package struct IncomingLink: Sendable {
     /// Whether hints or records wait for ``writeHints()``.
     package var hasHints: Bool { news.count > 0 && !hasFinished }
 
-    /// Writes the hints and records that wait, unless the other node does not read.
-    ///
-    /// - Returns: The number of their sessions.
+    /// Writes the hints and records that wait, unless the other node does not read. Returns the
+    /// number of their sessions.
     @discardableResult
     package mutating func writeHints() -> Int {
         guard hasHints, !output.isFull else { return 0 }

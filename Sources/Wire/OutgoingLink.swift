@@ -86,10 +86,9 @@ package struct OutgoingLink: Sendable {
         return stream
     }
 
-    /// Sends a value of a topic, which is answered as a request is.
-    ///
-    /// - Returns: The stream of its answer; nil if nothing was sent: as above, or the other node has not said
-    ///   that it accepts such values.
+    /// Sends a value of a topic, which is answered as a request is. Returns the stream of its
+    /// answer; nil if nothing was sent: as above, or the other node has not said that it accepts
+    /// such values.
     package mutating func send(_ publication: LinkPublication) -> UInt32? {
         guard hasRoom, features?.contains(.topics) ?? false else { return nil }
         let stream = beginStream()
@@ -115,10 +114,9 @@ package struct OutgoingLink: Sendable {
         output.append { LinkFrame(.hurry, stream: stream).append(to: &$0) }
     }
 
-    /// Asks for hints of a session.
-    ///
-    /// - Returns: The stream of the hints; nil if nothing was sent: the other node has not said that it sends
-    ///   hints, too many sessions are followed, or the other node does not read.
+    /// Asks for hints of a session. Returns the stream of the hints; nil if nothing was sent: the
+    /// other node has not said that it sends hints, too many sessions are followed, or the other
+    /// node does not read.
     package mutating func follow(_ session: String) -> UInt32? {
         guard isOpen, features?.contains(.hints) ?? false, !output.isFull,
             followed.count < Self.followLimit

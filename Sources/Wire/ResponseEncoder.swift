@@ -41,9 +41,8 @@ package enum ResponseEncoder {
     }
 
     /// Appends the head of a response; the caller appends or sends the body. `Content-Length` is
-    /// always present except for 1xx, 204 and 304.
-    ///
-    /// - Returns: Whether a response of this status has a body (RFC 9110 §6.4.1).
+    /// always present except for 1xx, 204 and 304. Returns whether a response of this status has a
+    /// body (RFC 9110 §6.4.1).
     package static func appendHead(
         status: Int, fields: [(String, String)], bodyBytes: Int, date: [UInt8], close: Bool,
         minorVersion: Int, to out: inout [UInt8]

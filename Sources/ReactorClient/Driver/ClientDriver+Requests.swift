@@ -37,9 +37,8 @@ extension ClientDriver {
         ended(.attempt(id))
     }
 
-    /// Sends a request as ``answer(to:)`` does.
-    ///
-    /// - Throws: `unreachable`; `refused` if the status of the response is not 2xx.
+    /// Sends a request as ``answer(to:)`` does. Throws `unreachable`; `refused` if the status of
+    /// the response is not 2xx.
     func call(_ request: ClientRequest) async throws(ClientFailure) -> ClientResponse {
         let response = try await answer(to: request)
         guard (200..<300).contains(response.status) else {
@@ -49,8 +48,7 @@ extension ClientDriver {
     }
 
     /// Sends a request. If the server refuses the credential, sends it once more with another one.
-    ///
-    /// - Throws: `unreachable` if there is no response within 30 s, or the task is cancelled.
+    /// Throws `unreachable` if there is no response within 30 s, or the task is cancelled.
     func answer(to request: ClientRequest) async throws(ClientFailure) -> ClientResponse {
         var refused: String?
         while true {

@@ -137,9 +137,8 @@ struct DriverDesk {
         sessions.index(forKey: session).map { sessions.values[$0].sink }
     }
 
-    /// Has a caller wait until the machine's decisions are carried out.
-    ///
-    /// - Returns: false if they are: nobody resumes the caller then.
+    /// Has a caller wait until the machine's decisions are carried out. Returns false if they are:
+    /// nobody resumes the caller then.
     mutating func wait(_ caller: CheckedContinuation<Void, Never>) -> Bool {
         guard isBusy || !outputs.isEmpty else { return false }
         callers.append(caller)
@@ -161,9 +160,8 @@ struct DriverDesk {
         return count > 0 ? applied : nil
     }
 
-    /// Has the machine decide on what has arrived, before the task does.
-    ///
-    /// - Returns: the ends of sends of which the senders can know at once.
+    /// Has the machine decide on what has arrived, before the task does. Returns the ends of sends
+    /// of which the senders can know at once.
     mutating func decideEarly(at now: ClientInstant) -> [(Ticket, MachineReceipt)] {
         guard !isClosing else { return [] }
         guard let applied = decideOnInputs(at: now) else { return [] }

@@ -9,9 +9,8 @@ public struct ConfigurationFailure: Error, CustomStringConvertible, Sendable, Eq
 
 extension Configuration {
     /// Reads options, environment variables and the file that they name, in this order of
-    /// precedence. An empty variable counts as not set.
-    ///
-    /// - Throws: ``ConfigurationFailure`` with every refused value.
+    /// precedence. An empty variable counts as not set. Throws ``ConfigurationFailure`` with every
+    /// refused value.
     package init(
         typed: [String: String], environment: [String: String]
     ) throws(ConfigurationFailure) {

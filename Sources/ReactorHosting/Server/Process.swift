@@ -64,9 +64,8 @@ enum Standard {
     }
 
     /// A stream is shared with other processes, and any of them may have made it non-blocking
-    /// (fcntl(2), `O_NONBLOCK`): Node.js does so with the pipes of its children.
-    ///
-    /// - Returns: False if waiting is impossible.
+    /// (fcntl(2), `O_NONBLOCK`): Node.js does so with the pipes of its children. Returns false if
+    /// waiting is impossible.
     private static func waitForRoom(_ descriptor: Int32) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return unsafe poll(&entry, 1, -1) >= 0 || errno == EINTR

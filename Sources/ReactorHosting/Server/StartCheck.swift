@@ -25,8 +25,6 @@ extension ReactorServer {
     }
 
     /// Whether this program has the journal of the settings, and can read a database's address.
-    ///
-    /// - Throws: ``ConfigurationFailure``
     func checkJournal() throws(ConfigurationFailure) {
         guard case .postgres(let address) = configuration.journal else { return }
         guard let engine = journals.first else {

@@ -289,9 +289,8 @@ package final class FileJournal: Journal {
         while book.withLock({ $0.waiting.isEmpty }), keepHouse() {}
     }
 
-    /// Probes whether a failed disk works again, and whether a full one has space.
-    ///
-    /// - Returns: Whether maintenance may run.
+    /// Probes whether a failed disk works again, and whether a full one has space. Returns whether
+    /// maintenance may run.
     @discardableResult
     func probeDisk() -> Bool {
         guard !book.withLock({ $0.isClosed }) else { return false }

@@ -28,9 +28,8 @@ final class JournalLock: Sendable {
     /// POSIX locks, which closing *any* descriptor of the file drops (fcntl(2)).
     private let journal: Mutex<Int32?>
 
-    /// Creates the lock file if it does not exist.
-    ///
-    /// - Throws: `locked`, with the holder's process id if known, or `unusable`.
+    /// Creates the lock file if it does not exist. Throws `locked`, with the holder's process id if
+    /// known, or `unusable`.
     init(for path: String) throws(JournalFileFault) {
         name = Self.file(path) + ".lock"
         let taken = try Self.acquire(name)
@@ -62,8 +61,7 @@ final class JournalLock: Sendable {
     }
 
     /// The holder's process id is for the error message; the lock itself does not depend on it.
-    ///
-    /// - Returns: Whether it is on disk.
+    /// Returns whether it is on disk.
     @discardableResult
     private static func write(_ note: MarkNote?, to descriptor: Int32) -> Bool {
         let text = Array("\(getpid())\n\(note.map { $0.line + "\n" } ?? "")".utf8)
@@ -82,9 +80,8 @@ final class JournalLock: Sendable {
         return contents(of: descriptor).note
     }
 
-    /// Notes which marks the database may have; nil if it may have any.
-    ///
-    /// - Returns: Whether the note is on disk.
+    /// Notes which marks the database may have; nil if it may have any. Returns whether the note is
+    /// on disk.
     func record(_ note: MarkNote?) -> Bool {
         noted.withLock { $0 = note }
         return descriptor.withLock { held in held.map { Self.write(note, to: $0) } ?? false }

@@ -176,9 +176,8 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     /// Closes the connection and its cache: a failed flush may have lost pages that it would not
-    /// write again. The index of the tail stays for readers: it describes earlier commits.
-    ///
-    /// - Returns: false if it could not be closed; every acknowledged commit is on disk already.
+    /// write again. The index of the tail stays for readers: it describes earlier commits. Returns
+    /// false if it could not be closed; every acknowledged commit is on disk already.
     @discardableResult
     private func disconnect() -> Bool {
         defer { database = nil }

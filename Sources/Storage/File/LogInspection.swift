@@ -18,9 +18,8 @@ enum LogInspection {
         }
     }
 
-    /// Whether the file is the one that the lock file names, or the log is empty.
-    ///
-    /// - Throws: `foreignLog`.
+    /// Whether the file is the one that the lock file names, or the log is empty. Throws
+    /// `foreignLog`.
     static func verifyOwner(_ path: String) throws(JournalFileFault) {
         for _ in 1...looks {
             // Read before the file, because a server notes a mark before it writes it.

@@ -95,9 +95,8 @@ final class SessionHeads {
     // MARK: Validation
 
     /// Advances by the parts of the batch that continue the file. A lineage needs no check: only
-    /// this process writes, so a part that was decided upon a lost one is beyond the end.
-    ///
-    /// - Returns: the other parts, which have changed nothing.
+    /// this process writes, so a part that was decided upon a lost one is beyond the end. Returns
+    /// the other parts, which have changed nothing.
     func validate(_ batch: Batch, _ database: Database) throws -> [SessionKey: Refusal] {
         before.removeAll(keepingCapacity: true)
         rows.removeAll(keepingCapacity: true)

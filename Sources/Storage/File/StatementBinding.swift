@@ -105,9 +105,8 @@ extension Statement {
 
     func integer(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
 
-    /// Reads a value that ``BoundValue/number(_:)`` has written.
-    ///
-    /// - Throws: ``JournalFileFault``: another program has written a negative number.
+    /// Reads a value that ``BoundValue/number(_:)`` has written. Throws ``JournalFileFault``:
+    /// another program has written a negative number.
     func number(_ column: CInt) throws(JournalFileFault) -> UInt64 {
         guard let number = UInt64(exactly: integer(column)) else {
             throw .unusable("\(integer(column)) stands where a number from 0 on should")
@@ -145,9 +144,8 @@ extension Database {
         }
     }
 
-    /// The result of the query plus one, at least 1.
-    ///
-    /// - Throws: ``JournalFileFault``: beyond the limit, which this program never reaches.
+    /// The result of the query plus one, at least 1. Throws ``JournalFileFault``: beyond the limit,
+    /// which this program never reaches.
     func next(after sql: String) throws -> Int64 {
         let last = max(0, try integer(sql) ?? 0)
         guard last < Int64.max else { throw JournalFileFault.unusable("\(sql) is \(last)") }

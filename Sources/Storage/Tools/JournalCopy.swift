@@ -6,9 +6,8 @@ package struct JournalBackup: Sendable {
 
     package init(_ path: String) { self.path = path }
 
-    /// Writes to `<copy>.backup`, flushes it, and renames it when it is complete.
-    ///
-    /// - Throws: ``JournalFileFault``: `copy` exists, or one of the two can't be read or written.
+    /// Writes to `<copy>.backup`, flushes it, and renames it when it is complete. Throws
+    /// ``JournalFileFault``: `copy` exists, or one of the two can't be read or written.
     package func run(to copy: String) throws(JournalFileFault) {
         let file = try JournalFile(path)
         let partial = try PartialFile(of: copy, suffix: ".backup")

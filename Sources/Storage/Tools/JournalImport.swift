@@ -59,9 +59,8 @@ package final class JournalImport {
         }
     }
 
-    /// Ends the text and makes the file the journal.
-    ///
-    /// - Throws: ``JournalTextFault``: the text is incomplete; ``JournalFileFault``.
+    /// Ends the text and makes the file the journal. Throws ``JournalTextFault``: the text is
+    /// incomplete; ``JournalFileFault``.
     package func finish() throws {
         guard lineNumber > 0 else { throw fault("there is no line at all") }
         guard isEnded else { throw fault("the text is cut off after this line") }

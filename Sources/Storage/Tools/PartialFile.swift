@@ -75,8 +75,7 @@ final class PartialFile {
     }
 
     /// Renames the file, which must be complete, flushed and closed, and flushes its new name.
-    ///
-    /// - Throws: ``JournalFileFault``: it exists by now, or may be lost by a power failure.
+    /// Throws ``JournalFileFault``: it exists by now, or may be lost by a power failure.
     func finish() throws(JournalFileFault) {
         defer { abandon() }
         try FileIdentity.move(path, to: name)

@@ -52,9 +52,8 @@ struct ConnectionOutput {
     /// Holds the charge of the body that was appended last, until the kernel has accepted the body.
     mutating func hold(_ charge: AnyObject) { charges.append(charge) }
 
-    /// Offers the bytes to the kernel and keeps those that it does not accept.
-    ///
-    /// - Returns: Whether the connection has started to wait for room.
+    /// Offers the bytes to the kernel and keeps those that it does not accept. Returns whether the
+    /// connection has started to wait for room.
     mutating func flush(to connection: ConnectionID, _ table: ConnectionTable) -> Bool {
         let wasBlocked = isBlocked
         if unsent.isEmpty {
@@ -86,9 +85,8 @@ struct ConnectionOutput {
         return sum
     }
 
-    /// Drops all bytes: the connection ends, possibly during its turn.
-    ///
-    /// - Returns: The number of unsent bytes.
+    /// Drops all bytes: the connection ends, possibly during its turn. Returns the number of unsent
+    /// bytes.
     mutating func discard() -> Int {
         let count = unsent.count
         encoded.removeAll(keepingCapacity: true)

@@ -66,9 +66,8 @@ final class HTTPConnection {
         return made
     }
 
-    /// Keeps a complete request, or one of which the head is complete, until it is served.
-    ///
-    /// - Returns: False if the budget of all bodies is used up.
+    /// Keeps a complete request, or one of which the head is complete, until it is served. Returns
+    /// false if the budget of all bodies is used up.
     func park(_ request: inout Request) -> Bool {
         makeBuffers().park(
             &request, charging: loop.service.bodies, for: client(of: request))

@@ -48,9 +48,8 @@ enum PutSession: SessionEndpoint {
         return nil
     }
 
-    /// Sends the request to a member that hosts the reactor.
-    ///
-    /// - Returns: False if there is none, or if that one has sent the request back.
+    /// Sends the request to a member that hosts the reactor. Returns false if there is none, or if
+    /// that one has sent the request back.
     private static func sendOn(
         _ request: Request, _ wanted: SessionBody, for target: SessionTarget,
         on connection: HTTPConnection

@@ -24,9 +24,8 @@ final class LargeBodies {
 
     var waitingCount: Int { waiting.count + (isExamining ? 1 : 0) }
 
-    /// Parks the request until its body is examined; then the endpoint is called again.
-    ///
-    /// - Returns: The refusal if the bodies of all requests take too much memory.
+    /// Parks the request until its body is examined; then the endpoint is called again. Returns the
+    /// refusal if the bodies of all requests take too much memory.
     static func examine(_ request: Request, on connection: HTTPConnection) -> Response? {
         let loop = connection.loop
         var request = request

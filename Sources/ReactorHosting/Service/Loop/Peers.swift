@@ -26,8 +26,7 @@ final class Peers: Sendable {
     }
 
     /// Passes a connection to another loop; the connection is closed if that loop has stopped.
-    ///
-    /// - Returns: False if that loop has stopped.
+    /// Returns false if that loop has stopped.
     func adopt(
         _ socket: consuming DetachedSocket, on index: Int, _ migrating: MigratingConnection
     ) -> Bool {

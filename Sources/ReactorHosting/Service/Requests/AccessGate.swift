@@ -35,9 +35,8 @@ final class AccessGate {
         verified = VerifiedTokens(limit: Self.verifiedLimit)
     }
 
-    /// Admits the request, or has its token verified.
-    ///
-    /// - Returns: False if the response follows later, because the authenticator was called.
+    /// Admits the request, or has its token verified. Returns false if the response follows later,
+    /// because the authenticator was called.
     func admit(
         _ request: inout Request, on connection: HTTPConnection
     ) throws(Problem) -> Bool {

@@ -27,9 +27,8 @@ final class RequestRates: Sendable {
     /// Counts a request.
     ///
     /// A table that is full removes clients whose bucket is full, at most once a second; those for
-    /// which there still is no room share one bucket.
-    ///
-    /// - Returns: Nil within the limit; otherwise, uncounted, the nanoseconds until it will be.
+    /// which there still is no room share one bucket. Returns nil within the limit; otherwise,
+    /// uncounted, the nanoseconds until it will be.
     func admit(_ client: AddressNetwork, at now: LoopInstant, _ limit: Limit) -> Int64? {
         let now = now.nanoseconds
         let part = parts[Int(UInt(bitPattern: client.hashValue) >> 60)]

@@ -101,8 +101,7 @@ extension Response {
     private static let problemEvent = Array("problem".utf8)
 
     /// Appends the response to posted actions from encoded parts. The hot path: no `Response`.
-    ///
-    /// - Returns: The length of the body.
+    /// Returns the length of the body.
     static func encodeReceipt(
         _ content: Reply.Content, for request: RequestContext, closes: Bool,
         _ loop: LoopResources, to out: inout [UInt8]

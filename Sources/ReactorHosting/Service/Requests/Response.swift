@@ -48,9 +48,8 @@ struct Response {
         json(status, JSON.line(body), fields: fields)
     }
 
-    /// A large body takes no more memory than it needs, and counts until it is sent.
-    ///
-    /// - Returns: The problem that reports this, if there is no room.
+    /// A large body takes no more memory than it needs, and counts until it is sent. Returns the
+    /// problem that reports this, if there is no room.
     func charged(to work: WorkBudget, for client: WorkClient?) -> Response {
         guard case .bytes(let bytes) = body, bytes.count > WorkBudget.smallestBytes else {
             return self

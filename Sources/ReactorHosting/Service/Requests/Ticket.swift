@@ -8,9 +8,8 @@ enum Ticket {
     /// A request target has 8 KB, and a ticket has a third more than its token.
     static let tokenLimitBytes = 5_120
 
-    /// The value of `ticket` in a query; nil without one. Only the plain name counts.
-    ///
-    /// - Throws: 400 for two of them.
+    /// The value of `ticket` in a query; nil without one. Only the plain name counts. Throws 400
+    /// for two of them.
     static func find(in head: RequestHead) throws(Problem) -> ArraySlice<UInt8>? {
         guard let query = head.query else { return nil }
         var found: ArraySlice<UInt8>?

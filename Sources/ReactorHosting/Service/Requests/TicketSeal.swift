@@ -46,9 +46,8 @@ struct TicketSeal: Sendable {
         return Base64URL.encode(sealed + Self.tag(sealed, keys[0]))
     }
 
-    /// The token in a ticket.
-    ///
-    /// - Throws: 401 for a ticket that was made with another secret, or for another stream.
+    /// The token in a ticket. Throws 401 for a ticket that was made with another secret, or for
+    /// another stream.
     func open(
         _ text: ArraySlice<UInt8>, for stream: TicketStream
     ) throws(Problem) -> ArraySlice<UInt8> {

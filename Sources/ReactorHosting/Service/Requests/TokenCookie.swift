@@ -11,9 +11,8 @@ enum TokenCookie {
     private static let limitBytes = 4_096
     private static let attributes = "Path=/; Secure; HttpOnly; SameSite=Strict"
 
-    /// The range of the token in the head; nil without the cookie (RFC 6265 §5.4).
-    ///
-    /// - Throws: 401 if its value is no token, or if another server of the site has added one.
+    /// The range of the token in the head; nil without the cookie (RFC 6265 §5.4). Throws 401 if
+    /// its value is no token, or if another server of the site has added one.
     static func find(in head: RequestHead) throws(Problem) -> Range<Int>? {
         var found: Range<Int>?
         // HTTP/2 splits the field, and not every proxy joins it again (RFC 9113 §8.2.3).
@@ -66,9 +65,8 @@ enum TokenCookie {
 
     static let removal = ("Set-Cookie", "\(name)=; Max-Age=0; \(attributes)")
 
-    /// Checks the origin of a request with the cookie, unless its method changes nothing.
-    ///
-    /// - Throws: 403 unless `Origin` is the server's own or a listed one (`--allow-origin`).
+    /// Checks the origin of a request with the cookie, unless its method changes nothing. Throws
+    /// 403 unless `Origin` is the server's own or a listed one (`--allow-origin`).
     static func checkOrigin(
         of request: Request, _ origins: AllowedOrigins
     ) throws(Problem) {
