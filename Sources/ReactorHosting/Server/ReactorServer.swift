@@ -305,20 +305,14 @@ struct RunningServer {
         _ loops: [EventLoop<ServerLoop>],
         _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void
     ) async {
-        guard !loops.isEmpty else { return }
-        let waiting = Mutex(loops.count)
+        let visits = DispatchGroup()
+        for loop in loops {
+            visits.enter()
+            let isRunning = loop.enqueue { act($0) { visits.leave() } }
+            if !isRunning { visits.leave() }
+        }
         await withCheckedContinuation { continuation in
-            let done = { @Sendable in
-                let isLast = waiting.withLock { waiting in
-                    waiting -= 1
-                    return waiting == 0
-                }
-                if isLast { continuation.resume() }
-            }
-            for loop in loops {
-                let isRunning = loop.enqueue { act($0, done) }
-                if !isRunning { done() }
-            }
+            visits.notify(queue: .global()) { continuation.resume() }
         }
     }
 

@@ -1,27 +1,21 @@
+internal import Dispatch
 internal import Feeds
 internal import Sessions
 internal import Storage
-internal import Synchronization
 
 extension WorkSearch {
     convenience init?(_ journal: any Journal, waking peers: Peers) {
         self.init(journal) { sessions, done in
             let byLoop = Dictionary(grouping: sessions) { $0.owner(of: peers.count) }
-            guard !byLoop.isEmpty else { return done() }
-            let left = Mutex(byLoop.count)
-            let endOne = { @Sendable in
-                let isLast = left.withLock { left in
-                    left -= 1
-                    return left == 0
-                }
-                if isLast { done() }
-            }
+            let waking = DispatchGroup()
             for (index, some) in byLoop {
+                waking.enter()
                 let isRunning = peers.enqueue(on: index) { loop in
-                    loop.sessions.wakeWorking(some) { endOne() }
+                    loop.sessions.wakeWorking(some) { waking.leave() }
                 }
-                if !isRunning { endOne() }
+                if !isRunning { waking.leave() }
             }
+            waking.notify(queue: .global(), execute: done)
         }
     }
 }
