@@ -1,5 +1,3 @@
-internal import Reactors
-
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else

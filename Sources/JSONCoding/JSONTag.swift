@@ -1,5 +1,3 @@
-internal import Reactors
-
 /// The member that names an object's case of a `TaggedCodable` enum.
 enum JSONTag {
     static let name = "type"

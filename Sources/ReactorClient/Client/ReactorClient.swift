@@ -1,5 +1,4 @@
 internal import ClientMachine
-internal import JSONCoding
 public import Reactors
 
 /// A client of one server: sessions there, used as if they ran here.

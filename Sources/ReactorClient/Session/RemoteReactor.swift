@@ -1,4 +1,3 @@
-internal import ClientMachine
 public import Reactors
 
 /// A session of a reactor on a server, used as a `ReactorHost` in this process is.

@@ -1,4 +1,3 @@
-internal import ClientMachine
 internal import JSONCoding
 internal import Reactors
 

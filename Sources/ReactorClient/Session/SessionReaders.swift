@@ -1,6 +1,3 @@
-internal import JSONCoding
-internal import Reactors
-
 struct SessionReaders<State: Sendable, Activity: Sendable> {
     /// Each returns whether its reader still reads and is not behind.
     struct Reader {

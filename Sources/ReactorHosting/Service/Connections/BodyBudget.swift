@@ -1,5 +1,4 @@
 internal import Feeds
-internal import Sessions
 internal import Sockets
 
 /// Limits the memory of incomplete requests, and of requests that wait for their session to be read

@@ -1,5 +1,4 @@
 internal import Feeds
-internal import Logging
 internal import Sessions
 internal import Sockets
 internal import Wire

@@ -2,7 +2,6 @@ internal import Cluster
 internal import Feeds
 internal import Sessions
 internal import Sockets
-internal import Wire
 
 // Output: responses, at once or when they are due.
 extension HTTPConnection {

@@ -1,4 +1,3 @@
-internal import Logging
 internal import Sessions
 internal import Sockets
 internal import Wire

@@ -1,7 +1,5 @@
 internal import Feeds
 internal import JSONCoding
-internal import Sessions
-internal import Sockets
 internal import Wire
 
 /// `POST /v1/tickets`: makes a ticket, with which one stream can be opened until the token expires.

@@ -1,6 +1,5 @@
 internal import JSONCoding
 internal import Reactors
-internal import Sessions
 internal import Sockets
 internal import Wire
 

@@ -1,5 +1,3 @@
-internal import Wire
-
 /// `DELETE /v1/cookie`: has the browser remove the cookie. It needs no token.
 enum RemoveCookie: ServiceEndpoint {
     static func respond(

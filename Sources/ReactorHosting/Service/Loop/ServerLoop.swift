@@ -2,7 +2,6 @@ internal import Feeds
 internal import Sessions
 internal import Sockets
 internal import Storage
-internal import Wire
 
 /// The connections and the sessions of one event loop.
 ///

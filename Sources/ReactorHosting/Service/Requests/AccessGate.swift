@@ -1,6 +1,5 @@
 internal import Feeds
 internal import Logging
-internal import Sessions
 internal import Sockets
 internal import Wire
 

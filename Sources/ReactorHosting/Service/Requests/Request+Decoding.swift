@@ -1,5 +1,3 @@
-internal import JSONCoding
-internal import Sessions
 internal import Wire
 
 // Decodes the parts of a request that several endpoints share.

@@ -2,7 +2,6 @@ internal import Feeds
 internal import JSONCoding
 internal import Sessions
 internal import Storage
-internal import Wire
 
 extension Response {
     /// The response to a session's reply. Streams start elsewhere (``EventStream/begin(_:_:on:)``).

@@ -1,6 +1,5 @@
 internal import Feeds
 internal import JSONCoding
-internal import Sessions
 internal import Wire
 
 /// A response: a value that encodes itself for its request.

@@ -1,4 +1,3 @@
-internal import Sessions
 internal import Wire
 
 /// The constant parts of responses' heads, and those that change once a second.

@@ -1,5 +1,4 @@
 internal import JSONCoding
-internal import Sessions
 
 extension Request {
     /// The session to create: the name of its reactor, which the client may use, and the origin of a fork.

@@ -1,5 +1,4 @@
 internal import Feeds
-internal import Sessions
 internal import Wire
 
 /// The query `?ticket=` of a stream's request, in which a ticket stands for the client's token:
