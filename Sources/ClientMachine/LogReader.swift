@@ -128,8 +128,7 @@ struct LogReader: Equatable, Sendable {
         return .deliver(delivery)
     }
 
-    /// The reader has read some of its deliveries. Returns whether it has room again, and did not
-    /// before.
+    /// The reader has read some of its deliveries. Returns whether it has room only now.
     mutating func read(_ amount: LogAmount) -> Bool {
         unread.entries -= amount.entries
         unread.bytes -= amount.bytes

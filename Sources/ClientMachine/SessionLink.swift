@@ -142,8 +142,7 @@ struct SessionLink: Sendable {
         }
     }
 
-    /// Begins with a state that was saved. Returns the state to deliver; nil if states are not
-    /// followed.
+    /// Begins with a saved state. Returns the state to deliver; nil if states are not followed.
     mutating func restore(_ saved: SavedState) -> SessionSnapshot? {
         guard demand.states, let state = saved.state else { return nil }
         reader.restore(saved.position, isContinued: following?.after == saved.position)

@@ -69,8 +69,7 @@ struct SessionReader: Equatable, Sendable {
         return true
     }
 
-    /// A stream without a snapshot is opened. If a reset's snapshot was lost with the connection before,
-    /// none comes.
+    /// A stream without a snapshot is opened. If a reset's snapshot was lost before, none comes.
     mutating func beginAgain() {
         guard awaitsSnapshot else { return }
         awaitsSnapshot = false

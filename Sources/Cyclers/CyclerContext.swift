@@ -1,8 +1,7 @@
 /// The context of a dispatched action. It holds its cycler weakly.
 ///
 /// Once the cycler is released, or the action is complete, calls have no effect: they report it in
-/// their result, and loggers receive them as dropped. The context belongs to the cycler's
-/// isolation.
+/// their result, and loggers receive them as dropped. It belongs to the cycler's isolation.
 public final class CyclerContext<Owner: Cycler> {
     private weak var owner: Owner?
     // Not the owner: the context keeps the storage alive, so that `currentState` is always defined.

@@ -11,8 +11,7 @@ struct Outbox<Entry> {
             head = 0
             return nil
         }
-        // If subscribers commit on every commit, the queue is never empty: delivered entries are
-        // removed here.
+        // If subscribers commit on every commit, the queue is never empty: this removes entries.
         if head >= 64, head * 2 >= entries.count {
             entries.removeFirst(head)
             head = 0

@@ -38,8 +38,7 @@ extension Append {
     ///
     /// - Parameters:
     ///   - rows: The columns of their rows, if each has one.
-    ///   - fence: The number of the parameter with the node. The next one has the epochs; NULL:
-    ///     any.
+    ///   - fence: The number of the parameter with the node. The next has the epochs; NULL: any.
     private static func present(
         from first: Int, with rows: [(name: String, type: String)] = [], fence: Int? = nil
     ) -> String {

@@ -7,8 +7,7 @@ internal import Synchronization
 /// Design: as with a file, one writer on its own queue; while it commits one group, usually with
 /// one statement, batches accumulate for the next.
 ///
-/// Invariant: a session is written to by one loop, and so by one queue, which alone knows its
-/// lineages.
+/// Invariant: a session is written by one loop, and so by one queue, which knows its lineages.
 final class CommitQueue: CommitLane {
     typealias Ended = @Sendable (Verdict) -> Void
     private typealias Waiting = (batch: Batch, number: Int64, ended: Ended)

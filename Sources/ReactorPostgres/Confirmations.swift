@@ -1,8 +1,7 @@
 internal import Cluster
 internal import Storage
 
-/// Finds sessions that are no longer as this node has them: many in one statement, with two
-/// indices.
+/// Finds sessions that are no longer as this node has them: many in one statement.
 struct Confirmations {
     let node: Node
 

@@ -118,8 +118,7 @@ final class Connection {
         return unsafe Rows(try result())
     }
 
-    /// Executes one statement without preparing it, so that it works through a pooler that pools by
-    /// transaction.
+    /// Executes one statement without preparing it: it works through a pooler of transactions.
     func ask(_ sql: String, within limit: Duration) throws(PostgresFault) -> Rows {
         begin(limit)
         guard unsafe PQsendQueryParams(raw, sql, 0, nil, nil, nil, nil, 1) == 1 else {

@@ -78,8 +78,7 @@ enum ConnectionText {
         "scram_server_key",
     ]
 
-    /// Whether the text has none of the secrets that libpq found. A short one may occur anywhere by
-    /// chance.
+    /// Whether the text has none of the secrets that libpq found. A short one may occur by chance.
     private static func isFree(_ text: String, of options: [String: String]) -> Bool {
         secrets.allSatisfy { name in
             guard let secret = options[name], secret.utf8.count > 3 else { return true }

@@ -23,8 +23,7 @@ final class Connector: Sendable {
         var system: String
         var timeline: String
         var era: Int64
-        /// Differs between servers that were promoted to the same timeline; 0: no node has
-        /// connected yet.
+        /// Differs between servers promoted to the same timeline; 0: no node has connected yet.
         var branch: Int64 = 0
         /// The object id of the table `cluster`, which differs after a dump was restored.
         var table: Int64 = 0
@@ -35,8 +34,7 @@ final class Connector: Sendable {
         /// The bytes of its primary's log that the standby had replayed when it was promoted, or
         /// later if it was restarted since.
         var promoted: Int64 = 0
-        /// Whether it was restored to a chosen moment. No standby follows its primary with such a
-        /// target.
+        /// Whether it was restored to a chosen moment. No standby has such a target.
         var hasRecoveryTarget = false
         var lineage = Lineage()
 
@@ -120,8 +118,7 @@ final class Connector: Sendable {
     /// that lacks them has lost history.
     func acknowledges(_ connection: Connection) -> Bool { reading(over: connection) != nil }
 
-    /// The read that the connection has just answered, as ``acknowledges(_:)``; nil if it is not
-    /// believed.
+    /// The read that the connection has answered, as ``acknowledges(_:)``; nil if not believed.
     func reading(over connection: Connection) -> Reading? {
         let answered = ContinuousClock.now
         return book.withLock { book in
@@ -209,8 +206,7 @@ final class Connector: Sendable {
         for mark in hosts.marks() { hear(DatabaseStanding(mark)) }
     }
 
-    /// Called when the tables were replaced: every connection is made again, and finds the new
-    /// tables.
+    /// Called when the tables were replaced: every connection is made again, and finds them.
     func suspect() { book.withLock { $0.isChanging = true } }
 
     /// Records how far the log is flushed; see ``Database/lacks(_:)``.
@@ -262,14 +258,12 @@ final class Connector: Sendable {
     }
 
     /// Compares what a connection shows with what this node knows, and looks again if another
-    /// connection or node has begun an era meanwhile. Returns the time since the adoption of the
-    /// database.
+    /// connection or node has begun an era meanwhile. Returns the time since its adoption.
     private func compare(
         _ connection: Connection
     ) throws(PostgresFault) -> (Backend, adopted: Duration) {
         for _ in 0..<Self.lookLimit {
-            // Read before the look, which shows all that was flushed by then: more may be flushed
-            // after it.
+            // Read before the look, which shows all that was flushed by then: more may follow.
             let (last, newest) = book.withLock { ($0.database, $0.belief.newest) }
             let (found, backend, age) = try look(at: connection)
             if let isNew = try adopt(found, after: last, connection) {
@@ -464,8 +458,7 @@ final class Connector: Sendable {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {
             // A process that waits for a standby has committed, and is left alone until the standby
-            // has the commit. Without the right to end processes, only the locks on its rows stop
-            // it.
+            // has the commit. Without the right to end it, only the locks on its rows stop it.
             let found = try? connection.run(
                 """
                 SELECT CASE WHEN wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(pid) END

@@ -1,12 +1,10 @@
 internal import Cluster
 
-/// The databases that a process knows: the one that it believes, its acknowledged commits, and the
-/// other ones.
+/// The databases that a process knows: the believed one, its acknowledged commits, and others.
 struct DatabaseState {
     var database: Connector.Database?
     var belief = DatabaseBelief()
-    /// Whether another era is being committed, or has to begin. A connection may show data of
-    /// either era.
+    /// Whether another era is being committed, or has to begin. A connection may show either.
     var isChanging = false
     private var commits: [CommitPoint] = []
     /// How far the log of ``database`` is acknowledged, by this node or by others that believe it.
@@ -50,8 +48,7 @@ struct DatabaseState {
     /// How far the log of the database is acknowledged, as far as this node knows.
     var committed: Int64 { max(heard, commits.map(\.position).max() ?? 0) }
 
-    /// Records another database that is not newer. Returns whether another era has to begin because
-    /// of it.
+    /// Records another database that is not newer. Returns whether another era has to begin.
     mutating func lacks(_ other: DatabaseStanding) -> Bool {
         if let database {
             // The database that is being looked for will decide.

@@ -41,8 +41,7 @@ struct Era {
     /// Begins another era if the database has another timeline, is a copy on another system, was
     /// restored, or lacks what this process or another node has seen acknowledged.
     ///
-    /// - Parameter willBegin: Called before another era is committed: connections may show either
-    ///   era then.
+    /// - Parameter willBegin: Called before another era is committed: connections may show either.
     func bringUpToDate(
         with found: Connector.Database, after earlier: Earlier, willBegin: () -> Void
     ) throws(PostgresFault) -> Adoption {

@@ -6,8 +6,7 @@ internal import Synchronization
 ///
 /// Design: if a statement was sent and not answered, only the rows at its places decide. It is sent
 /// again, over another connection, until there is a row at each place: its own, recognised by
-/// writer and number, or another writer's. Until then no client gets the answer that nothing was
-/// applied.
+/// writer and number, or another writer's. Until then no client hears that nothing was applied.
 final class Lane: @unchecked Sendable {
     private let connector: Connector
     /// Random, so that no two processes have the same.
@@ -202,8 +201,7 @@ final class Lane: @unchecked Sendable {
         try decideByRow(rest.map(\.part), append)
     }
 
-    /// Decides parts that may be in the database, or whose place another writer's row has taken
-    /// meanwhile.
+    /// Decides parts that may be in the database, or whose place another writer's row has.
     private func decideByRow(_ parts: [Part], _ append: Append) throws(PostgresFault) {
         let found = try append.look(for: parts)
         if found.contains(where: { $0.row == .own }) {
@@ -317,8 +315,7 @@ extension PostgresFault {
         }
     }
 
-    /// The detail for clients: the fault in the data, without the value, which PostgreSQL's message
-    /// may quote.
+    /// The detail for clients: the fault without the value, which PostgreSQL's message may quote.
     fileprivate var refusalSentence: String {
         let state = state ?? "unknown"
         let what =

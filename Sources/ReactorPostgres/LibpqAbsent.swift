@@ -2,8 +2,7 @@
 // Stands in for libpq in a build without the package's trait `PostgreSQL`.
 //
 // Design: `PostgresAddress` refuses every address in such a build, so none of these functions is
-// called. Thanks to them, the rest of the module needs no conditions and is compiled in every
-// build.
+// called. Thanks to them, the rest of the module needs no conditions.
 
 #if !(PostgreSQL || Complete)
     let CONNECTION_OK = 0

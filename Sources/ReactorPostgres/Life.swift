@@ -189,8 +189,7 @@ struct Life {
     // MARK: Records
 
     /// Calls `act` with the entries after a position, in order, until it returns false. It begins
-    /// with the last run that continues a position at or before this one: runs may begin before it
-    /// and end after it.
+    /// with the last run that continues this position or an earlier one: a run may end after it.
     ///
     /// - Parameter start: nil to begin before the first entry, which may be the creation.
     func each(

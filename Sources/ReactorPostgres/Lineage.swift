@@ -3,8 +3,7 @@ internal import Cluster
 /// A commit, in a form in which another database can be asked for it.
 struct CommitPoint: Equatable {
     var transaction: Int64
-    /// A position in the log, in bytes: after some of what the transaction has written, and before
-    /// its commit.
+    /// A position in the log, in bytes: within what the transaction writes, before its commit.
     var position: Int64
 
     /// Columns of a statement that writes. The first one is NULL if it has written nothing.
@@ -32,8 +31,7 @@ struct CommitPoint: Equatable {
     }
 }
 
-/// The branches of the current era that a database continues, and the bytes that it has of each
-/// one's log.
+/// The branches of the current era that a database continues, with its bytes of each log.
 ///
 /// Design: a branch ends where the promoted standby had replayed the former primary's log. Later
 /// commits on it are lost, and so are all on a branch that is not here. Branches of earlier eras do

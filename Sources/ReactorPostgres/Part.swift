@@ -1,7 +1,6 @@
 internal import Storage
 
-/// The data that consecutive batches of a group have of one generation: written as a whole or not
-/// at all.
+/// The data that consecutive batches of a group have of one generation: written whole or not.
 final class Part {
     enum Outcome: Equatable {
         case open

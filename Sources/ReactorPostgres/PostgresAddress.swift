@@ -116,8 +116,7 @@ package struct PostgresAddress: Sendable, Equatable {
         return parts[0] + (others.isEmpty ? "" : "?" + others.joined(separator: "&"))
     }
 
-    /// The address without its secrets; nil if libpq cannot read it, so that their places are
-    /// unknown.
+    /// The address without its secrets; nil if libpq cannot read it, and so cannot find them.
     package static func masked(_ text: String) -> String? {
         guard ConnectionText.isReadable(withoutOwn(text)) else { return nil }
         return ConnectionText.masked(text)

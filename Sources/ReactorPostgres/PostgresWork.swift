@@ -20,8 +20,7 @@ extension PostgresArchive: WorkFinder {
     /// Rows of sessions that have ended, or that have an owner, are examined as well. Only the newest
     /// snapshot counts.
     ///
-    /// Why scalar and lateral queries: for `EXISTS` and for a join PostgreSQL would read all members, and all
-    /// sessions.
+    /// Why scalar and lateral queries: for `EXISTS` or a join PostgreSQL would read all rows.
     static let work = """
         SELECT w.session, coalesce(s.id, ''), coalesce(s.reactor, ''), coalesce(n.state_version, 0),
             s.deleted IS NULL AND s.id IS NOT NULL

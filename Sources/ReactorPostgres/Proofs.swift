@@ -34,8 +34,7 @@ final class Proofs: Sendable {
         }
     }
 
-    /// Connects if reads have to be proved, and tries a proof, because the role may lack the
-    /// permission.
+    /// Connects if reads have to be proved, and tries a proof: the role may lack the permission.
     func open() throws(PostgresFault) {
         guard connector.database?.isSynchronous == true else { return }
         try line.sync { () throws(PostgresFault) in

@@ -98,8 +98,7 @@ enum Schema {
     /// The version from which on there is the table `nodes`.
     private static let firstWithNodes: Int64 = 2
 
-    /// The n-th upgrades the tables of version n to version n + 1. Invariant: never changed once
-    /// released.
+    /// The n-th upgrades tables of version n to n + 1. Invariant: never changed once released.
     ///
     ///   cluster    one row. `identity` is random: another one is another journal. `era` counts the
     ///              losses of the database's history; `timeline` and `system` are PostgreSQL's.

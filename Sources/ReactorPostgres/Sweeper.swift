@@ -26,8 +26,7 @@ final class Sweeper: @unchecked Sendable {
     /// Of the work that is under way, in milliseconds since 1970.
     private var time: Int64 = 0
 
-    /// In seconds. Rows of a deleted session stay for a moment: earlier statements may still be
-    /// under way.
+    /// In seconds. Rows of a deleted session stay for a moment: statements may be under way.
     private let removalDelay: Double
 
     init(
@@ -44,8 +43,7 @@ final class Sweeper: @unchecked Sendable {
         growth = Mutex(Growth(retention))
     }
 
-    /// The reason that this process should not be used: it cannot remove old rows, or its clock is
-    /// wrong.
+    /// Why this process should not be used: it cannot remove old rows, or its clock is wrong.
     var failure: JournalFailure? { broken.withLock { $0 } }
 
     func open() throws(PostgresFault) {

@@ -31,8 +31,7 @@ package struct PulseMark: Hashable, Sendable {
 
 // Why a process-wide counter, the only one in this project: `State()` can be called anywhere, also
 // in a reducer, where no session is available. Only difference matters, never order, so relaxed
-// ordering suffices; 2^64 is not reached. Nothing depends on a particular value, so tests stay
-// independent.
+// ordering suffices; 2^64 is not reached. Nothing depends on a value, so tests stay independent.
 private let lineages = Atomic<UInt64>(0)
 
 @usableFromInline

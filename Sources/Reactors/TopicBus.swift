@@ -17,8 +17,7 @@ import Synchronization
 ///
 /// Limit: at most ``limit`` values wait for a session. A session that is further behind applies the
 /// waiting values, then its source fails with ``ReaderTooSlow`` (recorded) and the session
-/// continues without the topic: no value is left out before that, and no publisher waits for a
-/// reader.
+/// continues without the topic: no value is left out before, and no publisher waits.
 ///
 /// Limit: ``rememberedLimit`` topics without a listener are remembered. Beyond that the topic with
 /// the oldest publication is forgotten.

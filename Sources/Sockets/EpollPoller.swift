@@ -12,8 +12,7 @@
         private static let capacity = 512
 
         // EPOLLET is 1 << 31, which C imports as a signed or an unsigned number. EPOLLPRI covers
-        // TCP's urgent data: recv(2) stops short at the mark, which must not be mistaken for
-        // "drained".
+        // TCP's urgent data: recv(2) stops short at the mark, which is not "drained".
         private static let interest =
             EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLPRI.rawValue
             | UInt32(1) << 31

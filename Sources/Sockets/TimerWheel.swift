@@ -1,8 +1,7 @@
 // A hashed timing wheel (Varghese and Lauck 1987, scheme 6), with two changes for deadlines that
 // are moved far more often than they are reached:
 // - a deadline that moves *later* does not move its entry: the entry stays in its bucket, and is
-//   moved when that bucket comes round. So re-arming an idle time-out for every request costs one
-//   store;
+//   moved when that bucket comes round. So re-arming a time-out for every request costs one store;
 // - a deadline beyond one revolution of the wheel is in the last bucket and is examined again there,
 //   once per revolution.
 //

@@ -17,8 +17,7 @@ package protocol Ownership: Sendable {
     /// a session that this node cannot read to a member that can. A node that is about to end gives
     /// up a session that it owns, and names the session's home.
     ///
-    /// - Precondition: This node does not have the session in memory, and nothing of it is on its way to the
-    ///   journal.
+    /// - Precondition: This node does not have the session in memory or on its way to the journal.
     /// - Parameter deposed: An owner that is known to be gone or silent. If it is nil, claims only
     ///   a session that has no owner, or an owner that is not a member.
     func claim(

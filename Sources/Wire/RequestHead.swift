@@ -1,8 +1,7 @@
 /// The head of one request: a copy of its bytes, and the ranges of its parts.
 ///
 /// Design: it owns its bytes, so that it outlives the read buffer; everything else is offsets, so
-/// that parsing makes no strings. One value is reused for request after request: `reset()` keeps
-/// its allocations.
+/// that parsing makes no strings. One value is reused: `reset()` keeps its allocations.
 package struct RequestHead: Sendable {
     /// The head as it was sent, up to the empty line. The ranges below refer to it.
     package internal(set) var bytes: [UInt8] = []

@@ -25,8 +25,7 @@
             configuration.waitsForConnectivity = true
             // The client has its own: it ends what is silent for too long.
             configuration.timeoutIntervalForRequest = 3_600
-            // Over HTTP/1.1 each stream has a connection; with the usual six, streams would hold up
-            // requests.
+            // Over HTTP/1.1 each stream has a connection; with six, they would hold up requests.
             configuration.httpMaximumConnectionsPerHost = 64
             let queue = OperationQueue()
             queue.maxConcurrentOperationCount = 1

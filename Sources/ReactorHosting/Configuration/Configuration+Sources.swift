@@ -8,9 +8,8 @@ public struct ConfigurationFailure: Error, CustomStringConvertible, Sendable, Eq
 }
 
 extension Configuration {
-    /// Reads options, environment variables and the file that they name, in this order of
-    /// precedence. An empty variable counts as not set. Throws ``ConfigurationFailure`` with every
-    /// refused value.
+    /// Reads options, variables and the file that they name, in this order of precedence. An empty
+    /// variable counts as not set. Throws ``ConfigurationFailure`` with every refused value.
     package init(
         typed: [String: String], environment: [String: String]
     ) throws(ConfigurationFailure) {
@@ -53,8 +52,7 @@ extension Configuration {
     }
 
     /// A warning for each `REACTOR_…` variable that is not a setting, or that has the address of a
-    /// service as its value. It is not an error: some platforms set such variables in every
-    /// container.
+    /// service as its value. No error: some platforms set such variables in every container.
     package static func unknownVariables(in environment: [String: String]) -> [String] {
         var known = Set(
             (Setting.table + RemovedSetting.table.map(\.setting)).map(\.environmentName))

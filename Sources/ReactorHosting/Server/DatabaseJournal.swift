@@ -4,8 +4,7 @@ struct DatabaseJournal {
     private let address: String
     private let tools: any JournalTools
 
-    /// Nil if the text is no address of a database. Throws ``JournalFailure``: this program has no
-    /// such journal.
+    /// Nil if the text is no address of a database. Throws if the program has no such journal.
     init?(_ text: String) throws(JournalFailure) {
         guard JournalEngine.isAddress(text) else { return nil }
         guard let engine = JournalEngine.ofProgram else {

@@ -119,8 +119,7 @@ enum DescriptorLimit {
 
     /// The number of connections that clients of a process with `descriptors` can have; at least one.
     ///
-    /// - Parameter links: See ``links(descriptors:loops:)``; 0 for a server that is no node of a
-    ///   cluster.
+    /// - Parameter links: See ``links(descriptors:loops:)``; 0 for a server that is no node.
     static func connections(
         descriptors: Int, loops: Int, operations: Int = 0, links: Int = 0
     ) -> Int {

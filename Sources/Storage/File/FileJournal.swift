@@ -166,8 +166,7 @@ package final class FileJournal: Journal {
                 if !last.isEmpty { write(last) }
                 _ = writer.reopenIfReplaced()
                 if writer.isInDoubt { _ = writer.bringInAnew(reader) }
-                // The last connection that closes empties the write-ahead log, so it must be able
-                // to write.
+                // The last connection that closes empties the log, so it must be able to write.
                 let isReaderClosed = reader.close()
                 let isWriterClosed = writer.close()
                 crashes.end()

@@ -16,8 +16,7 @@ extension JournalFailure {
                 detail: fault?.sentence("the journal's file") ?? "the journal's file: \(error)")
             return
         }
-        // SQLite reports a full disk as such only for `write`, not for its shared memory or a
-        // flush.
+        // SQLite reports a full disk only for `write`, not for its shared memory or a flush.
         let isFull =
             error.resultCode == .SQLITE_FULL
             || (error.resultCode == .SQLITE_IOERR && [ENOSPC, EDQUOT].contains(systemCode))

@@ -80,8 +80,7 @@ final class JournalLock: Sendable {
         return contents(of: descriptor).note
     }
 
-    /// Notes which marks the database may have; nil if it may have any. Returns whether the note is
-    /// on disk.
+    /// Notes which marks the database may have; nil: any. Returns whether the note is on disk.
     func record(_ note: MarkNote?) -> Bool {
         noted.withLock { $0 = note }
         return descriptor.withLock { held in held.map { Self.write(note, to: $0) } ?? false }

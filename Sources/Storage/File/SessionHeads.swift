@@ -54,8 +54,7 @@ final class SessionHeads {
             ("sessions", "row"), ("tail", "session"), ("records", "session"),
             ("snapshots", "session"), ("answers", "session"), ("running", "session"),
         ] {
-            // Each query reads the end of an index, except for the tail, which is bounded and was
-            // just read.
+            // Each query reads the end of an index, except for the tail, which is bounded.
             nextRow = max(nextRow, try database.next(after: "SELECT max(\(row)) FROM \(table)"))
         }
     }

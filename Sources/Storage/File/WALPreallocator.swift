@@ -7,9 +7,8 @@ internal import GRDBSQLite
 /// it, because of the file system's own journal (measured on ext4: 0.27 ms against 0.14). Each
 /// commit would pay for this until the log has the length at which it restarts.
 ///
-/// SQLite treats zeros after its last frame as the log's end: it expects frames of earlier rounds
-/// there. Source: its file format, §4.3 and §4.4, and `walDecodeFrame`, which accepts no frame of
-/// page 0.
+/// SQLite treats zeros after its last frame as the log's end: it expects earlier frames there.
+/// Source: its file format, §4.3 and §4.4, and `walDecodeFrame`, which accepts no frame of page 0.
 struct WALPreallocator {
     /// 256 KiB: a larger piece would slow down the commit that flushes it.
     private static let pieceBytes: Int64 = 262_144

@@ -134,8 +134,7 @@
             self.mailbox = mailbox
         }
 
-        /// Read before each call of the receiver: a cancelled request may have bytes that libcurl has
-        /// read already.
+        /// Read before each call of the receiver: libcurl may have bytes of a cancelled request.
         var isCancelled: Bool { wasCancelled.load(ordering: .acquiring) }
 
         func resume() { mailbox.post(.resume(number)) }

@@ -85,8 +85,7 @@ struct ConnectionOutput {
         return sum
     }
 
-    /// Drops all bytes: the connection ends, possibly during its turn. Returns the number of unsent
-    /// bytes.
+    /// Drops all bytes: the connection ends, possibly during its turn. Returns their number.
     mutating func discard() -> Int {
         let count = unsent.count
         encoded.removeAll(keepingCapacity: true)

@@ -6,8 +6,7 @@ internal import Sockets
 extension ServerLoop: SessionOutput {
     func reply(_ content: Reply.Content, to token: UInt64) {
         guard let connection = connection(ConnectionID(token)) else {
-            // The client has gone and its request has taken effect, or it is that of a stream of several
-            // sessions.
+            // The client has gone, or the request is that of a stream of several sessions.
             return sessions.relays.reply(content, to: token) { RelayProblem(for: $0) }
         }
         connection.respond(with: content)

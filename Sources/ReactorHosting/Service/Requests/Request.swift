@@ -37,8 +37,7 @@ struct Request: Sendable {
 
     /// Reads the session id in the path.
     ///
-    /// Why no escapes: an id never needs one, and an escaped id would evade a proxy's rule for the
-    /// path.
+    /// Why no escapes: an id never needs one, and an escaped one would evade a proxy's rules.
     mutating func readSessionID() throws(Problem) -> SessionID {
         let segment = segment ?? 0..<0
         // Why not the head as a whole: passing a part of a mutable value copies it.
