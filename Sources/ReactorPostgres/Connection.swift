@@ -252,8 +252,7 @@ final class Connection {
 struct PostgresFault: Error {
     /// The SQLSTATE, if the server has said one.
     var state: String?
-    /// It has no secrets: an address that libpq may split wrongly is refused before, see
-    /// ``ConnectionText``.
+    /// It has no secrets: an address that libpq may split wrongly is refused before.
     var message: String
     /// Whether the connection is over. A statement that was under way may have been executed.
     var isBroken: Bool
@@ -337,8 +336,7 @@ final class Rows {
         return unsafe bytes.reduce(first) { $0 << 8 | Int64($1) }
     }
 
-    /// A value that no program writes becomes the nearest one of the range, so that a damaged row
-    /// ends no process.
+    /// A value that no program writes becomes the nearest of the range: a damaged row ends nothing.
     func integer(_ row: Int, _ column: Int, in range: ClosedRange<Int64>) -> Int64 {
         min(max(integer(row, column), range.lowerBound), range.upperBound)
     }

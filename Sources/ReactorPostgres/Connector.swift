@@ -31,8 +31,7 @@ final class Connector: Sendable {
         var isSynchronous: Bool
         /// The end of the log that is flushed, in bytes.
         var flushed: Int64 = 0
-        /// The bytes of its primary's log that the standby had replayed when it was promoted, or
-        /// later if it was restarted since.
+        /// The bytes of its primary's log that the standby had replayed when promoted or restarted.
         var promoted: Int64 = 0
         /// Whether it was restored to a chosen moment. No standby has such a target.
         var hasRecoveryTarget = false
@@ -73,8 +72,7 @@ final class Connector: Sendable {
     /// The time limit of one housekeeping statement, including the time to connect.
     static let limit = Duration.seconds(5)
 
-    /// The time in which the other nodes hear of another database: their links deliver it with the
-    /// next ping, after 250 ms, or a moment later.
+    /// The time in which other nodes hear of another database: with the next ping, after 250 ms.
     static let settling = Duration.seconds(1)
 
     init(

@@ -48,8 +48,7 @@ final class DatabaseHosts: Sendable {
     ///
     /// - Parameters:
     ///   - belief: As of a moment before.
-    ///   - heard: Gets the mark of each other host that was asked, and the newest mark of all if no
-    ///     writable host has it.
+    ///   - heard: Gets each other host's mark, and the newest of all if no writable host has it.
     func connect(
         _ belief: DatabaseBelief, heard: (DatabaseMark) -> Void
     ) throws(PostgresFault) -> Connection {

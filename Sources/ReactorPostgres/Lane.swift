@@ -305,8 +305,7 @@ extension JournalFailure {
 }
 
 extension PostgresFault {
-    /// The detail for clients. libpq's messages name the host, port, user and name of the database,
-    /// and PostgreSQL's may name rows.
+    /// The detail for clients. Messages name the host, port and user, and may name rows.
     var publicSentence: String {
         switch state {
         case nil: "PostgreSQL does not answer"

@@ -100,8 +100,7 @@ final class Membership: @unchecked Sendable {
         }
     }
 
-    /// Beats at once if no beat has shown a node that owns a session: it has just started. Calls
-    /// `act` in any case.
+    /// Beats at once if no beat has shown a node that owns a session. Calls `act` in any case.
     func meet(_ node: Node, then act: @escaping @Sendable () -> Void) {
         guard members[node] == nil else { return act() }
         line.async { [self] in
@@ -173,8 +172,7 @@ final class Membership: @unchecked Sendable {
         forgetOld()
     }
 
-    /// Reads, once for each database, which nodes have used it: one that believes another database
-    /// is no member of this one.
+    /// Reads once for each database which nodes have used it: others are no members of this one.
     private func lookForAcquaintances(
         of node: Node, _ connection: Connection
     ) throws(PostgresFault) {

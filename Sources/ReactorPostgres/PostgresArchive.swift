@@ -287,8 +287,7 @@ extension Line {
         }
     }
 
-    /// As ``read(_:)``, with errors that are not PostgreSQL's. The connection ends with any of them,
-    /// because a transaction may be open.
+    /// As ``read(_:)``, with other errors too. Any ends the connection: a transaction may be open.
     private func attempt<Value>(
         _ act: (Connection) throws -> Value, until deadline: ContinuousClock.Instant
     ) throws -> (value: Value, reading: Reading) {

@@ -208,8 +208,7 @@ package final class PostgresJournal: Journal {
         queues[0].commit(batch, ended: ended)
     }
 
-    /// Waits for submitted batches, as long as at any other time, then closes the connections.
-    /// Later batches fail.
+    /// Waits for submitted batches, then closes the connections. Later batches fail.
     package func close() async {
         await sweeper.close()
         await withTaskGroup(of: Void.self) { group in

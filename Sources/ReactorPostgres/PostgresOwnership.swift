@@ -3,8 +3,7 @@ internal import Storage
 
 /// The owners of sessions in PostgreSQL: columns of their rows (ADR-0048).
 ///
-/// One connection each beats, claims and releases, confirms, and looks at followed sessions: many
-/// of these must delay no read.
+/// One connection each beats, claims, confirms, and looks at followed sessions; none delays a read.
 final class PostgresOwnership: Ownership {
     private let connector: Connector
     private let node: Node

@@ -17,8 +17,7 @@ extension PostgresArchive: WorkFinder {
         }
     }
 
-    /// Rows of sessions that have ended, or that have an owner, are examined as well. Only the newest
-    /// snapshot counts.
+    /// Rows of ended and of owned sessions are examined as well. Only the newest snapshot counts.
     ///
     /// Why scalar and lateral queries: for `EXISTS` or a join PostgreSQL would read all rows.
     static let work = """

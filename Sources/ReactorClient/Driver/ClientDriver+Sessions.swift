@@ -18,8 +18,7 @@ extension ClientDriver {
                 return (earlier, nil as SessionHold?)
             }
             let hold = make()
-            // The objects that have followed it are gone and have not left it yet, or are of a
-            // session that has ended.
+            // Its objects are gone and have not left it yet, or the session has ended.
             if desk.sessions[session] != nil { _ = desk.decide(.leave(session), at: clock.now) }
             desk.savedStates[session] = nil
             desk.sessions[session] = FollowedSession(sink: hold.sink, hold: hold)

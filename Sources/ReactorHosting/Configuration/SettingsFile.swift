@@ -1,8 +1,7 @@
 /// The file of `--config`: lines such as `retry = 3s`, empty lines, and comments that begin with
 /// `#`. A name is that of an option, without its dashes.
 ///
-/// A value ends with its line, without leading and trailing spaces and tabs. It has no quotes and
-/// no escapes, and no comment can follow it.
+/// A value is the rest of its line, trimmed; it has no quotes, no escapes and no comment behind it.
 struct SettingsFile: Sendable {
     static let limitBytes = 65_536
     /// Further faults are counted.

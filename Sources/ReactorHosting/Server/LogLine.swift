@@ -14,8 +14,7 @@
 struct LogLine {
     /// The longest line, with its line feed. Other fields are counted in `omitted_fields`.
     static let limitBytes = 16_384
-    /// The maximum length of a value as written, without its quotes; a longer one is cut, and ends
-    /// with ``cutMark``.
+    /// The maximum length of a written value without quotes; a longer one ends with ``cutMark``.
     static let valueLimitBytes = 4_096
     static let keyLimitBytes = 128
     static let cutMark = "...[cut]"

@@ -93,8 +93,7 @@ extension Maintenance {
         // A crash during a move leaves some rows in both. A row of the tail is moved whole, so the
         // rows already there end where one of the tail's rows does.
         let moved = try HistoryEnd.moved(of: row, database)?.position
-        // Trimmed records are omitted (including the creation, record 0), but the newest one stays
-        // as the session's head.
+        // Trimmed records are omitted, the creation too, but the newest one stays as the head.
         let newest = tail.newest(of: row)?.number ?? 0
         let first = min(keptAfter == 0 ? 0 : keptAfter + 1, newest)
         let select = try database.cachedStatement(sql: "SELECT lines FROM tail WHERE place = ?")

@@ -57,8 +57,7 @@ enum ConnectionMigration {
         move(connection, with: request, to: owner, rest: buffers.pending)
     }
 
-    /// Moves the connection. If it cannot be moved, because there is no descriptor or memory, it is
-    /// closed: the request was not carried out.
+    /// Moves the connection, or closes it without a descriptor or memory: nothing was carried out.
     private static func move(
         _ connection: HTTPConnection, with request: Request, to owner: Int,
         rest: ArraySlice<UInt8>

@@ -33,8 +33,7 @@ final class Drain: Sendable {
         change { $0.missing.remove(loop) }
     }
 
-    /// Records that a connection is about to leave its loop for another one; ``arrived(_:)`` or
-    /// ``wasLost()`` follows.
+    /// A connection is about to leave its loop; ``arrived(_:)`` or ``wasLost()`` follows.
     func departed() {
         change { $0.moving += 1 }
     }

@@ -81,8 +81,7 @@ extension HTTPConnection {
         rearm()
     }
 
-    /// Refuses bytes that are not a request or not a whole one, and closes: the beginning of the next
-    /// request is unknown.
+    /// Refuses bytes that are no whole request, and closes: where the next one begins is unknown.
     func refuse(_ problem: Problem) {
         state = .waiting(RequestContext(malformedSince: loop.now), nil)
         identity.reset()

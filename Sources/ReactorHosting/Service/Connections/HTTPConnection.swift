@@ -30,8 +30,7 @@ final class HTTPConnection {
     /// responses and events. Bytes that it sends while it accepts none are not progress.
     var lastProgress: LoopInstant
     var state = State.vacant
-    /// Invariant: a connection whose reading is paused has buffers, so that the call that ends its
-    /// wait finds them.
+    /// Invariant: a connection whose reading is paused has buffers; the end of its wait finds them.
     var buffers: ConnectionBuffers?
     var output = ConnectionOutput()
     /// The time at which the first byte of the current request arrived; for a body that takes longer

@@ -60,8 +60,7 @@ enum CreateTicket: ServiceEndpoint {
         return Array(text)
     }
 
-    /// `{"stream":"/v1/sessions/<id>/pulses"}`. An unknown member is refused, as a restriction that
-    /// would have no effect.
+    /// `{"stream":"/v1/sessions/<id>/pulses"}`. An unknown member is refused.
     private struct Wanted: Decodable {
         let stream: String
 

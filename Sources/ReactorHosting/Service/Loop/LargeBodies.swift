@@ -13,8 +13,7 @@ internal import Wire
 /// the connection ends, the request has never begun; its place in the queue is skipped. Only one
 /// examined body waits for the loop: it may take 28 times its size.
 final class LargeBodies {
-    /// A body with more bytes is examined beside the loop. It is the size of a read buffer; such a
-    /// body takes up to a millisecond.
+    /// A larger body is examined beside the loop. The size of a read buffer: up to a millisecond.
     static let minimumBytes = 65_536
 
     /// In the order in which the bodies were complete. At most one entry for each connection, and

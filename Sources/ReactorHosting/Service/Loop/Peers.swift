@@ -3,8 +3,7 @@ internal import Synchronization
 
 /// The loops of one server, so that each can reach the others.
 ///
-/// The loops are created one after the other, and can reach each other once all exist; no request
-/// is served before that.
+/// Loops can reach each other once all exist; no request is served before that.
 final class Peers: Sendable {
     /// Loops with sessions. That of the operations address, if there is one, has this index.
     let count: Int

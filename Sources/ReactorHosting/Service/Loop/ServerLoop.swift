@@ -207,8 +207,7 @@ final class ServerLoop: LoopHandler {
         resources.counters.passes.record(nanoseconds: nanoseconds)
     }
 
-    /// Begins the drain in a job, after the requests that have arrived are read: before that, it is
-    /// unknown which connections are idle.
+    /// Begins the drain in a job, after arrived requests are read: then it is known which are idle.
     func beginDraining() {
         loop.enqueue { $0.drain() }
     }

@@ -1,5 +1,4 @@
-/// Connections with requests that wait for a turn, because the round has used up its budget, or
-/// because they have used up their last turn.
+/// Connections with requests that wait for a turn: the round, or their last turn, is used up.
 ///
 /// Design: two queues. A connection that has used up its turn waits after all others, so that single
 /// requests do not wait for many ones. Each round gives a turn to at least one of either

@@ -51,8 +51,7 @@ struct ClientAddress: Sendable {
         address == .local ? trustsUnixSocket : proxies.contains { $0.contains(address) }
     }
 
-    /// An address with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`,
-    /// `[2001:db8::1]:80`.
+    /// With or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
     private static func address(_ text: Substring) -> PeerAddress? {
         if text.first == "[" {
             guard let end = text.firstIndex(of: "]") else { return nil }

@@ -229,8 +229,7 @@ extension Problem {
         409, "not_on_one_node",
         "a session is stubbed on a server that is alone; the cluster has several nodes")
 
-    /// No session has this id. A client with a token gets the same for a session that it may not
-    /// see, and PUT of that id is refused.
+    /// No session has this id, or the client may not see it; then PUT of the id is refused.
     static func unknownSession(_ id: String, to access: Access?) -> Problem {
         let advice =
             access == nil

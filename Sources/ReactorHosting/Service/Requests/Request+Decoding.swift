@@ -47,8 +47,7 @@ extension Request {
         }
     }
 
-    /// Refuses a parameter that the route does not have. Otherwise a misspelt parameter would have
-    /// no effect, and the client would not notice.
+    /// Refuses a parameter that the route does not have: a misspelt one would have no effect.
     ///
     /// Names are compared as they are sent; only an unknown one is decoded.
     func refuseUnknownParameters() throws(Problem) {

@@ -83,8 +83,7 @@ struct RequestIdentity {
         )
     }
 
-    /// The metadata of each line about the request: `peer`, `client`, `request_id`, and, if there
-    /// is one, `trace_id` and `subject`.
+    /// The metadata of each line about the request; `trace_id` and `subject` if there are any.
     ///
     /// - Parameter generate: Makes an id, for a request whose client has sent none that is well
     ///   formed: 1 to 128 visible ASCII characters. All lines of the request have the same id.
