@@ -102,28 +102,27 @@ enum Schema {
     ///
     ///   cluster    one row. `identity` is random: another one is another journal. `era` counts the
     ///              losses of the database's history; `timeline` and `system` are PostgreSQL's.
-    ///              `touched` is what a new connection commits. From version 4 on `branch` is a number
-    ///              for each server that was promoted, drawn with the first connection; `table_oid` is
-    ///              the object id of the table itself, which a restored dump has not; `adopted` is when
-    ///              the branch was drawn.
-    ///   sessions   one row for each id that is used or was deleted; `session` changes when an id is
-    ///              used again. Records up to `kept_number` (of the version `kept_version`) were
-    ///              trimmed.
-    ///              `owner` is the client that has created the session. `node` is the node that owns
-    ///              it, from version 2 on; `epoch` counts the changes of it, and `taken` is when it
-    ///              was last changed against the will of the node before.
+    ///              `touched` is what a new connection commits. From version 4 on `branch` is a
+    ///              number for each server that was promoted, drawn with the first connection;
+    ///              `table_oid` is the object id of the table itself, which a restored dump has
+    ///              not; `adopted` is when the branch was drawn.
+    ///   sessions   one row for each id that is used or was deleted; `session` changes when an id
+    ///              is used again. Records up to `kept_number` (of the version `kept_version`) were
+    ///              trimmed. `owner` is the client that has created the session. `node` is the node
+    ///              that owns it, from version 2 on; `epoch` counts the changes of it, and `taken`
+    ///              is when it was last changed against the will of the node before.
     ///   runs       consecutive records of a session, from the position `after_…` to the position
-    ///              `number`, `part`. `part` counts the notes that precede the record `number`, and is
-    ///              4294967295 for the record itself. `lines` as in a file, described in HistoryCodec.
-    ///              `writer` and `batch` recognise who has written it.
-    ///   snapshots  the state after the record `number`. `bytes`: of the records and snapshots up to
-    ///              it, once they were counted. `listens`, from version 3 on: whether the session listened
-    ///              to sources.
+    ///              `number`, `part`. `part` counts the notes that precede the record `number`, and
+    ///              is 4294967295 for the record itself. `lines` as in a file, described in
+    ///              HistoryCodec. `writer` and `batch` recognise who has written it.
+    ///   snapshots  the state after the record `number`. `bytes`: of the records and snapshots up
+    ///              to it, once they were counted. `listens`, from version 3 on: whether the
+    ///              session listened to sources.
     ///   answers    the replies to requests with an Idempotency-Key.
     ///   running    actions whose effects had not ended at the last commit.
     ///   removals   sessions that were deleted, and whose other rows are being removed.
-    ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the names and
-    ///              the versions of their states; `lease` in milliseconds.
+    ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the
+    ///              names and the versions of their states; `lease` in milliseconds.
     ///   branches   since version 5: the branches of the present era that this one continues, and
     ///              the position in the log at which each was left; see Lineage.
     ///   depositions  sessions that another node has taken from `node`, until that has read it.

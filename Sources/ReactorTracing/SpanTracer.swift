@@ -12,14 +12,20 @@ public import Tracing
 /// }
 /// ```
 ///
-/// | span | kind | from | to | attributes |
-/// |---|---|---|---|---|
-/// | `POST /v1/sessions/{id}/actions`, and so on for each route | server | the request is complete | the response, or the head of a stream, is ready | `http.request.method`, `http.route`, `http.response.status_code`, `reactor.session`; with a problem `error.type`, its code |
-/// | `commit` | internal | the request's actions are decided | the journal has committed them | |
-/// | `effect` | internal | a step of an effect begins, or an action of a Cycler | it ends | `reactor.name`, `reactor.session`, `reactor.action`, and `reactor.effect` if it has an id |
+/// | span | kind | from | to |
+/// |---|---|---|---|
+/// | `POST /v1/sessions/{id}/actions` | server | the complete request | the response |
+/// | `commit` | internal | the decision on the request's actions | their commit |
+/// | `effect` | internal | the beginning of a step of an effect | its end |
 ///
-/// - The parent of the first is the client's span: `traceparent` and everything else that the tracer
-///   extracts from the fields. The first is the parent of the other two, which may last longer.
+/// - Every route has a span like the first one, named after it. That of a stream ends with the head
+///   of the response. Its attributes are `http.request.method`, `http.route`,
+///   `http.response.status_code` and `reactor.session`, and with a problem `error.type`, its code.
+/// - An `effect` is also an action of a Cycler. Its attributes are `reactor.name`,
+///   `reactor.session`, `reactor.action`, and `reactor.effect` if it has an id.
+/// - The parent of a request's span is the client's: `traceparent` and everything else that the
+///   tracer extracts from the fields. The request's span is the parent of the other two, which may
+///   last longer.
 /// - While an effect runs, its span is the current one: spans that it makes, and requests of a client
 ///   that injects the context, belong to it.
 /// - A span has an error with a status of 500 or more, if its connection closes before the response, if
