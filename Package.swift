@@ -12,8 +12,9 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// What a module that hosts reactors inlines from (ADR-0013). Named wherever one is: SwiftPM compiles
-/// a module again when one of those that it names has changed, and not for what is behind them.
+/// What a module that hosts reactors inlines from (ADR-0013). Named wherever one is: SwiftPM
+/// compiles a module again when one of those that it names has changed, and not for what is behind
+/// them.
 let inlined = ["Sessions", "JSONCoding", "Reactors"]
 
 let jwtKit = Target.Dependency.product(
