@@ -1,8 +1,8 @@
 // An outbox in IndexedDB, for pages: what is in it survives the tab.
 //
-// Each page has rows of its own and a Web Lock that says that it lives. When a page is gone, its lock is granted to
-// one of the others, or to the next one that is opened: that one sends what is left. So no request is sent by two
-// pages, and no page waits for another one.
+// Each page has rows of its own and a Web Lock that says that it lives. When a page is gone, its
+// lock is granted to one of the others, or to the next one that is opened: that one sends what is
+// left. So no request is sent by two pages, and no page waits for another one.
 
 import "./reactor-client/adopting.js";
 import { Outbox } from "./reactor-client/outbox.js";

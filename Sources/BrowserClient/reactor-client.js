@@ -1,4 +1,5 @@
-// The client of a server of reactors, for browsers and Node: plain modules, no dependency, no build step.
+// The client of a server of reactors, for browsers and Node: plain modules, no dependency,
+// no build step.
 
 import { limits } from "./reactor-client/attempts.js";
 import { Driver, watchPage } from "./reactor-client/driver.js";

@@ -29,8 +29,8 @@ static inline CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, void *va
     return curl_easy_setopt(easy, option, value);
 }
 
-// For programs: no protocol but HTTP, and no wait for a thread that looks a name up when a request is
-// taken back. The options have other names, or are missing, in older versions.
+// For programs: no protocol but HTTP, and no wait for a thread that looks a name up when a request
+// is taken back. The options have other names, or are missing, in older versions.
 static inline void ccurl_set_web_only(CURL *easy) {
 #if LIBCURL_VERSION_NUM >= 0x075500
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");

@@ -1,7 +1,7 @@
 /// Attempts, from the question for a credential to their end, and the waits between them.
 ///
-/// Posts, creations and streams differ in what their answers mean; when the next attempt is made and
-/// with which credential is decided here, for all of them.
+/// Posts, creations and streams differ in what their answers mean; when the next attempt is made
+/// and with which credential is decided here, for all of them.
 struct AttemptTable: Sendable {
     enum Phase: Equatable, Sendable {
         case idle
@@ -43,8 +43,8 @@ struct AttemptTable: Sendable {
         var refused: String?
         /// True until a wait has passed since the refusal: an equal credential is not sent before.
         var isRefusalFresh = false
-        /// The moment from which a sign of life ends the wait after a failure: until then the server
-        /// has asked to wait. Nil without such a wait.
+        /// The moment from which a sign of life ends the wait after a failure: until then the
+        /// server has asked to wait. Nil without such a wait.
         var notBefore: Duration?
         /// A sign of life has ended a wait since the last success. Once is enough: a purpose that
         /// fails although the server works would be attempted at the rate of the others' successes.
@@ -158,8 +158,8 @@ struct AttemptTable: Sendable {
         return purpose
     }
 
-    /// Whether the credential was refused and nobody has waited since. After a wait it is sent again (C6):
-    /// a proxy may have refused it, or the server's keys may have changed.
+    /// Whether the credential was refused and nobody has waited since. After a wait it is sent
+    /// again (C6): a proxy may have refused it, or the server's keys may have changed.
     func isRefused(_ credential: Credential, for id: AttemptID) -> Bool {
         guard let record = running[id].flatMap({ records[$0] }), record.isRefusalFresh else {
             return false
@@ -236,7 +236,8 @@ struct AttemptTable: Sendable {
         return isFirst
     }
 
-    /// The purpose is achieved, or the server is known to work: waits begin at their shortest again.
+    /// The purpose is achieved, or the server is known to work: waits begin at their
+    /// shortest again.
     mutating func succeed(_ purpose: Purpose) {
         guard let index = records.index(forKey: purpose) else { return }
         if records.values[index].phase == .idle {

@@ -4,8 +4,8 @@ package struct ClientLimits: Sendable {
     package var actionsInRequest = 100
     /// Bytes of actions in one request; a larger send travels alone (O1). Default 256 KiB.
     package var bytesInRequest = 262_144
-    /// Actions in the outbox; a send beyond it is refused with `outboxFull` (O7). Likewise for answered ones of a
-    /// session that its confirmed state does not have yet. Default 10 000.
+    /// Actions in the outbox; a send beyond it is refused with `outboxFull` (O7). Likewise for
+    /// answered ones of a session that its confirmed state does not have yet. Default 10 000.
     package var actionsInOutbox = 10_000
     /// Bytes of actions in the outbox; likewise. Default 16 MiB.
     package var bytesInOutbox = 16_777_216
@@ -15,7 +15,8 @@ package struct ClientLimits: Sendable {
     /// The time for which a shown state is held back while it is not certain that it contains an
     /// own action (R10). Default 1 s.
     package var hold = Duration.seconds(1)
-    /// The time after which the state is read if the stream does not confirm an answer. Default 1 s.
+    /// The time after which the state is read if the stream does not confirm an
+    /// answer. Default 1 s.
     package var readBack = Duration.seconds(1)
     /// Sessions on one stream (C1). Default 100, which is the server's default.
     package var sessionsOnStream = 100
@@ -30,20 +31,20 @@ package struct ClientLimits: Sendable {
     package var silenceOnWake = Duration.seconds(20)
     /// The time for the head of a stream (C4). Default 10 s.
     package var opening = Duration.seconds(10)
-    /// The time for an answer, in addition to the time for which the request asks the server to wait and
-    /// to the time for its body (C4). Default 30 s.
+    /// The time for an answer, in addition to the time for which the request asks the server to
+    /// wait and to the time for its body (C4). Default 30 s.
     package var answer = Duration.seconds(30)
     /// An attempt gets one more second for each of this many bytes of its body. Default 4 096, the
     /// server's minimum: the server refuses a slower body.
     package var bodyBytesPerSecond = 4_096
     /// The fewest bytes of actions to which requests shrink on a slow line. Default 4 KiB.
     package var leastBytesInRequest = 4_096
-    /// Requests that are under way at once, apart from streams and those that ask the server to wait.
-    /// Others wait for their turn. Default 16: each has a connection, of which a server accepts a
-    /// limited number from one address.
+    /// Requests that are under way at once, apart from streams and those that ask the server to
+    /// wait. Others wait for their turn. Default 16: each has a connection, of which a server
+    /// accepts a limited number from one address.
     package var requestsAtOnce = 16
-    /// The longest wait before a session that the server has refused to serve is tried again; the least
-    /// is half of it (C5). Default 60 s.
+    /// The longest wait before a session that the server has refused to serve is tried again; the
+    /// least is half of it (C5). Default 60 s.
     package var revival = Duration.seconds(60)
     /// The life of a stream after which it counts as working (C3). Default 5 s.
     package var proven = Duration.seconds(5)

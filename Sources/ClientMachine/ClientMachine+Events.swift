@@ -3,8 +3,8 @@ extension ClientMachine {
     mutating func feed(
         _ block: StreamBlock, to session: SessionName, from id: StreamID, at now: ClientInstant
     ) -> String? {
-        // Also while the session is made again: nothing brings a second time what a stream has brought.
-        // In place: links and streams are large, and this is done for each event.
+        // Also while the session is made again: nothing brings a second time what a stream has
+        // brought. In place: links and streams are large, and this is done for each event.
         guard links[session]?.asksForEvents() == true,
             let context = streams[id]?.beginEvent(of: session),
             let read = links[session]?.read(block, context)
@@ -41,8 +41,8 @@ extension ClientMachine {
         guard reason == .unknown, links[session]?.following?.makes != nil else {
             return endSession(session, reason)
         }
-        // Another client has not made it, so this one does. The position that is seen remains: in the
-        // new life it leads to a `reset`.
+        // Another client has not made it, so this one does. The position that is seen remains: in
+        // the new life it leads to a `reset`.
         streams.end(session)
         dropEmptyStreams()
         create(session, at: now)

@@ -182,8 +182,8 @@ extension ClientMachine {
         _ sent: SentRequest, _ session: SessionName, at now: ClientInstant
     ) {
         if let request = links[session]?.overlay[sent.key], let position = request.cause {
-            // An event has shown that it is applied. The last one is awaited as long as the shown state
-            // is held.
+            // An event has shown that it is applied. The last one is awaited as long as the shown
+            // state is held.
             guard !request.isAwaited(at: now.uptime) else {
                 return attempts.schedule(
                     .post(session), after: limits.hold, why: "its last event is awaited",
@@ -216,8 +216,8 @@ extension ClientMachine {
         continuePosting(session, at: now)
     }
 
-    /// Ends a send, and rolls its prediction back (O6). The program gets the outcome when it is durable:
-    /// another process must not report another one.
+    /// Ends a send, and rolls its prediction back (O6). The program gets the outcome when it is
+    /// durable: another process must not report another one.
     mutating func end(
         _ ticket: Ticket, _ session: SessionName, _ outcome: Settlement.Outcome,
         _ position: StreamPosition? = nil

@@ -1,10 +1,11 @@
 // Design: a client without I/O, clock and randomness of its own. Each input is answered with the
 // things to do, in order. So every race is a sequence of inputs that a test can write down.
 //
-// A session's actions go through its lane of the outbox: one request at a time, saved before it is
-// sent, sent again under the same key until the server's answer is known. Its events come on a stream
-// that several sessions share; the position up to which they are seen resumes it exactly. The overlay
-// connects both directions: it knows which actions the confirmed state does not contain yet.
+// A session's actions go through its lane of the outbox: one request at a time, saved before it
+// is sent, sent again under the same key until the server's answer is known. Its events come on
+// a stream that several sessions share; the position up to which they are seen resumes it
+// exactly. The overlay connects both directions: it knows which actions the confirmed state does
+// not contain yet.
 
 /// The client of one server: which request, which stream, and which news for the program.
 package struct ClientMachine: Sendable {
@@ -28,8 +29,9 @@ package struct ClientMachine: Sendable {
     /// - Parameters:
     ///   - outbox: the saved one, or an empty one. Its requests are sent again at the first input.
     ///   - asksForCredentials: whether requests need credentials.
-    ///   - savesChanges: whether changes of the outbox have to be made durable. Else `persist` is no output,
-    ///     and what follows from a change is an output of the input that has led to it. Default: true.
+    ///   - savesChanges: whether changes of the outbox have to be made durable. Else `persist` is
+    ///     no output, and what follows from a change is an output of the input that has led to it.
+    ///     Default: true.
     ///   - generator: for keys and jitter. Keys must not be guessable: use the system's generator.
     package init(
         server: ServerAddress, outbox: Outbox = .init(), asksForCredentials: Bool = false,
@@ -138,7 +140,8 @@ package struct ClientMachine: Sendable {
     private mutating func follow(_ session: SessionName, _ new: Following, at now: ClientInstant) {
         makeLink(session)
         if links[session]?.following == nil {
-            // A stream that was left a moment ago and still brings the session has no snapshot for it.
+            // A stream that was left a moment ago and still brings the session has no
+            // snapshot for it.
             streams.end(session)
             dropEmptyStreams()
         }

@@ -36,7 +36,8 @@ package struct ClientResponse: Equatable, Sendable {
         return problem.flatMap { step.codes.contains($0.code) ? $0 : nil }
     }
 
-    /// Whether only a server that works answers so. Other answers may come from a proxy without one.
+    /// Whether only a server that works answers so. Other answers may come from a
+    /// proxy without one.
     var showsWorkingServer: Bool {
         switch status {
         case 200..<300: mediaType == "application/json"

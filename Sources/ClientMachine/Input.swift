@@ -8,8 +8,8 @@ package enum Input: Sendable {
     case discard(Ticket, SessionName)
     /// The program has seen that a send was refused or is in doubt.
     case seen(Ticket)
-    /// Sends the actions of one that was refused or is in doubt once more, under another ticket, and
-    /// counts as `seen`. The outputs begin as those of `send`.
+    /// Sends the actions of one that was refused or is in doubt once more, under another ticket,
+    /// and counts as `seen`. The outputs begin as those of `send`.
     case resend(Ticket, SessionName)
     case follow(SessionName, Following)
     /// Tries a session again at once that the server has refused to serve.
@@ -66,8 +66,8 @@ package struct Following: Equatable, Sendable {
     package var start: Start
     /// The position up to which the program has seen everything; it has precedence over `start`.
     package var after: StreamPosition?
-    /// The state that an earlier life of the program has saved: shown until there is another one. If
-    /// `after` is its position, the events continue it.
+    /// The state that an earlier life of the program has saved: shown until there is another one.
+    /// If `after` is its position, the events continue it.
     package var saved: SavedState?
 
     package init(

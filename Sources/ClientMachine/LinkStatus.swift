@@ -8,8 +8,8 @@ package enum LinkStatus: Equatable, Sendable {
     case live
     /// The stream has failed, or an action could not be delivered.
     case waiting(until: Duration, why: String)
-    /// The server refuses to serve the session. It is tried again slowly, and at once by `wake` and by
-    /// following it again.
+    /// The server refuses to serve the session. It is tried again slowly, and at once by `wake` and
+    /// by following it again.
     case failed(ProblemDetails)
     /// The outbox cannot be written any more: events may arrive, but no action is sent.
     case stopped(String)

@@ -4,8 +4,8 @@
 /// Here it is changed in place; what each send or event asks is a mutating function of the link.
 struct LinkTable: Sendable {
     private var places: [SessionName: Int] = [:]
-    /// Nil: free. The first is always free: it stands for the links that are missing. Invariant: has
-    /// exactly the links that `places` has, and the free places.
+    /// Nil: free. The first is always free: it stands for the links that are missing. Invariant:
+    /// has exactly the links that `places` has, and the free places.
     private var links: [SessionLink?] = [nil]
     private var free: [Int] = []
     /// The session that was changed last: most inputs are about one.

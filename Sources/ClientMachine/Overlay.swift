@@ -1,8 +1,9 @@
 /// The requests of one session whose effect may be missing in the confirmed state (R2).
 ///
 /// The hard part is a request of several records: when the stream has brought some of them, the
-/// state contains a part of what the request does, and neither the request as a whole nor nothing of
-/// it can be reduced over that state. The shown state is then held as it is, until the rest arrives.
+/// state contains a part of what the request does, and neither the request as a whole nor
+/// nothing of it can be reduced over that state. The shown state is then held as it is, until
+/// the rest arrives.
 struct Overlay: Equatable, Sendable {
     struct Request: Equatable, Sendable {
         let key: RequestKey
@@ -17,8 +18,8 @@ struct Overlay: Equatable, Sendable {
         /// All of its events have come, as a later event shows; or are awaited no longer.
         var isComplete = false
         var hold = Hold.none
-        /// The held state may have a part of it, so that the rest comes as events. Else that state has all
-        /// of it or nothing, which the answer shows.
+        /// The held state may have a part of it, so that the rest comes as events. Else that state
+        /// has all of it or nothing, which the answer shows.
         var awaitsEvents = false
         /// The confirmed state contains it.
         var isCovered = false
@@ -51,8 +52,8 @@ struct Overlay: Equatable, Sendable {
     /// Whether an answer was received that the confirmed state does not reach.
     var awaitsConfirmation: Bool { requests.contains { $0.receipt != nil && !$0.isCovered } }
 
-    /// Whether there is room for more. Answered requests stay here until the confirmed state has them, which is never
-    /// if the program may send and not read.
+    /// Whether there is room for more. Answered requests stay here until the confirmed state has
+    /// them, which is never if the program may send and not read.
     func hasRoom(within limits: ClientLimits) -> Bool {
         var (actions, bytes) = (0, 0)
         for request in requests where request.receipt != nil && !request.isCovered {
@@ -64,8 +65,8 @@ struct Overlay: Equatable, Sendable {
         return actions < limits.actionsInOutbox && bytes < limits.bytesInOutbox
     }
 
-    /// Whether the confirmed state has, or may have, the effect of a request that is not answered: a later
-    /// life of the program would reduce it over that state once more.
+    /// Whether the confirmed state has, or may have, the effect of a request that is not answered:
+    /// a later life of the program would reduce it over that state once more.
     var isUncertain: Bool {
         requests.contains { $0.receipt == nil && ($0.cause != nil || $0.hold != .none) }
     }
@@ -112,8 +113,8 @@ struct Overlay: Equatable, Sendable {
                 _ = requests[index].holdOnce(until: end, isWhole: isWhole)
             } else if let last = request.cause {
                 // The records of a request follow each other: none comes after another's. An event
-                // without a cause is another's on the connection that had the cause; on a later one it
-                // may be the request's own.
+                // without a cause is another's on the connection that had the cause; on a later one
+                // it may be the request's own.
                 let hasCause = cause != nil || opened <= request.causeOpened
                 if (hasCause && position.number > last.number)
                     || (isWhole && position.reaches(last))
@@ -148,8 +149,8 @@ struct Overlay: Equatable, Sendable {
         return uncovered
     }
 
-    /// Ends holds that are over. Those that only events can end wait for them: a state with a part of a
-    /// request must not be shown because its stream is away.
+    /// Ends holds that are over. Those that only events can end wait for them: a state with a part
+    /// of a request must not be shown because its stream is away.
     ///
     /// - Parameter isContinued: whether events that continue the confirmed state can come.
     mutating func passTime(isContinued: Bool, at now: Duration, holdFor limit: Duration) {
@@ -166,7 +167,8 @@ struct Overlay: Equatable, Sendable {
         }
     }
 
-    /// The state over which requests are reduced is forgotten, and with it what is uncertain about it.
+    /// The state over which requests are reduced is forgotten, and with it what is
+    /// uncertain about it.
     mutating func forgetState() {
         for index in requests.indices { requests[index].hold = .none }
     }
@@ -244,8 +246,8 @@ extension Overlay.Request {
 
     fileprivate func isContained(in confirmed: StreamPosition?, isStale: Bool) -> Bool {
         if isComplete, !isStale { return true }
-        // Without an answer, a receipt has the position of an event that was seen, maybe not of the last: it
-        // counts when that one is awaited no longer.
+        // Without an answer, a receipt has the position of an event that was seen, maybe not of the
+        // last: it counts when that one is awaited no longer.
         guard let receipt, receipt.version != nil || !isHeld, let confirmed else { return false }
         return confirmed.reaches(receipt.position)
     }

@@ -30,8 +30,8 @@ struct PendingChange: Sendable {
         return ShownChange(advancesBase: advancesBase, left: left, joined: joined)
     }
 
-    /// Takes what can be delivered while the state below is held: the program's own further actions show
-    /// at once, and those that have failed vanish at once.
+    /// Takes what can be delivered while the state below is held: the program's own further actions
+    /// show at once, and those that have failed vanish at once.
     mutating func takeOwn(except held: Set<Ticket>) -> ShownChange? {
         let own = ShownChange(
             left: rolledBack, joined: joined.filter { !held.contains($0.ticket) })
@@ -40,7 +40,8 @@ struct PendingChange: Sendable {
         return own.isEmpty ? nil : own
     }
 
-    /// - Returns: whether the send has joined and that is not delivered, so that nothing is left to do.
+    /// - Returns: whether the send has joined and that is not delivered, so that nothing
+    ///   is left to do.
     private mutating func withdraw(_ ticket: Ticket) -> Bool {
         guard let index = joined.firstIndex(where: { $0.ticket == ticket }) else { return false }
         joined.remove(at: index)

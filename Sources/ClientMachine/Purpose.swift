@@ -11,8 +11,8 @@ enum Purpose: Hashable, Sendable {
     case revive(SessionName)
     case stream(StreamID)
 
-    /// Whether the success of another purpose is a reason to attempt this one now. Not to read back:
-    /// that waits for an event, not for the server.
+    /// Whether the success of another purpose is a reason to attempt this one now. Not to read
+    /// back: that waits for an event, not for the server.
     var isHurriedBySuccess: Bool {
         switch self {
         case .post, .create, .stream: true

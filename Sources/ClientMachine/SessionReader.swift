@@ -61,8 +61,8 @@ struct SessionReader: Equatable, Sendable {
     /// Forgets the state, because the following events do not keep it current.
     mutating func forgetState() { (confirmed, isStale) = (nil, false) }
 
-    /// Whether a stream that was opened without a position begins after what another one has brought
-    /// meanwhile. The state is not continued then.
+    /// Whether a stream that was opened without a position begins after what another one has
+    /// brought meanwhile. The state is not continued then.
     mutating func skips(to position: StreamPosition) -> Bool {
         guard let seen, !awaitsSnapshot, !seen.reaches(position) else { return false }
         isStale = confirmed != nil
@@ -169,8 +169,8 @@ struct SessionReader: Equatable, Sendable {
         return .nothing
     }
 
-    /// The state is the one at this position, too, unless events before it are missing: a stream that
-    /// begins here says nothing of them, and the state may be one of an earlier life.
+    /// The state is the one at this position, too, unless events before it are missing: a stream
+    /// that begins here says nothing of them, and the state may be one of an earlier life.
     private mutating func continueState(to position: StreamPosition, _ isContinued: Bool) {
         guard let confirmed, !confirmed.reaches(position) else { return }
         if isContinued, !isStale { self.confirmed = position } else { isStale = true }

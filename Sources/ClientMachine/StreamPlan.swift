@@ -1,8 +1,8 @@
 /// Which sessions share a stream (C1, C2).
 ///
 /// Sessions share a stream with those that want states, or with those that do not: a large state is
-/// then never sent to a client that does not want it. A stream whose sessions and demand are unchanged
-/// stays as it is.
+/// then never sent to a client that does not want it. A stream whose sessions and demand are
+/// unchanged stays as it is.
 struct StreamPlan: Equatable {
     /// A session that wants events.
     struct Wish: Equatable {

@@ -1,8 +1,8 @@
 /// The streams of a client.
 struct StreamTable: Sendable {
-    /// Nil, which stands for streams that are missing, and all streams in the order in which they were
-    /// made. Invariant: none of these is nil. Why not a dictionary: to read a field of a value in one copies
-    /// the value, with its decoder.
+    /// Nil, which stands for streams that are missing, and all streams in the order in which they
+    /// were made. Invariant: none of these is nil. Why not a dictionary: to read a field of a value
+    /// in one copies the value, with its decoder.
     private var streams: [StreamConnection?] = [nil]
     /// The ids of `streams`; none has the number 0.
     private var ids = [StreamID(number: 0)]
@@ -76,8 +76,8 @@ struct StreamTable: Sendable {
         streams.first { $0?.log?.id == log }??.id
     }
 
-    /// Streams of an earlier plan that nothing depends on any more (C1): they are not open, or others
-    /// have begun for all of their sessions.
+    /// Streams of an earlier plan that nothing depends on any more (C1): they are not open, or
+    /// others have begun for all of their sessions.
     func retired(_ wantsStream: (SessionName) -> Bool) -> [StreamID] {
         let carried = Set(wanted.filter { $0.isOpen }.flatMap(\.live))
         return all.filter { stream in

@@ -12,7 +12,8 @@ package struct DatabaseBelief: Sendable, Equatable {
 
     package init() {}
 
-    /// The database that this node has to reach before it believes anything; nil if there is no doubt.
+    /// The database that this node has to reach before it believes anything; nil if
+    /// there is no doubt.
     package var sought: DatabaseMark? {
         guard let newest else { return nil }
         return present?.isBehind(newest) == false ? nil : newest

@@ -35,7 +35,8 @@ package struct DatabaseMark: Hashable, Sendable, CustomStringConvertible {
     /// Whether both are of one journal.
     package func isComparable(with other: DatabaseMark) -> Bool { journal == other.journal }
 
-    /// The newest of the marks of one journal; of two with the same timeline the one whose branch is known.
+    /// The newest of the marks of one journal; of two with the same timeline the one whose
+    /// branch is known.
     package static func newest(_ marks: [DatabaseMark]) -> DatabaseMark? {
         marks.max { ($0.era, $0.timeline, $0.branch) < ($1.era, $1.timeline, $1.branch) }
     }

@@ -1,5 +1,5 @@
-/// Members that end in an orderly way. Nothing is published to all nodes until the sessions of such a node are awake at
-/// other members, or have been waited for long enough: they would miss it.
+/// Members that end in an orderly way. Nothing is published to all nodes until the sessions of such
+/// a node are awake at other members, or have been waited for long enough: they would miss it.
 ///
 /// Bounds: only members are noted, and none is waited for beyond the two limits.
 package struct Departures: Sendable {

@@ -27,8 +27,8 @@ package struct Forwarding: Sendable {
         /// The node did not serve the request, because another node owns the session; nil if it
         /// does not know which.
         case moved(Node?)
-        /// The request has not reached the node: it refused the connection, did not prove itself, or
-        /// the link has no room.
+        /// The request has not reached the node: it refused the connection, did not prove itself,
+        /// or the link has no room.
         case notSent
         /// The request was sent, and the link has ended or become silent.
         case lost

@@ -1,17 +1,17 @@
 /// The member at which a session wakes, if nobody has it awake.
 ///
-/// Design: rendezvous hashing. Each member has a weight for each session, and the heaviest member is
-/// the session's home. A member that joins takes its share from all others and moves nothing between
-/// them; one that leaves gives its share to all others. Weights depend on addresses and not on node
-/// numbers, so a process that is started again is the home of the same sessions.
+/// Design: rendezvous hashing. Each member has a weight for each session, and the heaviest member
+/// is the session's home. A member that joins takes its share from all others and moves nothing
+/// between them; one that leaves gives its share to all others. Weights depend on addresses and not
+/// on node numbers, so a process that is started again is the home of the same sessions.
 ///
-/// Invariant: the weights never change between releases, or two nodes of different releases would send
-/// a session back and forth.
+/// Invariant: the weights never change between releases, or two nodes of different releases would
+/// send a session back and forth.
 struct Home {
     private let hash: UInt64
 
-    /// - Parameter session: Its id. Sessions that differ only after the first `--` have one home: a session
-    ///   and its parts are at one node most of the time, and their actions need no link.
+    /// - Parameter session: Its id. Sessions that differ only after the first `--` have one home: a
+    ///   session and its parts are at one node most of the time, and their actions need no link.
     init(of session: String) { hash = Self.hash(Self.root(of: session)) }
 
     /// The part of an id that stands before the first `--`; all of it, if that would be nothing.
@@ -40,8 +40,8 @@ struct Home {
         bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }
 
-    /// The finalizer of MurmurHash3: each bit of the result depends on each bit of the input. FNV alone
-    /// leaves the weights of similar addresses in one order for most sessions.
+    /// The finalizer of MurmurHash3: each bit of the result depends on each bit of the input. FNV
+    /// alone leaves the weights of similar addresses in one order for most sessions.
     private static func mix(_ value: UInt64) -> UInt64 {
         var mixed = value
         mixed = (mixed ^ (mixed >> 33)) &* 0xff51_afd7_ed55_8ccd

@@ -4,8 +4,8 @@
 /// has only its own: it counts from the moment at which it *sent* its last beat that was answered,
 /// which is before the moment that the database has written down. So it stops believing first.
 ///
-/// Time is an argument. It is the clock that also counts while the machine sleeps: CLOCK_BOOTTIME, which
-/// `ContinuousClock` is on Linux.
+/// Time is an argument. It is the clock that also counts while the machine sleeps: CLOCK_BOOTTIME,
+/// which `ContinuousClock` is on Linux.
 package struct Lease: Sendable {
     package typealias Time = ContinuousClock.Instant
 

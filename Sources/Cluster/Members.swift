@@ -22,8 +22,8 @@ package struct Members: Sendable, Equatable {
 
     package var isAlone: Bool { others.isEmpty }
 
-    /// Whether another member hosts the reactor, perhaps one that is about to end: it serves its sessions
-    /// until then, and its successor may be starting.
+    /// Whether another member hosts the reactor, perhaps one that is about to end: it serves its
+    /// sessions until then, and its successor may be starting.
     package func isHostedElsewhere(_ reactor: String) -> Bool {
         others.contains { $0.reactors[reactor] != nil }
     }

@@ -1,10 +1,11 @@
 /// Nodes that have linked to this one and that its last beat did not show.
 ///
-/// A node that starts knows the members at once, and they know it after their next beats. Meanwhile its sessions
-/// may listen already: what has to reach all nodes waits until this one knows its address. A node that has been a
-/// member and is none any more is no newcomer: it is declared gone.
+/// A node that starts knows the members at once, and they know it after their next beats. Meanwhile
+/// its sessions may listen already: what has to reach all nodes waits until this one knows its
+/// address. A node that has been a member and is none any more is no newcomer: it is declared gone.
 package struct Newcomers: Sendable {
-    /// Above this number of nodes that have been members, those are forgotten that have neither a row nor a link.
+    /// Above this number of nodes that have been members, those are forgotten that have neither a
+    /// row nor a link.
     static let limit = 10_000
 
     /// Nodes that have been members.

@@ -1,10 +1,11 @@
-/// The members that a node may depose: those of which it has evidence that they do not decide any more.
+/// The members that a node may depose: those of which it has evidence that they do not
+/// decide any more.
 ///
-/// Design: a session is taken from its owner by force only if the owner's host has refused a connection
-/// (the process is gone), or the owner has been silent on its link for a second. Evidence may be wrong:
-/// a node that is paused comes back. The epoch keeps that from doing harm. Two nodes that reach the
-/// database and not each other would take a session from each other in turns, so a session that was
-/// taken by force is not taken by force again within a second.
+/// Design: a session is taken from its owner by force only if the owner's host has refused a
+/// connection (the process is gone), or the owner has been silent on its link for a second.
+/// Evidence may be wrong: a node that is paused comes back. The epoch keeps that from doing harm.
+/// Two nodes that reach the database and not each other would take a session from each other in
+/// turns, so a session that was taken by force is not taken by force again within a second.
 ///
 /// Time is an argument, of the clock of ``Lease``.
 package struct Suspicion: Sendable {
@@ -21,7 +22,8 @@ package struct Suspicion: Sendable {
     /// Sessions that were taken by force, and when.
     private var taken: [String: Time] = [:]
 
-    /// A node whose pings are unanswered for this long is silent. Pings are sent four times as often.
+    /// A node whose pings are unanswered for this long is silent. Pings are sent four
+    /// times as often.
     package static let silence = Duration.seconds(1)
     package static let pingInterval = Duration.milliseconds(250)
     /// How long a session that was taken by force is left to the node that has it.
@@ -39,8 +41,8 @@ package struct Suspicion: Sendable {
         if doubts[node] == nil { doubts[node] = .unanswered(since: now) }
     }
 
-    /// A link to a node is begun. The evidence of earlier ones is of an earlier time, and the request that
-    /// waits for this link gets its own.
+    /// A link to a node is begun. The evidence of earlier ones is of an earlier time, and the
+    /// request that waits for this link gets its own.
     package mutating func asked(_ node: Node) { doubts[node] = nil }
 
     /// Anything came from a node.
@@ -78,8 +80,8 @@ package struct Suspicion: Sendable {
         }
     }
 
-    /// Whether a node was found silent within the last ``respite``. A request for it does not wait for another
-    /// silence; a later one does, because nobody asks the node meanwhile.
+    /// Whether a node was found silent within the last ``respite``. A request for it does not wait
+    /// for another silence; a later one does, because nobody asks the node meanwhile.
     package func isFreshlySilent(_ node: Node, at now: Time) -> Bool {
         guard case .unanswered(let since) = doubts[node] else { return false }
         return (Self.silence..<Self.silence + Self.respite).contains(now - since)

@@ -1,7 +1,8 @@
 /// Values that have come from other nodes, in their order, while sessions are being loaded.
 ///
-/// Why: a node whose sessions were listening has ended, and this one wakes some of them. From its claim on a session
-/// counts as awake for the other nodes, and before it is awake it would miss a value.
+/// Why: a node whose sessions were listening has ended, and this one wakes some of them. From
+/// its claim on a session counts as awake for the other nodes, and before it is awake it would
+/// miss a value.
 ///
 /// Bounds: ``limit`` values, ``limitBytes`` of them, and ``limitNanoseconds`` for each.
 package struct TopicArrivals<Value> {
@@ -41,7 +42,8 @@ package struct TopicArrivals<Value> {
 
     /// All that have come wait for the sessions that are being loaded now.
     ///
-    /// - Returns: False if none has come, or others wait already: for them there is ``endWait()`` first.
+    /// - Returns: False if none has come, or others wait already: for them there is
+    ///   ``endWait()`` first.
     package mutating func beginWait() -> Bool {
         guard waiting == nil, !queue.isEmpty else { return false }
         waiting = queue.count

@@ -1,7 +1,8 @@
 /// The newest value of each topic that remembers, for members that join.
 ///
-/// Bounds: ``topicLimit`` topics, and ``limitBytes`` of names and values. Beyond them the topics with the oldest
-/// values are left out: a node that joins then has no value of theirs until the next one.
+/// Bounds: ``topicLimit`` topics, and ``limitBytes`` of names and values. Beyond them the
+/// topics with the oldest values are left out: a node that joins then has no value of theirs
+/// until the next one.
 package struct TopicMemory: Sendable {
     package static let topicLimit = 10_000
     package static let limitBytes = 4 << 20

@@ -1,7 +1,9 @@
-/// The results of one value of a topic at the nodes that it was sent to, and the result of all together.
+/// The results of one value of a topic at the nodes that it was sent to, and the result of
+/// all together.
 package struct TopicShares: Sendable {
     package enum Share: Sendable, Equatable {
-        /// The number of sessions that have committed it. A node that remembers it for later ones may have none.
+        /// The number of sessions that have committed it. A node that remembers it for later ones
+        /// may have none.
         case delivered(sessions: Int, isRemembered: Bool)
         /// The node has no session that listens.
         case unheard

@@ -27,8 +27,8 @@ public struct CyclerParentMissing: Error, Hashable, Sendable {
     public init() {}
 }
 
-/// The parent has not received an action, which has changed nothing: its commit failed, no node of a cluster could
-/// be reached that has it, or too many actions are under way.
+/// The parent has not received an action, which has changed nothing: its commit failed, no node of
+/// a cluster could be reached that has it, or too many actions are under way.
 public struct CyclerParentUnavailable: Error, Hashable, Sendable, CustomStringConvertible {
     /// For logs.
     public let reason: String
@@ -40,8 +40,8 @@ public struct CyclerParentUnavailable: Error, Hashable, Sendable, CustomStringCo
     public var description: String { "the parent has not received the action: \(reason)" }
 }
 
-/// The parent has received an action once or not at all: the connection to its node has ended before the answer, or
-/// its commit has an unknown outcome. The action is not sent again.
+/// The parent has received an action once or not at all: the connection to its node has ended
+/// before the answer, or its commit has an unknown outcome. The action is not sent again.
 public struct CyclerParentOutcomeUnknown: Error, Hashable, Sendable, CustomStringConvertible {
     /// Makes an error, for a test double of a cycler.
     public init() {}
@@ -50,7 +50,8 @@ public struct CyclerParentOutcomeUnknown: Error, Hashable, Sendable, CustomStrin
     public var description: String { "the parent has received the action once or not at all" }
 }
 
-/// The error of a parent that another node of a cluster has. An error has its own type only on its own node.
+/// The error of a parent that another node of a cluster has. An error has its own type only on
+/// its own node.
 public struct CyclerParentError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error, as `String(describing:)` has it.
     public let description: String
@@ -82,17 +83,18 @@ extension ModularCycler {
         return try act(cycler)
     }
 
-    /// Sends an action to the parent, which is another session in a server. Returns when the parent has committed
-    /// the part of the action before its first suspension.
+    /// Sends an action to the parent, which is another session in a server. Returns when the parent
+    /// has committed the part of the action before its first suspension.
     ///
-    /// In a cluster another node may have the parent. Then the action is sent there as JSON of 8 MiB at most, for ten
-    /// seconds at most until a node has accepted it, and at most once.
+    /// In a cluster another node may have the parent. Then the action is sent there as JSON of
+    /// 8 MiB at most, for ten seconds at most until a node has accepted it, and at most once.
     ///
     /// - Parameters:
     ///   - action: The action.
     ///   - subject: The client for which the part acts. Default: none.
-    /// - Throws: ``CyclerParentMissing`` or ``CyclerParentUnavailable`` without any effect; the parent's error, which
-    ///   is a ``CyclerParentError`` if another node has the parent; ``CyclerParentOutcomeUnknown``.
+    /// - Throws: ``CyclerParentMissing`` or ``CyclerParentUnavailable`` without any effect; the
+    ///   parent's error, which is a ``CyclerParentError`` if another node has the parent;
+    ///   ``CyclerParentOutcomeUnknown``.
     public nonisolated(nonsending) func forward(
         _ action: Parent.Action, subject: String? = nil
     ) async throws where Parent: ActionCycler {

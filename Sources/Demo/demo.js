@@ -1,4 +1,5 @@
-// Two clients of the sample reactors `chat` and `job`, each with a network that can be switched off.
+// Two clients of the sample reactors `chat` and `job`, each with a network that can be
+// switched off.
 
 import { ReactorClient } from "../reactor-client.js";
 
@@ -79,7 +80,8 @@ class Column {
       field.value = "";
     });
     this.#find(".text").addEventListener("input", () => {
-      // Nobody wants to know later: an action that is submitted without a network is sent when there is one.
+      // Nobody wants to know later: an action that is submitted without a network is sent when
+      // there is one.
       if (!this.#network.isOn || this.#chat.status.kind !== "live" || Date.now() - this.#lastTyped < 2_000) return;
       this.#lastTyped = Date.now();
       this.#submit(this.#chat, { type: "typing", author: this.#name });

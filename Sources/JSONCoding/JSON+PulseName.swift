@@ -1,8 +1,8 @@
 package import Reactors
 
 extension JSON {
-    /// The name on the wire of the pulse to which a key path leads; nil if the path leads to no pulse of
-    /// the state itself.
+    /// The name on the wire of the pulse to which a key path leads; nil if the path leads to no
+    /// pulse of the state itself.
     ///
     /// Why by an assignment: a key path to a property wrapper's projection has no name, and does
     /// not equal the stored field's. Only with its own field the mark that it reads changes.

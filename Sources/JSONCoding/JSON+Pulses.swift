@@ -3,8 +3,8 @@ package import Reactors
 // Codable publishes no coding keys; encoding a value shows them. Done once for a reactor.
 
 extension JSON {
-    /// The pulses of a state with their coding keys, which are their names on the wire (contract §5).
-    /// A pulse that the state does not encode as itself keeps its name in Swift.
+    /// The pulses of a state with their coding keys, which are their names on the wire (contract
+    /// §5). A pulse that the state does not encode as itself keeps its name in Swift.
     package static func pulses<State: Encodable>(of initial: State) -> [PulseField<State>] {
         let fields = PulseFields.discover(State.self)
         guard !fields.isEmpty else { return [] }

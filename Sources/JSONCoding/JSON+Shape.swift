@@ -72,8 +72,8 @@ extension JSON {
         return found
     }
 
-    /// The stored properties of a struct, in the order of their declaration; nil for any other type.
-    /// One with a wrapper has an underscore before its name, and the wrapper's type.
+    /// The stored properties of a struct, in the order of their declaration; nil for any other
+    /// type. One with a wrapper has an underscore before its name, and the wrapper's type.
     static func storedProperties(
         of type: any Any.Type
     ) -> [(name: String, type: any Any.Type)]? {

@@ -21,7 +21,8 @@ package struct JSONBody: Sendable {
         scan = JSONScan(bytes, pauses)
     }
 
-    /// The bytes of memory that the scanned text takes besides ``bytes``: up to 28 for each of them.
+    /// The bytes of memory that the scanned text takes besides ``bytes``: up to 28 for
+    /// each of them.
     package var scanBytes: Int { scan?.footprintBytes ?? 0 }
 }
 

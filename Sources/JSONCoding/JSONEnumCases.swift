@@ -1,9 +1,9 @@
 /// The cases of an enum, as its metadata describe them: no code of the enum is run.
 ///
-/// Why unsafe: `CaseIterable` is not synthesised for all enums, and no API has the types of payloads.
-/// An enum's descriptor has both, and a case without a payload is stored as its index (all parts of
-/// Swift's stable ABI: docs/ABI/TypeMetadata.rst, "Nominal Type Descriptor"). Read once, when a
-/// reactor is registered; verified with 6.3.1.
+/// Why unsafe: `CaseIterable` is not synthesised for all enums, and no API has the types of
+/// payloads. An enum's descriptor has both, and a case without a payload is stored as its index
+/// (all parts of Swift's stable ABI: docs/ABI/TypeMetadata.rst, "Nominal Type Descriptor"). Read
+/// once, when a reactor is registered; verified with 6.3.1.
 enum JSONEnumCases {
     /// One parameter of a case; the label is empty if it has none.
     struct Parameter {
@@ -49,7 +49,8 @@ enum JSONEnumCases {
         guard let descriptor = unsafe descriptor(of: type),
             let fields = unsafe follow(descriptor + 16)
         else { return nil }
-        // Type, superclass, 4 bytes each; kind and the size of a record, 2 bytes each; their number.
+        // Type, superclass, 4 bytes each; kind and the size of a record, 2 bytes each;
+        // their number.
         let size = unsafe Int(fields.load(fromByteOffset: 10, as: UInt16.self))
         let count = unsafe Int(fields.load(fromByteOffset: 12, as: UInt32.self))
         guard count <= limit, size >= 12 else { return nil }

@@ -1,5 +1,5 @@
-/// The keys of one object by the hashes of their bytes, so that look-ups and the search for two equal
-/// keys are not quadratic.
+/// The keys of one object by the hashes of their bytes, so that look-ups and the search for two
+/// equal keys are not quadratic.
 ///
 /// Design: open addressing with linear probing. Nothing is removed, so of two equal keys the one
 /// that was added first is found first.

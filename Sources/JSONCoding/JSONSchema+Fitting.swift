@@ -2,8 +2,8 @@
 // values that exist, and made wider where one does not fit.
 
 extension JSONSchema {
-    /// Whether the value fits. Ranges, lengths and patterns are not compared: the values in question
-    /// were written by the types that have them.
+    /// Whether the value fits. Ranges, lengths and patterns are not compared: the values in
+    /// question were written by the types that have them.
     package func fits(_ value: JSONValue) -> Bool {
         fits(value, in: self, depth: 0)
     }

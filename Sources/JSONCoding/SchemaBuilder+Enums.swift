@@ -105,8 +105,8 @@ extension SchemaBuilder {
         return fields(asked, shown.keys) { types[$0] }
     }
 
-    /// An enum with a coding of its own: of values that are accepted the examples show some; of those
-    /// that are written there may be others.
+    /// An enum with a coding of its own: of values that are accepted the examples show some; of
+    /// those that are written there may be others.
     private func enumOfOwnCoding(_ type: any Any.Type) -> JSONSchema {
         guard use == .accepted, let seen = recorder.notes(of: type),
             seen.allSatisfy({

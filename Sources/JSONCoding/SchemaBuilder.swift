@@ -6,8 +6,8 @@ internal import Reactors
 /// without is described by its stored properties or its cases, if its keys are theirs and its first
 /// request is theirs too, as in the code that Swift synthesises. Anything else is `{}`.
 ///
-/// Bounds: 16 arrays and objects inside each other, 1000 types in a schema; what exceeds them is `{}`.
-/// A type that contains itself refers to itself.
+/// Bounds: 16 arrays and objects inside each other, 1000 types in a schema; what exceeds them is
+/// `{}`. A type that contains itself refers to itself.
 package final class SchemaBuilder {
     package enum Use: Sendable {
         /// Values that the service accepts: what is not known to be accepted is left out.
@@ -40,7 +40,8 @@ package final class SchemaBuilder {
         whole(schema(ofPart: type), samples)
     }
 
-    /// The schema of one case of an enum; nil if it has none of the name, or its coding is not known.
+    /// The schema of one case of an enum; nil if it has none of the name, or its coding
+    /// is not known.
     package func schema(ofCase name: String, of type: any Any.Type) -> JSONSchema? {
         guard let type = type as? any Decodable.Type, JSON.isEnum(type) else { return nil }
         return branch(name, of: type).map { whole($0, []) }

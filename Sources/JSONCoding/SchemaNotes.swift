@@ -27,8 +27,8 @@ final class SchemaNotes {
     var requestsNull = false
     /// The case that an enum reads, as Swift's synthesised code does.
     private(set) var shownCase: (name: String, keys: any CodingKey.Type)?
-    /// Whether the type does what no synthesised code does: it tries again after a refusal, or opens
-    /// another container. Nothing can be concluded from its requests then.
+    /// Whether the type does what no synthesised code does: it tries again after a refusal, or
+    /// opens another container. Nothing can be concluded from its requests then.
     private(set) var isIrregular = false
     private var hasFailed = false
 

@@ -66,7 +66,8 @@ package final class SchemaRecorder {
         requests += 1
     }
 
-    /// The error that types get in place of a value: the one that those that try several types expect.
+    /// The error that types get in place of a value: the one that those that try several
+    /// types expect.
     static func refusal(_ type: any Any.Type) -> DecodingError {
         .typeMismatch(type, .init(codingPath: [], debugDescription: "no value is here"))
     }

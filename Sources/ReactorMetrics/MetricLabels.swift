@@ -1,7 +1,7 @@
 /// The labels of a series, as they are on the page: `a="b",c="d"`, in the order of their names.
 ///
-/// - The names have the characters of ``MetricName``. `le` is Prometheus' own and becomes `le_`, and
-///   names that begin with two underscores lose the first ones.
+/// - The names have the characters of ``MetricName``. `le` is Prometheus' own and becomes `le_`,
+///   and names that begin with two underscores lose the first ones.
 /// - Of labels with the same name the first one counts. There are at most 16; the rest is omitted.
 /// - A value has at most 128 characters; the rest is omitted.
 struct MetricLabels: Hashable, Sendable {

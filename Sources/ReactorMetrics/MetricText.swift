@@ -1,4 +1,5 @@
-/// Prometheus text exposition format, version 0.0.4, of names and labels that are permitted already.
+/// Prometheus text exposition format, version 0.0.4, of names and labels that are
+/// permitted already.
 struct MetricText {
     private(set) var text = ""
 

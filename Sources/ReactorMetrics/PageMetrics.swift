@@ -22,13 +22,13 @@ internal import Synchronization
 /// | `Timer` | a histogram in seconds with the bounds ``timerBounds``; `_seconds` is appended |
 ///
 /// Names and labels are changed into those that Prometheus permits (``MetricName``); names that are
-/// equal afterwards are one metric. A value that is not finite is dropped, except by a gauge; so is a
-/// negative increment.
+/// equal afterwards are one metric. A value that is not finite is dropped, except by a gauge; so is
+/// a negative increment.
 ///
-/// There are at most `seriesLimit` series, which are names with their labels. Beyond it, and for a name
-/// that is in use for a metric of another kind, a metric is not shown and its values are dropped:
-/// `reactor_metrics_refused_total` counts them by `reason`, and `reactor_metrics_series` shows the
-/// number of series. `destroy()` releases a series, as often as it was made.
+/// There are at most `seriesLimit` series, which are names with their labels. Beyond it, and for a
+/// name that is in use for a metric of another kind, a metric is not shown and its values are
+/// dropped: `reactor_metrics_refused_total` counts them by `reason`, and `reactor_metrics_series`
+/// shows the number of series. `destroy()` releases a series, as often as it was made.
 ///
 /// It may be used from any thread. A value costs a lock that only this series and the page have.
 public final class PageMetrics: Sendable {
@@ -44,8 +44,8 @@ public final class PageMetrics: Sendable {
 
     /// Metrics for one page.
     ///
-    /// - Parameter seriesLimit: The maximum number of series, 1 to 100 000; a histogram is one, with up
-    ///   to 16 lines. Default 1000, whose page is written in some milliseconds.
+    /// - Parameter seriesLimit: The maximum number of series, 1 to 100 000; a histogram is one,
+    ///   with up to 16 lines. Default 1000, whose page is written in some milliseconds.
     public init(seriesLimit: Int = 1_000) {
         registry = Mutex(MetricRegistry(seriesLimit: min(max(seriesLimit, 1), 100_000)))
     }

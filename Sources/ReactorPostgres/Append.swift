@@ -31,8 +31,8 @@ struct Append {
     /// - Precondition: they are of different sessions.
     /// - Returns: for each part that was refused, the end of its session; nil if no session has its
     ///   generation.
-    /// - Throws: ``PostgresFault``: nothing of this attempt is in the database, unless the connection
-    ///   was lost.
+    /// - Throws: ``PostgresFault``: nothing of this attempt is in the database, unless the
+    ///   connection was lost.
     func send(_ parts: [Part]) throws(PostgresFault) -> [(part: Part, seen: Seen?)] {
         var parameters: Parameters = [writer]
         let form = Form(of: parts)

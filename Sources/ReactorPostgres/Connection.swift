@@ -37,8 +37,8 @@ final class Connection {
 
     /// Connects.
     ///
-    /// - Parameter parameters: As libpq has them; a later one overrides an earlier one, and the address
-    ///   is the value of `dbname`. `connect_timeout` bounds the time for each host.
+    /// - Parameter parameters: As libpq has them; a later one overrides an earlier one, and the
+    ///   address is the value of `dbname`. `connect_timeout` bounds the time for each host.
     init(_ parameters: [(name: String, value: String)]) throws(PostgresFault) {
         var names = unsafe parameters.map { unsafe strdup($0.name) }
         var values = unsafe parameters.map { unsafe strdup($0.value) }
@@ -127,8 +127,8 @@ final class Connection {
         return unsafe Rows(try result())
     }
 
-    /// Throws if the last statement has succeeded although its wait for a standby was cancelled: if it
-    /// was a commit, it has not succeeded, and its outcome is unknown.
+    /// Throws if the last statement has succeeded although its wait for a standby was cancelled: if
+    /// it was a commit, it has not succeeded, and its outcome is unknown.
     func refuseWarnings() throws(PostgresFault) {
         guard hasWarned else { return }
         throw PostgresFault(
@@ -268,8 +268,8 @@ struct PostgresFault: Error {
         self.state = state
         self.message = message
         self.isUnanswered = isUnanswered
-        // The server's process ends (57P..), the connection is broken (08...), or the server takes no
-        // writes any more, because another one does (25006).
+        // The server's process ends (57P..), the connection is broken (08...), or the server takes
+        // no writes any more, because another one does (25006).
         let ending = state.map { $0.hasPrefix("57P") || $0.hasPrefix("08") || $0 == "25006" }
         self.isBroken = isBroken || (ending ?? false)
     }

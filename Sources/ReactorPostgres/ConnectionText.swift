@@ -86,8 +86,8 @@ enum ConnectionText {
         }
     }
 
-    /// The options that a text sets; nil if libpq cannot read it. Parameters that are this program's own
-    /// are unknown to libpq, and have been removed.
+    /// The options that a text sets; nil if libpq cannot read it. Parameters that are this
+    /// program's own are unknown to libpq, and have been removed.
     static func parse(_ text: String) -> [String: String]? {
         var message: UnsafeMutablePointer<CChar>?
         let found = unsafe PQconninfoParse(text, &message)

@@ -78,8 +78,8 @@ struct GroupPlan {
 }
 
 extension Part {
-    /// Whether what was decided in an epoch can join the part: the creation of a session, which names
-    /// none, is in the first one.
+    /// Whether what was decided in an epoch can join the part: the creation of a session, which
+    /// names none, is in the first one.
     fileprivate func goesOn(_ epoch: Int64) -> Bool {
         epoch == self.epoch || (after == nil && epoch == 1)
     }

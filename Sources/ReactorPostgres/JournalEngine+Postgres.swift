@@ -2,7 +2,8 @@ public import ReactorHosting
 internal import Storage
 
 extension JournalEngine {
-    /// A journal in PostgreSQL 15 or later: `--journal postgres://user@host/database?schema=reactor`.
+    /// A journal in PostgreSQL 15 or later:
+    /// `--journal postgres://user@host/database?schema=reactor`.
     ///
     /// ```swift
     /// import ReactorHosting

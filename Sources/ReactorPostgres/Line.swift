@@ -67,8 +67,8 @@ final class Line: @unchecked Sendable {
 
     // MARK: On the queue
 
-    /// Acts once more if a connection was lost that had been made before, which may have been long ago,
-    /// and if it was of an earlier era: what it has shown is not believed.
+    /// Acts once more if a connection was lost that had been made before, which may have been long
+    /// ago, and if it was of an earlier era: what it has shown is not believed.
     func run<Value>(
         _ act: (Connection) throws(PostgresFault) -> Value
     ) throws(PostgresFault) -> Value { try read(act).value }

@@ -12,7 +12,8 @@ final class Part {
     let lineage: UInt64
     let epoch: Int64
     let after: HistoryPosition?
-    /// Recognises the part in the database, together with the writer: the number of its first batch.
+    /// Recognises the part in the database, together with the writer: the number of
+    /// its first batch.
     let number: Int64
     /// The position of its last record or note, or `after`.
     private(set) var end: HistoryPosition

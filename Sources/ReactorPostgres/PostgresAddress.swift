@@ -1,12 +1,13 @@
 /// Where a journal is: the address of a database, as libpq reads it, and settings of the journal.
 ///
 /// `postgres://user@host1,host2/database?schema=reactor&durability=on&failover=auto`; all other
-/// settings are libpq's. Design: libpq reads the address itself, so that its hosts, files of passwords,
-/// services, certificates and variables work as everywhere.
+/// settings are libpq's. Design: libpq reads the address itself, so that its hosts, files of
+/// passwords, services, certificates and variables work as everywhere.
 package struct PostgresAddress: Sendable, Equatable {
     /// The flushes that a commit waits for.
     package enum Durability: String, Sendable, CaseIterable {
-        /// The flush of the log, here and by the synchronous standbys, if there are any. The default.
+        /// The flush of the log, here and by the synchronous standbys, if there are
+        /// any. The default.
         case on
         /// Also until the standbys show it to readers.
         case remoteApply = "remote_apply"
@@ -27,7 +28,8 @@ package struct PostgresAddress: Sendable, Equatable {
     package let schema: String
     package let durability: Durability
     package let failover: Failover
-    /// The number of connections that write. One process of PostgreSQL uses one processor. Default: 2.
+    /// The number of connections that write. One process of PostgreSQL uses one
+    /// processor. Default: 2.
     package let lanes: Int
     /// Whether a pooler may be in front of the database, which gives each of this server's
     /// connections its own. Any other pooler is refused.

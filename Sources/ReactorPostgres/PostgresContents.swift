@@ -110,8 +110,8 @@ package final class PostgresContents {
         for action in try life.running(connection) { try visitor.visit(action) }
     }
 
-    /// A sentence for each row that no session has, and for each that does not continue the one before
-    /// it; the first hundred of each kind.
+    /// A sentence for each row that no session has, and for each that does not continue the one
+    /// before it; the first hundred of each kind.
     package func rowProblems() throws(JournalFailure) -> [String] {
         var problems: [String] = []
         do throws(PostgresFault) {

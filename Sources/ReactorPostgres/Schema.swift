@@ -3,9 +3,9 @@ internal import Storage
 /// The tables of a journal, in a schema of its own.
 ///
 /// A row of `runs` has a run of records, keyed by the position that it continues. Two that continue
-/// one position collide; a key of where a run ends would fork when two racing runs differ in length.
-/// Nothing is updated in place for an append: while somebody holds a snapshot open, the dead versions
-/// of a counter in a row make each append slower than the last (ADR-0047).
+/// one position collide; a key of where a run ends would fork when two racing runs differ in
+/// length. Nothing is updated in place for an append: while somebody holds a snapshot open, the
+/// dead versions of a counter in a row make each append slower than the last (ADR-0047).
 enum Schema {
     static let version: Int64 = 5
 
@@ -202,8 +202,8 @@ extension HistoryPosition {
         (Int64(clamping: number), part == 0 ? Schema.recordPart : Int64(part))
     }
 
-    /// Values that no append writes become the nearest position that there can be, so that a damaged row
-    /// ends no process. Its history is found damaged where it is read.
+    /// Values that no append writes become the nearest position that there can be, so that a
+    /// damaged row ends no process. Its history is found damaged where it is read.
     init(column number: Int64, _ part: Int64) {
         let number = min(UInt64(max(0, number)), Self.limit - 1)
         let isRecord = part == Schema.recordPart || number == 0

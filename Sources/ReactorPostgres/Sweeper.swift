@@ -112,7 +112,8 @@ final class Sweeper: @unchecked Sendable {
         }
     }
 
-    /// A million sessions are examined in two hours, with a small part of one process of the database.
+    /// A million sessions are examined in two hours, with a small part of one process of
+    /// the database.
     private static let scanLimit = 10
     static let workLimit = Duration.milliseconds(250)
     /// A node whose clock differs by more is not ready: the times of its records, and the lifetimes

@@ -1,20 +1,22 @@
 public import Reactors
 
 extension ExportedSession {
-    /// Runs the session's actions through this reactor, and finds the first version at which today's
-    /// code does something else.
+    /// Runs the session's actions through this reactor, and finds the first version at which
+    /// today's code does something else.
     ///
-    /// Each action is given to `transform(action:)` and `mutate`. The mutations that it makes at once
-    /// must be those that are recorded; each is reduced, and the pulses that it assigns must be those
-    /// that subscribers received. The state is compared wherever the export has a snapshot of it.
-    /// Mutations of effects and sources came from outside: they are reduced as recorded, if the code
-    /// has an effect that could have made them; no effect runs. While an action is received, effects
-    /// of earlier ones count as ended. Changes by a stub count as versions and change nothing.
+    /// Each action is given to `transform(action:)` and `mutate`. The mutations that it makes at
+    /// once must be those that are recorded; each is reduced, and the pulses that it assigns must
+    /// be those that subscribers received. The state is compared wherever the export has a snapshot
+    /// of it. Mutations of effects and sources came from outside: they are reduced as recorded, if
+    /// the code has an effect that could have made them; no effect runs. While an action is
+    /// received, effects of earlier ones count as ended. Changes by a stub count as versions and
+    /// change nothing.
     ///
     /// Code that depends on time or chance differs from run to run; the reactor's own clock and
     /// numbers make it repeatable. For reactors; a Cycler has no mutations to compare.
     ///
-    /// - Parameter reactor: Today's code, with an initial state as the server's registration makes it.
+    /// - Parameter reactor: Today's code, with an initial state as the server's
+    ///   registration makes it.
     /// - Returns: nil if nothing differs.
     /// - Throws: ``ReplayFault``: an action, a mutation or a state cannot be decoded or migrated.
     public func replay<R: Reactor>(with reactor: R) throws(ReplayFault) -> ReplayDifference?

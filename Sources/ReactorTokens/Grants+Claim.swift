@@ -13,8 +13,8 @@ extension Grants {
     static let maximumEntries = 256
 
     /// - Parameter name: The name of the claim, for the reason.
-    /// - Throws: ``AuthenticationFailure/invalid(_:)`` for unknown members and verbs, and for values
-    ///   of another type. The signature is verified, so the reason quotes the claim.
+    /// - Throws: ``AuthenticationFailure/invalid(_:)`` for unknown members and verbs, and for
+    ///   values of another type. The signature is verified, so the reason quotes the claim.
     init(claim: JSONValue, named name: String) throws(AuthenticationFailure) {
         guard case .object(let members) = claim else {
             throw .invalid("the claim \"\(name)\" is no object")

@@ -11,8 +11,8 @@ extension TokenKey {
     /// §5). Each `alg` must be that of the key's type.
     ///
     /// - Parameter json: `{"keys":[…]}` of at most 64 keys.
-    /// - Throws: ``TokenKeyFailure`` if a key is malformed or secret, two have one `kid`, or none can
-    ///   be used.
+    /// - Throws: ``TokenKeyFailure`` if a key is malformed or secret, two have one `kid`, or
+    ///   none can be used.
     public static func set(json: [UInt8]) async throws(TokenKeyFailure) -> [TokenKey] {
         let document: JSONValue
         do {

@@ -2,11 +2,11 @@
 public struct TokenRules: Sendable, Equatable {
     /// The required `iss`; nil to accept any.
     public var issuer: String?
-    /// The names of this server in `aud`, of which a token must contain one. If it is empty, a token
-    /// with an `aud` is refused: it is meant for another server (RFC 7519 §4.1.3).
+    /// The names of this server in `aud`, of which a token must contain one. If it is empty, a
+    /// token with an `aud` is refused: it is meant for another server (RFC 7519 §4.1.3).
     public var audiences: [String]
-    /// The permitted difference between the clocks of the issuer and of this machine, in seconds; it
-    /// applies to `exp`, `nbf` and `iat`. 0 to 300; other values are clamped. Default 30.
+    /// The permitted difference between the clocks of the issuer and of this machine, in seconds;
+    /// it applies to `exp`, `nbf` and `iat`. 0 to 300; other values are clamped. Default 30.
     public var leewaySeconds: Int64 {
         didSet { leewaySeconds = Self.clamped(leewaySeconds) }
     }

@@ -26,19 +26,19 @@ public import Tracing
 /// - The parent of a request's span is the client's: `traceparent` and everything else that the
 ///   tracer extracts from the fields. The request's span is the parent of the other two, which may
 ///   last longer.
-/// - While an effect runs, its span is the current one: spans that it makes, and requests of a client
-///   that injects the context, belong to it.
-/// - A span has an error with a status of 500 or more, if its connection closes before the response, if
-///   the commit fails, and if the effect throws. A cancelled effect has the attribute
+/// - While an effect runs, its span is the current one: spans that it makes, and requests of a
+///   client that injects the context, belong to it.
+/// - A span has an error with a status of 500 or more, if its connection closes before the
+///   response, if the commit fails, and if the effect throws. A cancelled effect has the attribute
 ///   `reactor.cancelled` and no error.
 /// - Not traced: paths that do not begin with `/v1/`, paths and methods that do not exist, sources,
 ///   effects that run again after a restart, and actions that a part sends to its parent.
 public struct SpanTracer: RequestTracer {
     private let tracer: any Tracer
 
-    /// - Parameter tracer: It is called on the threads of the event loops, and must not wait. Default:
-    ///   the one that `InstrumentationSystem` has now, which is without effect unless the program has
-    ///   set another one before.
+    /// - Parameter tracer: It is called on the threads of the event loops, and must not wait.
+    ///   Default: the one that `InstrumentationSystem` has now, which is without effect unless the
+    ///   program has set another one before.
     public init(_ tracer: any Tracer = InstrumentationSystem.tracer) {
         self.tracer = tracer
     }

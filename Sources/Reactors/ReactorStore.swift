@@ -1,5 +1,5 @@
-/// A session of a reactor, wherever it runs: ``ReactorHost`` in this process, or `RemoteReactor` of the
-/// module `ReactorClient` on a server.
+/// A session of a reactor, wherever it runs: ``ReactorHost`` in this process, or `RemoteReactor` of
+/// the module `ReactorClient` on a server.
 ///
 /// Write views and tests against this, and choose the place where the program is put together:
 ///
@@ -9,9 +9,9 @@
 /// }
 /// ```
 ///
-/// Every stream is for one reader and bounded. It ends with ``ReaderTooSlow`` when this reader is too
-/// slow, and for no other reason than that and the end of the session: trouble with a network is a
-/// status of a remote session, never an error of its streams.
+/// Every stream is for one reader and bounded. It ends with ``ReaderTooSlow`` when this reader is
+/// too slow, and for no other reason than that and the end of the session: trouble with a network
+/// is a status of a remote session, never an error of its streams.
 public protocol ReactorStore<R>: Sendable {
     /// The reactor.
     associatedtype R: Reactor
@@ -22,10 +22,11 @@ public protocol ReactorStore<R>: Sendable {
     /// Mutations since the initial state. Of a remote session: those that this program knows.
     var version: UInt64 { get async }
 
-    /// Sends an action, and returns when the shown state contains the synchronous part of its effect.
+    /// Sends an action, and returns when the shown state contains the synchronous part
+    /// of its effect.
     ///
-    /// - Throws: on a remote session, if the action was not applied or nobody knows whether it was. A
-    ///   host in this process never throws.
+    /// - Throws: on a remote session, if the action was not applied or nobody knows whether it was.
+    ///   A host in this process never throws.
     @discardableResult
     func send(_ action: R.Action) async throws -> SendResult
 
@@ -43,7 +44,8 @@ public protocol ReactorStore<R>: Sendable {
         _ path: any KeyPath<R.State, Part> & Sendable, buffer limit: Int
     ) async -> ReactorStream<Part>
 
-    /// The value of a pulse: the current one, then one for every assignment, even of an equal value.
+    /// The value of a pulse: the current one, then one for every assignment, even of
+    /// an equal value.
     ///
     /// - Parameters:
     ///   - path: the pulse, `\.$alertMessage`, a field of the state itself.
@@ -83,7 +85,8 @@ extension ReactorStore {
 }
 
 extension ReactorHost: ReactorStore {
-    /// Sends an action of no client, and returns when the synchronous part of its effect is applied.
+    /// Sends an action of no client, and returns when the synchronous part of its
+    /// effect is applied.
     ///
     /// - Parameter action: The action.
     @discardableResult

@@ -34,5 +34,6 @@
 ///   or wrapped value. A direct call of `init(from:)` with another type's decoder reads Swift's
 ///   form.
 ///
-/// Source: [SE-0295](https://github.com/swiftlang/swift-evolution/blob/main/proposals/0295-codable-synthesis-for-enums-with-associated-values.md).
+/// Source:
+/// [SE-0295](https://github.com/swiftlang/swift-evolution/blob/main/proposals/0295-codable-synthesis-for-enums-with-associated-values.md).
 public protocol TaggedCodable: Codable {}

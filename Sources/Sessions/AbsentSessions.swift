@@ -7,10 +7,11 @@ struct AbsentSessions {
     /// The reactors that sessions in the journal may have.
     private let registrations: [Registration]
     private var ended = EndedSessions()
-    /// The sessions that could not be rebuilt, with the reason. At 10 000 all of them are dropped; a
-    /// session that was dropped is loaded again by the next request for it.
+    /// The sessions that could not be rebuilt, with the reason. At 10 000 all of them are dropped;
+    /// a session that was dropped is loaded again by the next request for it.
     ///
-    /// Each with the generation: another node may have deleted the session, and created another one.
+    /// Each with the generation: another node may have deleted the session, and
+    /// created another one.
     private var faults: [SessionID: (generation: String, fault: RecoveryFault)] = [:]
 
     private static let faultLimit = 10_000
@@ -51,8 +52,8 @@ struct AbsentSessions {
         faults = [:]
     }
 
-    /// Why today's code cannot rebuild the session, if that is known: a request has tried to load it
-    /// since the process began, or no hosted reactor has its reactor's name.
+    /// Why today's code cannot rebuild the session, if that is known: a request has tried to load
+    /// it since the process began, or no hosted reactor has its reactor's name.
     func fault(of line: SavedLine) -> RecoveryFault? {
         if let id = SessionID(line.session), let known = faults[id],
             known.generation == line.generation

@@ -1,7 +1,7 @@
 package import JSONCoding
 
-/// The body of a request to post actions, with what can be found without its session: on any thread,
-/// before it is posted.
+/// The body of a request to post actions, with what can be found without its session: on any
+/// thread, before it is posted.
 package struct ActionBody: Sendable {
     package let json: JSONBody
     /// The digest by which a repetition is recognised. Nil if it is determined when it is needed.

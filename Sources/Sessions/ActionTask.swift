@@ -7,11 +7,11 @@ import Synchronization
 /// The task of one action of a Cycler, from its call to its end.
 ///
 /// Design: a Cycler's `receive` is an asynchronous function that runs in the isolation of its
-/// caller, and the part before its first wait must be complete when the call returns. So each action
-/// has an actor of its own, with an executor that runs the actor's jobs on the session's loop: the
-/// first job at once, inside the call; later jobs through the loop's inbox, like all work from other
-/// threads. Several actions of one Cycler may wait at the same time; they never run at the same
-/// time, because there is one loop.
+/// caller, and the part before its first wait must be complete when the call returns. So each
+/// action has an actor of its own, with an executor that runs the actor's jobs on the session's
+/// loop: the first job at once, inside the call; later jobs through the loop's inbox, like all work
+/// from other threads. Several actions of one Cycler may wait at the same time; they never run at
+/// the same time, because there is one loop.
 actor ActionTask {
     private nonisolated let executor: LoopExecutor
 

@@ -1,14 +1,14 @@
 internal import Feeds
 internal import Storage
 
-/// The decision that is being made: a request, or one mutation of an effect or a source. It can be undone
-/// before any of it is visible.
+/// The decision that is being made: a request, or one mutation of an effect or a source. It can be
+/// undone before any of it is visible.
 ///
 /// Design: a value that has no JSON or exceeds a limit is found in the middle of a turn: a mutation
 /// has been applied, records are begun, effects are ordered. The code that finds it calls
-/// ``Session/refuse(_:)`` and continues. The machine checks ``isRefused`` at the end of its turn, or of
-/// the mutation, and undoes everything back to the mark that it set before. Decisions of other requests
-/// in the same step stay.
+/// ``Session/refuse(_:)`` and continues. The machine checks ``isRefused`` at the end of its turn,
+/// or of the mutation, and undoes everything back to the mark that it set before. Decisions of
+/// other requests in the same step stay.
 struct Attempt {
     enum Scope {
         /// No decision is being made, or the machine keeps the mark itself.
@@ -86,8 +86,8 @@ struct StepMark {
 }
 
 extension Step {
-    /// Removes the items that were added since the mark. Replies stay: none is attached in the middle of
-    /// a turn.
+    /// Removes the items that were added since the mark. Replies stay: none is attached in the
+    /// middle of a turn.
     fileprivate func takeBack(to mark: StepMark) {
         end = mark.end
         batch.runs.removeLast(batch.runs.count - mark.runs)
@@ -112,8 +112,8 @@ extension Step {
 }
 
 // The attempt is read and changed through functions, because their callers are inlined into other
-// modules: a property that is used in this module alone needs no check for overlapping access at run
-// time, which costs about 85 instructions (ADR-0013).
+// modules: a property that is used in this module alone needs no check for overlapping access at
+// run time, which costs about 85 instructions (ADR-0013).
 extension Session {
     /// Begins a request, which is refused as a whole if any part of it is refused.
     @usableFromInline
@@ -166,8 +166,8 @@ extension Session {
             hasSettled: attempt.hasSettled, step: step)
     }
 
-    /// Refuses the present decision: the request, or the mutation, is undone as a whole, with everything
-    /// that is added after this call.
+    /// Refuses the present decision: the request, or the mutation, is undone as a whole, with
+    /// everything that is added after this call.
     ///
     /// May be called anywhere between the mark and the end of the turn or mutation.
     func refuse(_ refusal: ActionRefusal) { attempt.refuse(refusal) }
@@ -183,7 +183,8 @@ extension Session {
     /// Undoes the decisions since the mark: records, notes, events, and the items of the step. The
     /// machine undoes its own changes.
     ///
-    /// - Precondition: since the mark no reply was attached and no step was submitted to the journal.
+    /// - Precondition: since the mark no reply was attached and no step was submitted
+    ///   to the journal.
     func takeBack(to mark: AttemptMark) {
         records.discard(of: self)
         history.rollBack(to: mark.end)

@@ -21,7 +21,8 @@ final class CommitPipeline {
     private var inFlight: Deque<Flight> = []
     /// The number of replies that wait for the journal.
     private var unanswered = 0
-    /// The bytes of posted bodies in uncommitted steps and in requests whose key is being looked up.
+    /// The bytes of posted bodies in uncommitted steps and in requests whose key is
+    /// being looked up.
     private var uncommittedBytes = 0
     /// Called when no batch is in flight.
     private var completion: (() -> Void)?
@@ -57,8 +58,8 @@ final class CommitPipeline {
         unanswered < limits.unanswered && uncommittedBytes < limits.uncommittedBytes
     }
 
-    /// Counts a request whose key is looked up in the journal. It counts as one whose commit is under
-    /// way.
+    /// Counts a request whose key is looked up in the journal. It counts as one whose commit
+    /// is under way.
     func beginLookUp(ofBytes bytes: Int) {
         unanswered += 1
         uncommittedBytes += bytes
@@ -133,9 +134,9 @@ final class CommitPipeline {
 
     /// Submits the collected steps to the journal, as one batch. Called once a round.
     ///
-    /// If the journal ends the batch at once, actions that waited for it continue, and their decisions
-    /// are submitted here too. After the limit of batches the rest is left for later rounds, so that
-    /// an action that decides without end cannot starve other requests.
+    /// If the journal ends the batch at once, actions that waited for it continue, and their
+    /// decisions are submitted here too. After the limit of batches the rest is left for later
+    /// rounds, so that an action that decides without end cannot starve other requests.
     func commit(in table: SessionTable) {
         for _ in 0..<Self.batchesInARound {
             guard !gathering.isEmpty else { return }
@@ -163,8 +164,8 @@ final class CommitPipeline {
     /// A batch that the journal has not ended yet.
     private enum Flight {
         case steps([Step])
-        /// The end of a session that is not in memory. It is not part of a step: its failure does not
-        /// fail the commits of other sessions.
+        /// The end of a session that is not in memory. It is not part of a step: its failure does
+        /// not fail the commits of other sessions.
         case deletion(SessionID, OwnedSession)
         /// Not a batch: a caller that waits for the batches before it.
         case barrier(() -> Void)

@@ -2,8 +2,8 @@ internal import Cyclers
 internal import JSONCoding
 
 extension CyclerCall {
-    /// Appends `{"name":…,"dispatch":…,"description":…,"file":…,"function":…,"line":…`, an object that
-    /// the caller closes.
+    /// Appends `{"name":…,"dispatch":…,"description":…,"file":…,"function":…,"line":…`, an object
+    /// that the caller closes.
     func appendOpen(to out: inout [UInt8]) {
         out.append(contentsOf: "{\"name\":".utf8)
         JSON.appendString(name, to: &out)

@@ -6,9 +6,9 @@ internal import Storage
 
 /// Runs one Cycler for one session.
 ///
-/// Design: the Cycler reports every commit, activity and call as it happens; the machine makes records
-/// and notes of them. During a turn the reports are gathered first: an action that fails is refused
-/// and leaves only notes in the log.
+/// Design: the Cycler reports every commit, activity and call as it happens; the machine makes
+/// records and notes of them. During a turn the reports are gathered first: an action that fails is
+/// refused and leaves only notes in the log.
 final class CyclerMachine<C: ActionCycler>: TypedMachine
 where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     typealias Turn = CyclerTurn<C.State>
@@ -86,8 +86,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     /// Carries out an action's first turn.
     ///
-    /// While the maximal number of actions wait, no action begins: whether it would wait is not known
-    /// before.
+    /// While the maximal number of actions wait, no action begins: whether it would wait is not
+    /// known before.
     ///
     /// - Returns: the error if the action failed; then it has changed nothing.
     func begin(_ action: C.Action, _ receipt: inout Receipt) -> (any Error)? {
@@ -210,8 +210,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     // MARK: Events
 
-    /// Gathers an event of the present turn; outside of turns, applies it at once. Nothing is applied
-    /// after the session's end.
+    /// Gathers an event of the present turn; outside of turns, applies it at once. Nothing is
+    /// applied after the session's end.
     func record(_ event: Turn.Event) {
         guard !turn.append(event), session.mayDecide else { return }
         apply(event)
@@ -330,9 +330,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     // MARK: Life
 
-    /// Whether an action changes the state is known only when it is carried out. So a present value is
-    /// received each time the session wakes; an action that uses `updateIfChanged` makes no version
-    /// then.
+    /// Whether an action changes the state is known only when it is carried out. So a present value
+    /// is received each time the session wakes; an action that uses `updateIfChanged` makes no
+    /// version then.
     func openSources(in session: Session, isNew: Bool) -> [SourceLaunch] {
         open(cycler.sources, in: session) { _ in true }
     }
@@ -410,7 +410,8 @@ extension CyclerMachine: ActionRunner {
     }
 }
 
-/// The maximal number of actions of a session's Cycler wait for something. The action was not begun.
+/// The maximal number of actions of a session's Cycler wait for something. The action
+/// was not begun.
 struct TooManyActionsRunning: Error, CustomStringConvertible {
     let limit: Int
 

@@ -67,8 +67,8 @@ struct EffectLog {
 
     // MARK: Failures
 
-    /// Records `{"place":…,"error":…}`, with the `step` and the `id` of the effect or the name of the
-    /// `source`.
+    /// Records `{"place":…,"error":…}`, with the `step` and the `id` of the effect or the name of
+    /// the `source`.
     func failed(
         at place: ReactorFailure.Place, _ error: String, step: RunID? = nil, id: EffectID? = nil,
         source: String? = nil, of action: ActionTag

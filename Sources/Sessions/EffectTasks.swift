@@ -12,8 +12,8 @@ struct EffectTasks {
     private var sources: [Task<Void, Never>] = []
     /// The names of the `sources` that have not ended, in the order of their declaration.
     private(set) var listening: [String] = []
-    /// Sources that are subscribed, and are read once the session's creation is committed. Releasing a
-    /// launch ends its subscription.
+    /// Sources that are subscribed, and are read once the session's creation is committed.
+    /// Releasing a launch ends its subscription.
     private var opened: [SourceLaunch] = []
 
     private struct Running {

@@ -3,8 +3,8 @@ internal import Feeds
 
 /// Ids of ended sessions, up to a limit; the oldest are forgotten first.
 ///
-/// The id of a session that is created again stays here: a look-up finds the session in memory first,
-/// and if its creation fails the id is still that of an ended session.
+/// The id of a session that is created again stays here: a look-up finds the session in memory
+/// first, and if its creation fails the id is still that of an ended session.
 struct EndedSessions {
     private var ids: Set<SessionID> = []
     private var order: Deque<SessionID> = []

@@ -190,7 +190,8 @@ package final class IdempotencyKeys {
     /// The answer to a request whose effects have ended, committed or about to be.
     func settled(_ key: String) -> StoredAnswer? { wait(of: key)?.answer }
 
-    /// The effects were cancelled, and their end is never seen here: the committed answers stay as they are.
+    /// The effects were cancelled, and their end is never seen here: the committed answers
+    /// stay as they are.
     func abandonWaits() {
         for key in waits.keys {
             if case .unsettled(let answer)? = entries[key]?.entry { end(with: answer) }

@@ -1,13 +1,13 @@
 internal import DequeModule
 
-/// The sessions that may fall asleep, by the tick of their last use. The idle ones are found without
-/// an examination of the others.
+/// The sessions that may fall asleep, by the tick of their last use. The idle ones are found
+/// without an examination of the others.
 ///
 /// Design: a list for each tick, oldest first. Each session stores its place, so that it moves or
 /// leaves in constant time. A list that is due is emptied from its end, a few sessions at a time.
 ///
-/// Invariant: if the journal has an archive, each session that is awake is here exactly once, from the
-/// begin of its incarnation to the end. A dequeued session falls asleep or is put back.
+/// Invariant: if the journal has an archive, each session that is awake is here exactly once, from
+/// the begin of its incarnation to the end. A dequeued session falls asleep or is put back.
 struct IdleSessions {
     /// A session is idle after this many ticks without use.
     static let ticks: UInt64 = 4
@@ -46,8 +46,8 @@ struct IdleSessions {
         last.persistence?.idlePosition = place
     }
 
-    /// Returns the session at the place or the first one after it, and moves the place after that. Nil
-    /// at the end. Sessions that move between two calls may be missed or returned twice.
+    /// Returns the session at the place or the first one after it, and moves the place after that.
+    /// Nil at the end. Sessions that move between two calls may be missed or returned twice.
     func next(_ place: inout Place) -> Session? {
         if place.tick < firstTick { place = Place(tick: firstTick, index: 0) }
         while case let list = Int(place.tick - firstTick), list < lists.count {

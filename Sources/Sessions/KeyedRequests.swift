@@ -2,7 +2,8 @@ internal import Feeds
 internal import Reactors
 internal import Storage
 
-/// Receives requests with an `Idempotency-Key` (contract §3.1): a repeated request is carried out once.
+/// Receives requests with an `Idempotency-Key` (contract §3.1): a repeated request is
+/// carried out once.
 struct KeyedRequests {
     let session: Session
     let keys: IdempotencyKeys
@@ -98,7 +99,8 @@ struct KeyedRequests {
         }
     }
 
-    /// Receives a request again whose effects have not ended: it waits for them as the first one does.
+    /// Receives a request again whose effects have not ended: it waits for them as the
+    /// first one does.
     private func join(_ post: ActionPost, _ stored: StoredAnswer, _ digest: [UInt8]) {
         guard stored.bodyDigest == digest, post.waits, let wait = keys.wait(of: stored.key) else {
             return answerAgain(stored, digest, post.token)
@@ -140,7 +142,8 @@ struct KeyedRequests {
         keys.beginWait(of: key, for: receipt)
     }
 
-    /// Decides the answers of the requests whose effects have all ended, whether a client waits or not.
+    /// Decides the answers of the requests whose effects have all ended, whether a client
+    /// waits or not.
     func settle(by machine: any Machine) {
         let settled = keys.waits.filter { $1.answer == nil && machine.isSettled($1.actions) }
         let first = { (wait: IdempotencyKeys.Wait) in wait.actions.first?.number ?? 0 }

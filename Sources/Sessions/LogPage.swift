@@ -2,7 +2,8 @@ internal import Feeds
 internal import Storage
 
 /// A page of an action log: `{"entries":[…],"next":…}`. If the log cannot continue at the requested
-/// position, the page begins with the oldest kept entry, and the object with `"reset":{"reason":…}`.
+/// position, the page begins with the oldest kept entry, and the object with
+/// `"reset":{"reason":…}`.
 ///
 /// `next` is the position after which the next page begins; absent if there is no next page.
 struct LogPage {

@@ -13,8 +13,8 @@ struct LogReader {
 
     /// Replies with a page of the entries that are committed now.
     ///
-    /// Why the source is decided again: an earlier step may have been committed since the request, and
-    /// may have trimmed the page's first entries.
+    /// Why the source is decided again: an earlier step may have been committed since the request,
+    /// and may have trimmed the page's first entries.
     func deliver(_ request: LogPageRequest) {
         if let start = archivedStart(request) { return readArchive(request, after: start) }
         let room = PageRoom(request, in: session.table)

@@ -1,12 +1,12 @@
 internal import Feeds
 internal import Storage
 
-/// Forgets what a loop has in memory, because the journal has lost history (ADR-0047, rule 3): records
-/// that were acknowledged may be gone, and others may have their numbers.
+/// Forgets what a loop has in memory, because the journal has lost history (ADR-0047, rule 3):
+/// records that were acknowledged may be gone, and others may have their numbers.
 ///
 /// Design: every session leaves memory, and requests that wait for it get `outcome_unknown`. Its
-/// subscribers keep their connections. Sessions that have subscribers or were at work are loaded again
-/// at once; the next generation takes the subscribers over, and begins with a `reset`.
+/// subscribers keep their connections. Sessions that have subscribers or were at work are loaded
+/// again at once; the next generation takes the subscribers over, and begins with a `reset`.
 struct LostHistory {
     let table: SessionTable
 

@@ -6,8 +6,8 @@ package import Storage
 
 /// Runs the reactor or the Cycler of a session, with its types erased: bytes in, bytes out.
 ///
-/// Every call happens on the session's loop. The machine reports its decisions to the session, which
-/// gathers them in the present ``Step``.
+/// Every call happens on the session's loop. The machine reports its decisions to the session,
+/// which gathers them in the present ``Step``.
 package protocol Machine: ActionReceiver, StateHistory, MachineLifecycle, StubControl {}
 
 /// Receives actions.
@@ -80,8 +80,8 @@ package protocol MachineLifecycle: AnyObject {
     ///   before, and only values that change the state are applied.
     func openSources(in session: Session, isNew: Bool) -> [SourceLaunch]
 
-    /// Handles an action that was running when the process ended: it is received again, or a failure
-    /// is recorded.
+    /// Handles an action that was running when the process ended: it is received again, or a
+    /// failure is recorded.
     func recover(_ action: RunningAction, in session: Session)
 
     /// Cancels every effect. No call follows.

@@ -3,8 +3,8 @@
 /// Why not every mutation is measured: its encoding would be expensive compared with the rest of a
 /// request. While the sizes do not grow the measurements become rarer, down to one in 32 mutations.
 struct MutationMeter {
-    /// The bytes of the request that is being received, until they are charged to a mutation. Nil if no
-    /// request is being received.
+    /// The bytes of the request that is being received, until they are charged to a mutation. Nil
+    /// if no request is being received.
     var unchargedBytes: Int?
     /// The bytes of the mutation, or of the Cycler's state, that was measured last.
     private var last = 0
@@ -15,8 +15,8 @@ struct MutationMeter {
 
     private static let longestInterval = 31
 
-    /// The estimated size of the next mutation. Nil if it has to be measured: at intervals, and always if
-    /// no request made the mutation.
+    /// The estimated size of the next mutation. Nil if it has to be measured: at intervals, and
+    /// always if no request made the mutation.
     mutating func estimate() -> Int? {
         guard let bytes = unchargedBytes else { return nil }
         unchargedBytes = 0

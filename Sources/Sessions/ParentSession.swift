@@ -5,9 +5,10 @@ internal import Reactors
 
 // A Cycler that is a part of another one. Each has a session of its own.
 //
-// Design: a part's session id names the parent: `<parent>--<part>`. So the relation needs no record,
-// exists again after a restart, and refers to the session that has the parent's id at that time. A part is a
-// session as any other: it reaches its parent on any loop, and at any node (ADR-0058).
+// Design: a part's session id names the parent: `<parent>--<part>`. So the relation needs no
+// record, exists again after a restart, and refers to the session that has the parent's id at
+// that time. A part is a session as any other: it reaches its parent on any loop, and at any
+// node (ADR-0058).
 extension SessionID {
     /// The id of the session that this one is a part of; nil if the id names none.
     var parent: SessionID? {
@@ -29,8 +30,8 @@ extension String {
 }
 
 extension CyclerMachine {
-    /// Reaches this Cycler in the session that `session` is a part of, on any loop and at any node; nil if the id
-    /// of `session` names no parent.
+    /// Reaches this Cycler in the session that `session` is a part of, on any loop and at any node;
+    /// nil if the id of `session` names no parent.
     static func mailbox(from session: Session) -> ParentMailbox<C.Action>?
     where C: SendableMetatype {
         guard let id = session.id.parent else { return nil }

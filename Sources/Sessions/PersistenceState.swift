@@ -10,16 +10,16 @@ final class PersistenceState {
     var snapshotListens: Bool?
     /// The state that a fork begins with, until its first snapshot.
     var first: [UInt8]?
-    /// The bytes of mutations and activities since the newest snapshot, counted from when the session
-    /// woke.
+    /// The bytes of mutations and activities since the newest snapshot, counted from when the
+    /// session woke.
     private var bytesSinceSnapshot = 0
     /// The bytes of the state in the newest snapshot.
     private var snapshotBytes = 0
     let hasStoredAnswers: Bool
     /// The epoch of this node's ownership; 0 for a journal without owners.
     var epoch: Int64
-    /// When a question was sent to which the journal has answered that memory has its newest state, by
-    /// ``LoopServices/uptime``. Only for a journal with owners.
+    /// When a question was sent to which the journal has answered that memory has its newest state,
+    /// by ``LoopServices/uptime``. Only for a journal with owners.
     var confirmed: Int64 = 0
     /// Whether a commit has succeeded since the session woke.
     var hasCommitted = false

@@ -5,8 +5,8 @@ internal import Storage
 
 /// Rebuilds the state of one reactor.
 ///
-/// Invariant: mutations after a snapshot were saved with the snapshot's `stateVersion`: a session that
-/// wakes with another `stateVersion` saves a new snapshot first.
+/// Invariant: mutations after a snapshot were saved with the snapshot's `stateVersion`: a session
+/// that wakes with another `stateVersion` saves a new snapshot first.
 final class ReactorFold<R: Reactor>: StateFold
 where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Encodable {
     private let reactor: R

@@ -3,8 +3,8 @@ public import Reactors
 
 // Turns the core's reports for the action log into notes.
 extension ReactorMachine {
-    /// - Parameter isUnchanged: both values are the same bit for bit, and so are their encodings. If
-    ///   they differ, even in padding, the encodings are compared.
+    /// - Parameter isUnchanged: both values are the same bit for bit, and so are their encodings.
+    ///   If they differ, even in padding, the encodings are compared.
     @usableFromInline
     func enterAccepted(
         _ action: R.Action, as transformed: R.Action, isUnchanged: Bool, _ tag: ActionTag

@@ -4,14 +4,14 @@ public import Reactors
 internal import Storage
 
 // A value without JSON, or whose JSON cannot be decoded, is rolled back before it is published
-// (contract §5). A request is refused as a whole. A mutation of an effect or a source has no request
-// that could be refused: it is dropped, and a failure record is written.
+// (contract §5). A request is refused as a whole. A mutation of an effect or a source has no
+// request that could be refused: it is dropped, and a failure record is written.
 
 /// Which values of a reactor are encoded as they are made.
 ///
 /// Why not all: encoding a large state for each small mutation is expensive. Values of a type that
-/// contains neither floating-point numbers nor itself always have JSON (``JSON/alwaysEncodes(_:)``),
-/// and are not encoded.
+/// contains neither floating-point numbers nor itself always have JSON
+/// (``JSON/alwaysEncodes(_:)``), and are not encoded.
 @usableFromInline
 struct ReactorChecks: Sendable {
     let state: Bool

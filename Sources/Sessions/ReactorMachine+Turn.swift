@@ -5,10 +5,11 @@ internal import Storage
 
 // The path of every action.
 //
-// Design: it is inlinable, and so are the calls that lead to it from the module that hosts a reactor
-// (`Hosted.init`, `Registration.init`, `Compiled`). That module compiles the machine for its
-// reactor; code for any reactor looks up each generic type that it uses, 400 instructions a time
-// (ADR-0013). Rare code, and code that is the same for every reactor, is called and not inlined.
+// Design: it is inlinable, and so are the calls that lead to it from the module that hosts a
+// reactor (`Hosted.init`, `Registration.init`, `Compiled`). That module compiles the machine
+// for its reactor; code for any reactor looks up each generic type that it uses, 400
+// instructions a time (ADR-0013). Rare code, and code that is the same for every reactor, is
+// called and not inlined.
 extension ReactorMachine {
     /// Functions that the module which hosts the reactor has compiled for it.
     @usableFromInline

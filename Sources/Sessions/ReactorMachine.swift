@@ -21,8 +21,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// Invariant: the newest version is `core.version`, and its state is `core.state`.
     @usableFromInline
     var versions: ReactorVersions<R>
-    /// `versions.oldestVersion`, for a test that each commit makes. Why a copy: `versions` is used by
-    /// code that is inlined elsewhere, so that each access is checked at run time (ADR-0013).
+    /// `versions.oldestVersion`, for a test that each commit makes. Why a copy: `versions` is used
+    /// by code that is inlined elsewhere, so that each access is checked at run time (ADR-0013).
     private var oldestVersion: UInt64
     /// The newest action's number. The inlined code reads it through calls.
     var lastTag: UInt64 = 0
@@ -116,7 +116,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
 
     func forget(before version: UInt64, atOnce: Bool) -> Bool {
         guard version > oldestVersion else { return false }
-        // Without `atOnce` only in batches: removing the first element of an array moves all others.
+        // Without `atOnce` only in batches: removing the first element of an array
+        // moves all others.
         let count = version - oldestVersion
         guard atOnce || (count >= 256 && count >= (core.version - oldestVersion) / 2) else {
             return false

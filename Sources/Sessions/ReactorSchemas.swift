@@ -10,8 +10,8 @@ package struct ReactorSchemas: Sendable {
     private let pulses: [(name: String, schema: JSONSchema)]
     private let activities: [(name: String, schema: JSONSchema)]
 
-    /// The maximum size of their JSON, 64 KiB. A schema with which it would be exceeded is `{}`; the
-    /// action's comes first, then the state's, those of the pulses and those of the activities.
+    /// The maximum size of their JSON, 64 KiB. A schema with which it would be exceeded is `{}`;
+    /// the action's comes first, then the state's, those of the pulses and those of the activities.
     package static let limitBytes = 65_536
 
     /// - Parameters:

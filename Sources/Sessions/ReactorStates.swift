@@ -61,7 +61,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// Appends the present state as it is shown. If its decoration has no JSON, appends the
     /// undecorated state, and records the failure once per version.
     ///
-    /// - Returns: the failure if the undecorated state has no JSON either; nothing is appended then.
+    /// - Returns: the failure if the undecorated state has no JSON either; nothing is
+    ///   appended then.
     func encode(_ shown: R.State, to out: inout [UInt8]) -> JSONEncodingFailure? {
         guard let failure = append(shown, to: &out) else { return nil }
         guard !core.isStub, append(core.state, to: &out) == nil else { return failure }

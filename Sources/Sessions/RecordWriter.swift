@@ -4,8 +4,8 @@ internal import Storage
 
 /// Writes the records of a loop's sessions for the journal, one at a time.
 ///
-/// A record is open until the next one begins or the steps are committed. Until then its content and
-/// its events can be appended to `encoder`.
+/// A record is open until the next one begins or the steps are committed. Until then its content
+/// and its events can be appended to `encoder`.
 final class RecordWriter {
     var encoder = RecordEncoder()
     /// The step that the open record belongs to; nil if no record is open.

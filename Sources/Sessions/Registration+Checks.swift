@@ -44,8 +44,8 @@ extension Registration {
             }
     }
 
-    /// Cases that can be neither encoded nor decoded, because one of their fields has the name of the
-    /// key that names the case.
+    /// Cases that can be neither encoded nor decoded, because one of their fields has the name of
+    /// the key that names the case.
     static func faults<Tagged: Codable>(inCasesOf type: Tagged.Type, _ what: String) -> [String] {
         JSON.casesWithReservedField(type).map {
             "the \(what) \($0) has a field called \"type\", which names the case; call it otherwise"

@@ -6,8 +6,8 @@ extension Reply.Content {
     private static let position = Array(",\"position\":\"".utf8)
     private static let end = Array("\"}\n".utf8)
 
-    /// Appends `{"version":3,"position":"abcdefgh.3"}`, with the rejected actions if there are any, and
-    /// a line break.
+    /// Appends `{"version":3,"position":"abcdefgh.3"}`, with the rejected actions if there are any,
+    /// and a line break.
     package func appendReceipt(to body: inout [UInt8]) {
         body.append(contentsOf: Self.version)
         Decimal.append(version, to: &body)

@@ -2,12 +2,13 @@ package import Feeds
 package import JSONCoding
 package import Storage
 
-/// An answer that waits for a commit. A step sends its replies in the order in which they were decided.
+/// An answer that waits for a commit. A step sends its replies in the order in which they
+/// were decided.
 package enum Reply {
     /// The result of a decision, made with it.
     case content(Content, token: UInt64)
-    /// A state that was captured when the request was received. If the commit that it depends on fails,
-    /// the state is read again.
+    /// A state that was captured when the request was received. If the commit that it depends on
+    /// fails, the state is read again.
     case state(Content, version: UInt64?, token: UInt64)
     /// A stream that begins at record `number`, with the snapshot of that record.
     case subscription(SubscriptionRequest, number: UInt64, snapshot: ChargedBytes?)
@@ -15,7 +16,8 @@ package enum Reply {
     case log(LogPageRequest)
     /// The call of a task, which waits for the commit.
     case applied(CheckedContinuation<Bool, Never>)
-    /// An action of a part, which waits for the commit. Called once, with the failure of the commit or nil.
+    /// An action of a part, which waits for the commit. Called once, with the failure of the
+    /// commit or nil.
     case part((JournalFailure?) -> Void)
 }
 
@@ -42,8 +44,8 @@ extension Reply {
         case runtime([UInt8])
         /// The state of this version is not kept; the versions in `kept` are.
         case versionUnknown(kept: ClosedRange<UInt64>)
-        /// A stream begins. The receiver writes the opening and its snapshot; the subscriber writes the
-        /// rest.
+        /// A stream begins. The receiver writes the opening and its snapshot; the subscriber
+        /// writes the rest.
         case subscribed(Subscriber, StreamOpening)
         /// The session has as many streams of different selections as it may.
         case tooManySelections(limit: Int)

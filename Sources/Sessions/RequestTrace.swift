@@ -1,7 +1,8 @@
 internal import Feeds
 internal import Reactors
 
-/// The trace of a request that posts actions: its commit and the steps of its effects are parts of it.
+/// The trace of a request that posts actions: its commit and the steps of its effects
+/// are parts of it.
 ///
 /// No function waits: all but ``TracedWork/end(_:)`` are called on the session's loop.
 package protocol RequestTrace: AnyObject, Sendable {

@@ -74,8 +74,8 @@ struct ResidentSessions {
 
     /// The first sessions of the range in the order of their ids.
     ///
-    /// Examines every session, about 20 ns each, so 20 ms for a million on one loop. An order is not
-    /// kept, because every creation and deletion would have to pay for it.
+    /// Examines every session, about 20 ns each, so 20 ms for a million on one loop. An order is
+    /// not kept, because every creation and deletion would have to pay for it.
     func page(_ range: SessionRange) -> [Session] {
         var page: [Session] = []
         for session in byID.values

@@ -22,8 +22,8 @@ extension Session {
         if !table.turns.isOpen(for: number) { beginWork(.action, number) }
     }
 
-    /// The case of an action of the request that is being received, as the client named it; nil if it
-    /// has none.
+    /// The case of an action of the request that is being received, as the client named it; nil
+    /// if it has none.
     private func caseName(of action: UInt64) -> String? {
         struct Case: Decodable {
             let type: String

@@ -3,8 +3,8 @@ internal import Storage
 
 // Snapshots and running actions in the journal; waking and sleeping.
 extension Session {
-    /// Takes a snapshot if one is due: after a number of records, or of bytes of records. The bytes of
-    /// the open record are in the encoder.
+    /// Takes a snapshot if one is due: after a number of records, or of bytes of records. The bytes
+    /// of the open record are in the encoder.
     func considerSnapshot() {
         guard let persistence else { return }
         let bytes = records.encoder.content.count
@@ -41,8 +41,8 @@ extension Session {
                 listens: tasks.listens))
     }
 
-    /// Records that the session listens to sources, in the snapshots of its creation: after a restart it is
-    /// woken to listen again.
+    /// Records that the session listens to sources, in the snapshots of its creation: after a
+    /// restart it is woken to listen again.
     func noteListening() {
         guard let persistence, tasks.listens else { return }
         let step = step()
@@ -69,8 +69,8 @@ extension Session {
         arrival = Arrival()
     }
 
-    /// Records that the effects of an action have ended; not during a rollback: if the journal has the
-    /// action as running, it is recovered when the session wakes.
+    /// Records that the effects of an action have ended; not during a rollback: if the journal has
+    /// the action as running, it is recovered when the session wakes.
     func noteSettled(_ action: UInt64) {
         guard mayDecide, !attempt.isRollback else { return }
         step().batch.settled.append(
@@ -79,7 +79,8 @@ extension Session {
 
     // MARK: Waking
 
-    /// Continues from a saved session: recovers the actions that were running, and opens the sources.
+    /// Continues from a saved session: recovers the actions that were running, and
+    /// opens the sources.
     func resume(_ saved: SavedSession) {
         guard let machine else { return }
         beginWork(.rebuilding)
@@ -111,8 +112,8 @@ extension Session {
 
     /// Whether no work is under way and every subscriber has got everything.
     ///
-    /// Among several nodes, a session that is read is never at rest: asleep, it may be continued by another
-    /// node, and its subscribers would not get the events.
+    /// Among several nodes, a session that is read is never at rest: asleep, it may be continued by
+    /// another node, and its subscribers would not get the events.
     ///
     /// A session that listens to sources is never at rest: their elements would be lost. A session
     /// whose sources have all ended can be at rest, and opens them again when it wakes.

@@ -84,7 +84,8 @@ extension Session {
         report(.failed(place: place, error: error))
     }
 
-    /// Reports a failure that has no record. A session that is being restored has reported it before.
+    /// Reports a failure that has no record. A session that is being restored has
+    /// reported it before.
     private func reportUnrecorded(_ place: String, _ error: String) {
         guard isAwake || hasEnded else { return }
         report(.failed(place: place, error: error))
@@ -125,8 +126,8 @@ extension Session {
 
     // MARK: After the commit
 
-    /// Sends the replies of a committed step and starts its effects. ``publish()`` sends the events,
-    /// when every session of the batch has replied.
+    /// Sends the replies of a committed step and starts its effects. ``publish()`` sends the
+    /// events, when every session of the batch has replied.
     ///
     /// - Parameter isTaken: false: the commit failed, and the step has nothing that could be lost.
     func commit(_ step: Step, isTaken: Bool = true) {

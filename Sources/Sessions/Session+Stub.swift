@@ -5,8 +5,8 @@ internal import Storage
 
 // The stub of a session, for clients that are developed without its reactor.
 extension Session {
-    /// Switches the stub on or off, injects a state, or both: `{"enabled":true}`, `{"state":{…}}`. The
-    /// answer is the same as that of ``readStub(for:)`` afterwards.
+    /// Switches the stub on or off, injects a state, or both: `{"enabled":true}`, `{"state":{…}}`.
+    /// The answer is the same as that of ``readStub(for:)`` afterwards.
     package func putStub(_ body: [UInt8], for token: UInt64) throws(StubRefusal) {
         guard case .awake(let machine) = life else { return answer(content(absence), token) }
         // The shown state may change without a record.

@@ -7,9 +7,9 @@ internal import Storage
 ///
 /// Design: *decide inside, act outside*. A call decides at once, in memory: the machine's state and
 /// the history are ahead of the journal. The newest step of `uncommitted` collects the decisions.
-/// When the journal has committed the step, ``commit(_:isTaken:)`` advances `history.committed`; only
-/// then replies are sent and events are framed. A state that is read before the commit is captured
-/// at once and sent after the commit.
+/// When the journal has committed the step, ``commit(_:isTaken:)`` advances `history.committed`;
+/// only then replies are sent and events are framed. A state that is read before the commit is
+/// captured at once and sent after the commit.
 @usableFromInline
 package final class Session {
     package let registration: Registration
@@ -42,8 +42,8 @@ package final class Session {
     /// The same as the feed's. Why a copy: it is read for every record.
     let history: History
     package let incarnation: UInt64
-    /// Numbers the decisions of all sessions of the table that were made one upon the other: a session
-    /// that is loaded or rolled back begins another lineage.
+    /// Numbers the decisions of all sessions of the table that were made one upon the other: a
+    /// session that is loaded or rolled back begins another lineage.
     private(set) var lineage: UInt64
     /// Nil if the journal has no archive.
     let persistence: PersistenceState?

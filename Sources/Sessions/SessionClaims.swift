@@ -2,7 +2,8 @@ internal import Cluster
 internal import Feeds
 internal import Storage
 
-/// Claims sessions for this node, and gives them up. Exists only if several nodes write to the journal.
+/// Claims sessions for this node, and gives them up. Exists only if several nodes write
+/// to the journal.
 ///
 /// Design: a session is claimed when it is loaded, and given up when it leaves memory. Each round
 /// gives up several sessions in one call.
@@ -130,7 +131,8 @@ final class SessionClaims {
         case ended
     }
 
-    /// Finds out whether another member owns a session. Calls `act` later, on the loop of the table.
+    /// Finds out whether another member owns a session. Calls `act` later, on the loop
+    /// of the table.
     ///
     /// - Parameter deposed: An owner that is gone or silent, and does not count.
     func look(

@@ -1,8 +1,8 @@
 internal import Feeds
 internal import Storage
 
-/// Deletes sessions that cannot be loaded: today's code cannot rebuild them, or their records cannot
-/// be read.
+/// Deletes sessions that cannot be loaded: today's code cannot rebuild them, or their records
+/// cannot be read.
 ///
 /// Design: a record of the end needs only the session's position, which the journal has. While a
 /// deletion is under way the session is not loaded: requests for it wait for the outcome.

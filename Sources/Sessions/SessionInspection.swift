@@ -1,16 +1,17 @@
 package import Feeds
 package import Storage
 
-/// Looks at a session without loading it. Being looked at is no use of a session: it falls asleep as if
-/// nobody looked.
+/// Looks at a session without loading it. Being looked at is no use of a session: it falls asleep
+/// as if nobody looked.
 ///
-/// Design: the range of the kept records is read from the journal, if that keeps records, because it
-/// trims by itself; the read touches no record. An awake session replies after the commit of its
+/// Design: the range of the kept records is read from the journal, if that keeps records, because
+/// it trims by itself; the read touches no record. An awake session replies after the commit of its
 /// decisions, like to every request.
 extension SessionTable {
     /// The result of ``inspect(_:then:)``.
     package enum Inspection {
-        /// The session is awake: ``Session/readRuntime(_:for:)``, with the head that the journal has of it.
+        /// The session is awake: ``Session/readRuntime(_:for:)``, with the head that the
+        /// journal has of it.
         case awake(Session, SavedHead?)
         /// The session is in the journal only, or with its subscribers.
         case asleep(SavedHead, SessionRuntime)
@@ -18,8 +19,8 @@ extension SessionTable {
         case absent(SessionLookup)
     }
 
-    /// Finds a session in memory or in the journal. Calls `act` on this loop: at once if the journal has
-    /// no archive, else later.
+    /// Finds a session in memory or in the journal. Calls `act` on this loop: at once if the
+    /// journal has no archive, else later.
     package func inspect(_ id: SessionID, then act: @escaping (Inspection) -> Void) {
         guard journal.archive != nil else { return act(inspection(of: id, nil)) }
         ask { archive, answer in

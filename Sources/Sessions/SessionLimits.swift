@@ -17,13 +17,13 @@ package struct SessionLimits: Sendable {
     /// Ended sessions that are remembered: requests for them get 410, for older ones 404.
     package var remembered = 100_000
     /// Waiting actions of a session's Cycler. At the limit an action is refused with 503, or with a
-    /// failure record if no request sent it. The same number as the limit of a reactor's running steps,
-    /// for the same reason: each is a task, about a kilobyte, and a row in the journal.
+    /// failure record if no request sent it. The same number as the limit of a reactor's running
+    /// steps, for the same reason: each is a task, about a kilobyte, and a row in the journal.
     package var runningActions = 1_000
     /// Records between two snapshots of a session, if the journal stores records.
     package var snapshotEvery = 1_000
-    /// Bytes of mutations and activities between two snapshots, so that a journal with a limit of bytes
-    /// can trim up to a snapshot. If the state is larger than this, its size counts instead.
+    /// Bytes of mutations and activities between two snapshots, so that a journal with a limit of
+    /// bytes can trim up to a snapshot. If the state is larger than this, its size counts instead.
     package var snapshotBytes: Int
 
     /// The time of a turn from which it is reported; default: never.

@@ -17,10 +17,11 @@ package enum SessionLookup {
     case quarantined(RecoveryFault)
     /// The journal cannot be read.
     case unreadable(JournalFailure)
-    /// Another node decides on the session. The traits are nil if it is not known whether there is one.
+    /// Another node decides on the session. The traits are nil if it is not known whether
+    /// there is one.
     case elsewhere(Member, SessionTraits?)
-    /// No node of the cluster can read the session: none hosts its reactor, or only with an older version
-    /// of its state than this.
+    /// No node of the cluster can read the session: none hosts its reactor, or only with an older
+    /// version of its state than this.
     case noNode(SessionTraits, stateVersion: Int)
     /// The session is in the journal, and the maximum number of sessions is in memory.
     case noRoom

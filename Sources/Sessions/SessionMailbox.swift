@@ -1,8 +1,8 @@
 internal import Feeds
 internal import Reactors
 
-/// Delivers the reports of a task to its session, on the session's loop. It contains the session's id
-/// and does not retain the session.
+/// Delivers the reports of a task to its session, on the session's loop. It contains the session's
+/// id and does not retain the session.
 ///
 /// Invariant: it reaches one incarnation only. A task that ignores its cancellation may outlive the
 /// incarnation, and the next one counts its steps from 1 again.
@@ -17,8 +17,8 @@ struct SessionMailbox<M: Machine>: Sendable {
         hop = session.table.services.hop
     }
 
-    /// Waits until the closure's decisions are committed. This bounds how far a task can run ahead of
-    /// its session.
+    /// Waits until the closure's decisions are committed. This bounds how far a task can run ahead
+    /// of its session.
     ///
     /// - Parameter action: the action whose effect the task is; none for a source.
     private func enter(

@@ -4,8 +4,8 @@ internal import Synchronization
 /// The number of sessions that each client owns, on all loops, and its limit.
 ///
 /// Exists only if there is a limit. A count is never below the number of sessions in the journal: a
-/// commit whose outcome is unknown may leave it too high until the next start, or until the sessions
-/// are counted again because the journal has lost history.
+/// commit whose outcome is unknown may leave it too high until the next start, or until the
+/// sessions are counted again because the journal has lost history.
 ///
 /// If several nodes create sessions, the journal counts them whenever one is created. This object
 /// then counts only sessions whose creation is under way here, which the journal's count lacks. So
@@ -20,8 +20,8 @@ package final class SessionOwners: Sendable {
         var counts: [ExactText: Int]
         /// The number of losses after which the sessions are not counted yet.
         var recounts = 0
-        /// Since the first of them: sessions that were admitted, and those whose creation may be in the
-        /// journal although it has failed. A count may have missed each of them.
+        /// Since the first of them: sessions that were admitted, and those whose creation may be in
+        /// the journal although it has failed. A count may have missed each of them.
         var recent: [ExactText: Int] = [:]
 
         mutating func remember(_ owner: ExactText) {
@@ -94,11 +94,11 @@ package final class SessionOwners: Sendable {
     /// The journal has lost history: the counts mean nothing until ``endRecount(_:)``.
     package func beginRecount() { book.withLock { $0.recounts += 1 } }
 
-    /// Called when every commit has ended that may have been read: a session that has ended before is not
-    /// in the counts, and must not be uncounted.
+    /// Called when every commit has ended that may have been read: a session that has ended before
+    /// is not in the counts, and must not be uncounted.
     ///
-    /// - Parameter counts: The numbers of sessions in the journal, read after every loop had forgotten
-    ///   its sessions; nil: they could not be read.
+    /// - Parameter counts: The numbers of sessions in the journal, read after every loop had
+    ///   forgotten its sessions; nil: they could not be read.
     package func endRecount(_ counts: [ExactText: Int]?) {
         book.withLock { book in
             book.recounts -= 1

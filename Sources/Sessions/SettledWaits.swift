@@ -2,8 +2,8 @@ internal import Feeds
 internal import Reactors
 internal import Storage
 
-/// The requests with `?wait=settled` whose actions are decided. Each is answered when the effects of its
-/// actions have ended.
+/// The requests with `?wait=settled` whose actions are decided. Each is answered when the effects
+/// of its actions have ended.
 struct SettledWaits {
     struct Wait {
         var token: UInt64

@@ -1,7 +1,8 @@
 internal import Feeds
 internal import Storage
 
-/// The large state that was encoded last on a loop. All requests that read it while it is current share it.
+/// The large state that was encoded last on a loop. All requests that read it while it is
+/// current share it.
 ///
 /// Why only one: requests at the same time mostly read the same session, and the memory that may be
 /// kept without use is one state for each loop, until the next tick.

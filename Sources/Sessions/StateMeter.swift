@@ -1,11 +1,12 @@
-/// Estimates the size of a session's state as JSON, so that the state is not encoded for each mutation.
+/// Estimates the size of a session's state as JSON, so that the state is not encoded for
+/// each mutation.
 ///
-/// Design: a state grows by the bytes of requests and mutations. While the last measured size plus the
-/// bytes received since are within the limit, the state is measured at intervals only: a reducer that
-/// adds its input to the state never exceeds the limit. A reducer that multiplies its input is found by
-/// these measurements. The cost of a measurement is proportional to the size, so the intervals grow
-/// with it. While the state grows by more than a quarter between two measurements, and by more than the
-/// bytes received, each mutation is measured.
+/// Design: a state grows by the bytes of requests and mutations. While the last measured size plus
+/// the bytes received since are within the limit, the state is measured at intervals only: a
+/// reducer that adds its input to the state never exceeds the limit. A reducer that multiplies its
+/// input is found by these measurements. The cost of a measurement is proportional to the size, so
+/// the intervals grow with it. While the state grows by more than a quarter between two
+/// measurements, and by more than the bytes received, each mutation is measured.
 struct StateMeter {
     /// The size at the last measurement; 0 before the first.
     private(set) var size = 0

@@ -4,9 +4,9 @@ package import Storage
 
 /// Reads a session's states: the present one, and those of earlier versions.
 ///
-/// Design: ``state(at:_:then:)`` alone decides where a state is read from. Memory has the versions from
-/// `history.keptVersion` on; the journal, if it stores records, has earlier ones. The journal trims
-/// independently, so a version may be gone when it is read, or be in memory by then.
+/// Design: ``state(at:_:then:)`` alone decides where a state is read from. Memory has the versions
+/// from `history.keptVersion` on; the journal, if it stores records, has earlier ones. The journal
+/// trims independently, so a version may be gone when it is read, or be in memory by then.
 struct StateReader {
     let session: any ReadableSession
 
@@ -28,8 +28,8 @@ struct StateReader {
         return .archive
     }
 
-    /// A shown state is part of an answer that waits for its commit. Copies are made only of committed
-    /// states.
+    /// A shown state is part of an answer that waits for its commit. Copies are made only of
+    /// committed states.
     private func newestVersion(_ form: StateForm) -> UInt64 {
         form == .raw ? history.committed.version : history.newest.version
     }
@@ -51,11 +51,11 @@ struct StateReader {
         case overBudget
     }
 
-    /// Finds the state at `version`, at once or after a read of the journal. The session may have left
-    /// memory, or have ended, meanwhile.
+    /// Finds the state at `version`, at once or after a read of the journal. The session may have
+    /// left memory, or have ended, meanwhile.
     ///
-    /// - Parameter tries: the most reads. The records that the state needs may be trimmed during a read
-    ///   although the version is still kept, with a later snapshot; then it is read again.
+    /// - Parameter tries: the most reads. The records that the state needs may be trimmed during a
+    ///   read although the version is still kept, with a later snapshot; then it is read again.
     private func state(
         at version: UInt64, _ form: StateForm, for request: RebuildQueue.Request, tries: Int = 3,
         then act: @escaping (Found) -> Void
@@ -281,8 +281,8 @@ struct StateReader {
         }
     }
 
-    /// The state as a stream shows it at a kept version. If it has no JSON: `null`, and the reason is
-    /// reported. Calls have ascending versions until ``Session/endReplay()``.
+    /// The state as a stream shows it at a kept version. If it has no JSON: `null`, and the reason
+    /// is reported. Calls have ascending versions until ``Session/endReplay()``.
     func shown(at version: UInt64) -> ShownVersion {
         let (table, number) = (session.table, history.newest.number)
         let isNewest = version == history.newest.version

@@ -1,8 +1,8 @@
 internal import Feeds
 internal import Storage
 
-/// Decisions of a session that must be carried out: *records* to commit first, *events* to publish and
-/// *replies* to send only after the commit.
+/// Decisions of a session that must be carried out: *records* to commit first, *events* to publish
+/// and *replies* to send only after the commit.
 ///
 /// Design: this is the contract between deciding and doing. One step collects all decisions of a
 /// session in one round of its loop. While its commit is under way the next step collects further
@@ -23,11 +23,11 @@ final class Step {
     var creates = false
     /// Whether the step still collects decisions: it is not submitted to the journal.
     var isGathering = true
-    /// Whether it has the first snapshot of this program's form of the state. Later records have that form,
-    /// so the session's next step is submitted only when this one is committed.
+    /// Whether it has the first snapshot of this program's form of the state. Later records have
+    /// that form, so the session's next step is submitted only when this one is committed.
     var beginsForm = false
-    /// Whether the step was rolled back, alone or with an earlier one. The result of its commit is then
-    /// ignored.
+    /// Whether the step was rolled back, alone or with an earlier one. The result of its commit is
+    /// then ignored.
     var isRolledBack = false
     /// The bytes of the posted bodies whose decisions it has, and of its snapshots.
     var postedBytes = 0
@@ -39,8 +39,8 @@ final class Step {
     var answered: [StoredAnswer] = []
     /// The preliminary answers to such requests, while their effects have not ended.
     var preliminary: [StoredAnswer] = []
-    /// The waits for effects that are ended by one of `replies`. Their actions were decided earlier and
-    /// may be committed although this step fails.
+    /// The waits for effects that are ended by one of `replies`. Their actions were decided earlier
+    /// and may be committed although this step fails.
     var waited: [SettledWaits.Wait] = []
     /// The commits of the traced requests whose decisions it has.
     var traced: [any TracedWork] = []
@@ -87,8 +87,8 @@ final class Step {
         traced = []
     }
 
-    /// Abandons the step because the process ends before the commit: no reply is sent, and the tasks that
-    /// wait are resumed.
+    /// Abandons the step because the process ends before the commit: no reply is sent, and the
+    /// tasks that wait are resumed.
     func abandon() {
         // The rollback has resumed the tasks already, and each may be resumed only once.
         guard !isRolledBack else { return }

@@ -5,7 +5,8 @@
 final class StepQueue {
     /// The step that the journal commits next.
     private(set) var first: Step?
-    /// The step that collects decisions, or the last one that was submitted. Replies are attached to it.
+    /// The step that collects decisions, or the last one that was submitted. Replies are
+    /// attached to it.
     private(set) var last: Step?
 
     var isEmpty: Bool { first == nil }

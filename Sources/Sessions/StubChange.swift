@@ -49,8 +49,8 @@ package enum StubRefusal: Error, Sendable {
 }
 
 extension PulseRecorder where State: Codable {
-    /// Decodes an injected state. A decoded pulse counts as never assigned, so each pulse that the JSON
-    /// has is then counted as assigned.
+    /// Decodes an injected state. A decoded pulse counts as never assigned, so each pulse that the
+    /// JSON has is then counted as assigned.
     ///
     /// - Parameter limitBytes: the limit of a session's state.
     func decodeInjected(_ bytes: [UInt8], limitBytes: Int) throws(StubRefusal) -> State {

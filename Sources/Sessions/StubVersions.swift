@@ -1,9 +1,10 @@
-/// The versions of a session that were made by a stub and not by a mutation, with the states they show.
+/// The versions of a session that were made by a stub and not by a mutation, with the
+/// states they show.
 struct StubVersions<State> {
     /// Ascending.
     private var versions: [UInt64] = []
-    /// The states of the versions that show an injected one. The other versions show the reactor's own
-    /// state again.
+    /// The states of the versions that show an injected one. The other versions show the reactor's
+    /// own state again.
     private var injected: [UInt64: State] = [:]
 
     var isEmpty: Bool { versions.isEmpty }

@@ -17,8 +17,8 @@ package struct Turn: Sendable, Equatable {
 
 /// Records the present turn of one loop, and measures each.
 ///
-/// Why the coarse clock: two readings of it cost a tenth of a percent of a POST. It ticks every 1 to
-/// 10 ms, so a single time is wrong by up to a tick; the sum of many is not.
+/// Why the coarse clock: two readings of it cost a tenth of a percent of a POST. It ticks every 1
+/// to 10 ms, so a single time is wrong by up to a tick; the sum of many is not.
 final class TurnMeter {
     /// The work that is being carried out, for other threads and for the next start.
     let slot: CrashSlot

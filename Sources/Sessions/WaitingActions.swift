@@ -7,8 +7,8 @@ internal import Reactors
 struct WaitingActions {
     private struct Waiting {
         let task: Task<Void, Never>
-        /// The step of the action's beginning, or of its last decision. The action does not continue
-        /// before it is committed.
+        /// The step of the action's beginning, or of its last decision. The action does not
+        /// continue before it is committed.
         weak var step: Step?
         /// Milliseconds since 1970 (UTC).
         let since: Int64

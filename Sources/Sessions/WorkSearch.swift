@@ -3,12 +3,13 @@ package import Feeds
 package import Storage
 internal import Synchronization
 
-/// Wakes the sessions that act without a request, and of which no process takes care: when the server
-/// starts, and among several nodes when a member has ended.
+/// Wakes the sessions that act without a request, and of which no process takes care: when the
+/// server starts, and among several nodes when a member has ended.
 ///
-/// Design: one search for all loops of the process, page by page. The next page is read when the sessions
-/// of the one before are awake, so memory holds one page. Each node wakes the sessions whose home it is;
-/// the claim decides, so no session is woken twice. What cannot be woken now is found by the next search.
+/// Design: one search for all loops of the process, page by page. The next page is read when the
+/// sessions of the one before are awake, so memory holds one page. Each node wakes the sessions
+/// whose home it is; the claim decides, so no session is woken twice. What cannot be woken now is
+/// found by the next search.
 package final class WorkSearch: Sendable {
     /// Wakes sessions on their loops, and calls `done` once, on any thread.
     package typealias Wake =
@@ -26,9 +27,9 @@ package final class WorkSearch: Sendable {
     private let ownership: (any Ownership)?
     /// Sessions that are woken by requests alone.
     private let skipped: Set<String>
-    /// The time between the start of the process and the first search. Default zero; ten minutes if a
-    /// reactor's code on a loop has ended the last process: sessions that end each process they are woken
-    /// in, one after the other, must not keep the server from serving requests.
+    /// The time between the start of the process and the first search. Default zero; ten minutes if
+    /// a reactor's code on a loop has ended the last process: sessions that end each process they
+    /// are woken in, one after the other, must not keep the server from serving requests.
     package let firstPause: Duration
     private let wake: Wake
     private let book = Mutex(Book())
@@ -59,7 +60,8 @@ package final class WorkSearch: Sendable {
         if begins { read(after: 0) }
     }
 
-    /// Searches if the members have changed: one has ended, or has come that can read other sessions.
+    /// Searches if the members have changed: one has ended, or has come that can read
+    /// other sessions.
     package func membersChanged(_ members: Members) {
         let isNew = book.withLock { book in
             defer { book.members = members }

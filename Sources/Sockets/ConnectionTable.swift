@@ -20,9 +20,9 @@ package final class ConnectionTable {
     /// Precedent: Apache httpd lingers 2 s for a peer that stays silent.
     static let lingerLimit = Duration.seconds(2)
 
-    /// Lingering connections of a loop; further ones are closed at once. They hold a descriptor, and
-    /// are not counted for their client any more (`ConnectionGate`): without this bound, one client
-    /// that is refused again and again would use all descriptors.
+    /// Lingering connections of a loop; further ones are closed at once. They hold a descriptor,
+    /// and are not counted for their client any more (`ConnectionGate`): without this bound, one
+    /// client that is refused again and again would use all descriptors.
     static let lingerCountLimit = 256
 
     let poller: any Poller

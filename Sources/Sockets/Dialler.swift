@@ -20,10 +20,10 @@ package final class Dialler: Sendable {
     /// Begins a connection. From any thread.
     ///
     /// - Parameters:
-    ///   - host: An IPv4 or IPv6 address without brackets, or a name. Of a name, the first address is
-    ///     used for which the system can begin a connection, IPv4 before IPv6.
-    ///   - then: Called on the loop in place of `opened`, before any event of the connection; with the
-    ///     failure if it could not even begin. Not called if the loop has stopped.
+    ///   - host: An IPv4 or IPv6 address without brackets, or a name. Of a name, the first address
+    ///     is used for which the system can begin a connection, IPv4 before IPv6.
+    ///   - then: Called on the loop in place of `opened`, before any event of the connection; with
+    ///     the failure if it could not even begin. Not called if the loop has stopped.
     package func dial<Handler: LoopHandler>(
         host: String, port: UInt16, on loop: EventLoop<Handler>,
         then: @escaping @Sendable (Handler, Result<ConnectionID, SystemFailure>) -> Void

@@ -12,9 +12,9 @@ extension EventLoop {
 
     /// How long after its beginning a round may wait for events, in nanoseconds.
     ///
-    /// Under load the next event comes within some ten microseconds. To be woken for it by Dispatch takes
-    /// two threads, which costs more than to serve a small request; a wait takes none. Until its end the
-    /// other work of the queue waits, above all the listener.
+    /// Under load the next event comes within some ten microseconds. To be woken for it by Dispatch
+    /// takes two threads, which costs more than to serve a small request; a wait takes none. Until
+    /// its end the other work of the queue waits, above all the listener.
     private static var waitLimit: Int64 { 1_000_000 }
 
     /// Runs a round: passes, until one finds no work after a wait, or the handler yields.

@@ -59,7 +59,8 @@ package actor EventLoop<Handler: LoopHandler> {
     /// Makes a loop that runs at once.
     ///
     /// - Parameters:
-    ///   - readBufferBytes: The maximum size of one `received`; the loop has one buffer of this size.
+    ///   - readBufferBytes: The maximum size of one `received`; the loop has one buffer
+    ///     of this size.
     ///   - makeHandler: Called once, on the loop, before any other code there.
     /// - Throws: If the system has no descriptor or memory for the poller.
     package init(

@@ -25,8 +25,8 @@ struct ListeningSocket {
         }
     }
 
-    /// The time after which the kernel ends an accepted connection whose peer acknowledges nothing. On
-    /// Linux an accepted socket inherits it.
+    /// The time after which the kernel ends an accepted connection whose peer acknowledges nothing.
+    /// On Linux an accepted socket inherits it.
     func giveUp(after time: Duration) {
         if case .tcp = address { SocketCalls.giveUp(after: time, on: descriptor) }
     }

@@ -16,8 +16,8 @@
             SocketCalls.close(descriptor)
         }
 
-        /// Each call is an event for an edge-triggered epoll instance, so nobody reads the counter: it
-        /// would take centuries to become full.
+        /// Each call is an event for an edge-triggered epoll instance, so nobody reads the counter:
+        /// it would take centuries to become full.
         func ring() {
             _ = eventfd_write(descriptor, 1)
         }

@@ -9,8 +9,9 @@ struct LoopDeadlines {
     private var keys: [UInt64: Int] = [:]
     private var tokens: [UInt64] = []
     private var freeKeys: [Int] = []
-    /// The slots that were due and are not handed out. Invariant: a slot is in it once for each time that
-    /// the wheel has reported it, so it is bounded by the slots and by their new deadlines.
+    /// The slots that were due and are not handed out. Invariant: a slot is in it once for
+    /// each time that the wheel has reported it, so it is bounded by the slots and by their
+    /// new deadlines.
     private var dueSlots: [Int] = []
     private var dueKeys: [Int] = []
 
@@ -34,8 +35,9 @@ struct LoopDeadlines {
         timers.set(key(of: token), to: Self.tickAfter(instant))
     }
 
-    /// Takes at most `limit` slots that are due at `now`, those that have waited longest first; the others
-    /// wait for the next call. Each must be confirmed by `claim(slot:)` before it is handled.
+    /// Takes at most `limit` slots that are due at `now`, those that have waited longest
+    /// first; the others wait for the next call. Each must be confirmed by `claim(slot:)`
+    /// before it is handled.
     mutating func takeDueSlots(_ limit: Int, at now: LoopInstant) -> [Int] {
         connections.advance(to: Self.tick(now), collecting: &dueSlots)
         let taken = Array(dueSlots.prefix(limit))

@@ -23,7 +23,8 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
     private enum Attention {
         /// It has to be woken by a job on its queue.
         case asleep
-        /// Such a job is on its way, or a round is running: the loop drains the inbox before it rests.
+        /// Such a job is on its way, or a round is running: the loop drains the inbox
+        /// before it rests.
         case comes
         /// It waits inside a round, until the alarm rings.
         case waits
@@ -77,8 +78,8 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
         }
     }
 
-    /// Records that the round ends: later posts wake the loop. Returns false, and changes nothing, if there
-    /// are items: the caller begins another round.
+    /// Records that the round ends: later posts wake the loop. Returns false, and changes nothing,
+    /// if there are items: the caller begins another round.
     func rest() -> Bool {
         state.withLock { state in
             guard state.items.isEmpty else { return false }

@@ -2,8 +2,8 @@
 // are moved far more often than they are reached:
 // - a deadline that moves *later* does not move its entry: the entry stays in its bucket, and is
 //   moved when that bucket comes round. So re-arming a time-out for every request costs one store;
-// - a deadline beyond one revolution of the wheel is in the last bucket and is examined again there,
-//   once per revolution.
+// - a deadline beyond one revolution of the wheel is in the last bucket and is examined again
+//   there, once per revolution.
 //
 // Pure: time is an argument, in ticks. Keys are small dense integers, the owner's own indices.
 

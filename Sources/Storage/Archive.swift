@@ -63,8 +63,8 @@ package protocol Archive: HistoryArchive {
     func storedAnswer(
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>)
 
-    /// The first live sessions of the range, ordered by id. The read uses an index: sessions outside of
-    /// the range cost nothing.
+    /// The first live sessions of the range, ordered by id. The read uses an index: sessions
+    /// outside of the range cost nothing.
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>)
 }
 

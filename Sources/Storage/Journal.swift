@@ -53,12 +53,12 @@ package protocol Journal: CommitLane {
         of owner: String, upTo limit: Int, _ answer: @escaping ArchiveAnswer<Int>
     )
 
-    /// Calls `lost` with the number of the new era each time that acknowledged history may be lost: a
-    /// standby that lacked it was promoted, or a backup was restored. Every session has another
+    /// Calls `lost` with the number of the new era each time that acknowledged history may be lost:
+    /// a standby that lacked it was promoted, or a backup was restored. Every session has another
     /// generation then. Several callers; default: it never happens.
     ///
-    /// Invariant: the call precedes every answer and every verdict that is of the new era. An answer to
-    /// a question from before the call may be of either era.
+    /// Invariant: the call precedes every answer and every verdict that is of the new era. An
+    /// answer to a question from before the call may be of either era.
     func watchHistory(_ lost: @escaping @Sendable (_ era: UInt64) -> Void)
 }
 
@@ -92,8 +92,8 @@ extension Journal {
 
 /// Commits the batches of one caller.
 ///
-/// Why not only the journal: a database commits with several connections at once, and the order of a
-/// caller's batches is kept by one of them.
+/// Why not only the journal: a database commits with several connections at once, and the order of
+/// a caller's batches is kept by one of them.
 package protocol CommitLane: Sendable {
     /// Commits the part that the batch has of each session, whole or not at all.
     ///

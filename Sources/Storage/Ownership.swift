@@ -52,12 +52,12 @@ package protocol Ownership: Sendable {
     func changes(
         of followed: [Confirmation], _ answer: @escaping ArchiveAnswer<[String: Change]>)
 
-    /// Reads generations that have ended, as long as the journal still has their records: the last one
-    /// is the end. A generation whose id was used again since has none.
+    /// Reads generations that have ended, as long as the journal still has their records: the last
+    /// one is the end. A generation whose id was used again since has none.
     var endedSessions: any HistoryArchive { get }
 
-    /// Calls `changed` after each beat that shows other members, another era, or sessions of this node
-    /// that have another owner. One caller.
+    /// Calls `changed` after each beat that shows other members, another era, or sessions of this
+    /// node that have another owner. One caller.
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void)
 
     /// The milliseconds between two questions about a followed session whose owner reports new

@@ -12,8 +12,8 @@ package struct RecordBatch: Sendable, Equatable {
     /// or rolled one back. Why: another process's records may end where rolled back ones had ended.
     /// 0: decided upon nothing that may still be on its way.
     package let lineage: UInt64
-    /// The epoch of the ownership under which the batch was decided; 0 for a journal without owners,
-    /// and for the creation of a session, whose creator is its first owner.
+    /// The epoch of the ownership under which the batch was decided; 0 for a journal without
+    /// owners, and for the creation of a session, whose creator is its first owner.
     package var epoch: Int64 = 0
     package private(set) var text: [UInt8] = []
     package private(set) var count = 0
@@ -108,8 +108,8 @@ extension Batch {
     /// - Precondition: no entry follows the deletion of its session.
     ///
     /// - Parameters:
-    ///   - ends: Where the histories of the sessions end. Default: at the entry before the first one
-    ///     of the session; at a record, if that is one.
+    ///   - ends: Where the histories of the sessions end. Default: at the entry before the first
+    ///     one of the session; at a record, if that is one.
     ///   - lineage: See ``RecordBatch/lineage``.
     package init(
         records: [HistoryEntry], after ends: [SessionKey: HistoryPosition] = [:],

@@ -18,8 +18,8 @@ package struct SessionRange: Sendable {
         self.limit = limit
     }
 
-    /// No id of the range is before this text; `after` itself, which is not in the range, may be equal
-    /// to it. Compared byte by byte, as the file's indexes are.
+    /// No id of the range is before this text; `after` itself, which is not in the range, may be
+    /// equal to it. Compared byte by byte, as the file's indexes are.
     var lowerBound: String {
         guard let after else { return prefix }
         return after.utf8.lexicographicallyPrecedes(prefix.utf8) ? prefix : after

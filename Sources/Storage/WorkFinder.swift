@@ -1,8 +1,8 @@
-/// Finds the sessions that act without a request: the effects of their actions were running at the last
-/// commit, or they listened to sources.
+/// Finds the sessions that act without a request: the effects of their actions were running at the
+/// last commit, or they listened to sources.
 ///
-/// Invariants: the reply comes exactly once, on any thread, never from inside the call. The search uses
-/// indexes: other sessions cost nothing.
+/// Invariants: the reply comes exactly once, on any thread, never from inside the call. The search
+/// uses indexes: other sessions cost nothing.
 package protocol WorkFinder: Sendable {
     /// Examines the next sessions, in an order that never changes.
     ///

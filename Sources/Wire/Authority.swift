@@ -35,8 +35,8 @@ enum Authority {
         return range.lowerBound..<(bytes.first(0x3a, in: range) ?? range.upperBound)
     }
 
-    /// Whether the host of a valid authority is an IP address: `[`, an IPv6 address and `]`, or four
-    /// decimal numbers of at most 255 (RFC 3986 §3.2.2).
+    /// Whether the host of a valid authority is an IP address: `[`, an IPv6 address and `]`, or
+    /// four decimal numbers of at most 255 (RFC 3986 §3.2.2).
     static func isAddress(_ host: Range<Int>, in bytes: Span<UInt8>) -> Bool {
         if host.count > 2, bytes[host.lowerBound] == 0x5b {
             return bytes[host.lowerBound + 1] | 0x20 != 0x76

@@ -95,8 +95,9 @@ package struct IncomingLink: Sendable {
         news.add(hint, stream)
     }
 
-    /// Records of a session that is followed were committed. They follow those that wait, or become a hint:
-    /// if something is missing between them, beyond the bounds, and for a node that accepts no records.
+    /// Records of a session that is followed were committed. They follow those that wait, or
+    /// become a hint: if something is missing between them, beyond the bounds, and for a node that
+    /// accepts no records.
     package mutating func records(_ stream: UInt32, _ records: LinkRecords) {
         guard features.contains(.records), records.text.count <= LinkRecords.textLimitBytes else {
             return hint(stream, records.end)
@@ -126,8 +127,8 @@ package struct IncomingLink: Sendable {
         output.append { LinkFrame(.unfollow, stream: stream).append(to: &$0) }
     }
 
-    /// Ignores the requests that arrive from now on. When those under way are answered, the other node
-    /// hears that the ignored ones had no effect, and nothing follows.
+    /// Ignores the requests that arrive from now on. When those under way are answered, the other
+    /// node hears that the ignored ones had no effect, and nothing follows.
     package mutating func finish() {
         isFinishing = true
         finishIfIdle()

@@ -5,7 +5,8 @@
 ///
 /// In JSON these characters occur in strings only, where an escape means the same (RFC 8259 §7).
 package enum LineSeparators {
-    /// The same JSON without the separators. Nearly always the bytes themselves, after one look at them.
+    /// The same JSON without the separators. Nearly always the bytes themselves, after one
+    /// look at them.
     package static func escaped(_ json: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard let first = first(in: json.span, from: 0) else { return json }
         var out: [UInt8] = []

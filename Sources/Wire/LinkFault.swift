@@ -9,7 +9,8 @@ package enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
     case malformed(LinkFrame.Kind)
     /// The kind does not belong at this point, or not in this direction.
     case unexpected(LinkFrame.Kind)
-    /// Two requests, or two followed sessions, have the same stream at a time, or one has the stream 0.
+    /// Two requests, or two followed sessions, have the same stream at a time, or one has
+    /// the stream 0.
     case repeatedStream(UInt32)
     case tooManyStreams(limit: Int)
     /// The first frame does not begin as that of a node does.

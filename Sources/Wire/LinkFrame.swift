@@ -1,11 +1,13 @@
-/// One message on a link between two nodes: `[length u32][kind u8][stream u32][payload]`, numbers in
-/// network byte order, the length that of the payload.
+/// One message on a link between two nodes: `[length u32][kind u8][stream u32][payload]`, numbers
+/// in network byte order, the length that of the payload.
 ///
-/// A link belongs to the node that has dialled it: it sends requests, each on a stream of its own, and
-/// the other node answers on the same stream. Followed sessions have streams of their own: a request and
-/// a session may have the same number. Frames that concern the link as a whole have the stream 0.
+/// A link belongs to the node that has dialled it: it sends requests, each on a stream of its own,
+/// and the other node answers on the same stream. Followed sessions have streams of their own: a
+/// request and a session may have the same number. Frames that concern the link as a whole have
+/// the stream 0.
 package struct LinkFrame: Equatable, Sendable {
-    /// The kinds from 16 on are sent only to a node whose pings say that it has them (``LinkFeatures``).
+    /// The kinds from 16 on are sent only to a node whose pings say that it has them
+    /// (``LinkFeatures``).
     package enum Kind: UInt8, Sendable, CaseIterable {
         case hello = 1
         case challenge = 2
@@ -20,11 +22,11 @@ package struct LinkFrame: Equatable, Sendable {
         case gone = 7
         /// ``LinkPing``, in both directions: the node is there.
         case ping = 8
-        /// From the node that answers, at its end: no request without an answer has had an effect, or will
-        /// have one. Nothing follows.
+        /// From the node that answers, at its end: no request without an answer has had an effect,
+        /// or will have one. Nothing follows.
         case last = 9
-        /// To the node that answers: the client's node ends, so the answer is due without waiting for
-        /// effects.
+        /// To the node that answers: the client's node ends, so the answer is due without
+        /// waiting for effects.
         case hurry = 10
         /// ``LinkFollow``, to the node that owns the session: hints are wanted.
         case follow = 16
@@ -34,7 +36,8 @@ package struct LinkFrame: Equatable, Sendable {
         case records = 18
         /// In both directions: no hints are wanted, or none will be sent.
         case unfollow = 19
-        /// ``LinkPublication``: a value of a topic. It has an answer on the same stream, as a request has.
+        /// ``LinkPublication``: a value of a topic. It has an answer on the same stream, as
+        /// a request has.
         case publish = 20
     }
 

@@ -9,9 +9,10 @@
 ///                                          ◀─ proof
 /// ```
 ///
-/// A proof is the code (``MessageCode``) of the side's name, the hello and the challenge. Both nonces
-/// are in it, so that no proof is valid twice; the side's name, so that neither can be sent back. The
-/// listening node proves itself second: a stranger who connects gets nothing to try secrets on.
+/// A proof is the code (``MessageCode``) of the side's name, the hello and the challenge. Both
+/// nonces are in it, so that no proof is valid twice; the side's name, so that neither can be
+/// sent back. The listening node proves itself second: a stranger who connects gets nothing to
+/// try secrets on.
 ///
 /// A handshake authenticates the two ends and not the bytes after it: the network between nodes is
 /// private, or tunnelled.
@@ -107,8 +108,8 @@ package struct LinkHandshake: Sendable {
 
     /// Receives the next frame of the peer.
     ///
-    /// - Parameter out: Gets the next frame to send, if there is one. It is sent also if the handshake
-    ///   is complete with it.
+    /// - Parameter out: Gets the next frame to send, if there is one. It is sent also if the
+    ///   handshake is complete with it.
     /// - Returns: The peer, once it has proved itself; nil before.
     package mutating func receive(
         _ frame: LinkFrame, to out: inout [UInt8]

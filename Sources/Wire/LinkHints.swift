@@ -1,7 +1,7 @@
 /// The parts of a link that not every program has.
 ///
-/// Each ping names those of its sender, which is sent nothing of the others: two nodes may be of different
-/// releases, and an unknown kind of frame ends a link. A program without any sends 0.
+/// Each ping names those of its sender, which is sent nothing of the others: two nodes may be of
+/// different releases, and an unknown kind of frame ends a link. A program without any sends 0.
 package struct LinkFeatures: OptionSet, Hashable, Sendable {
     package var rawValue: UInt64
 
@@ -15,8 +15,8 @@ package struct LinkFeatures: OptionSet, Hashable, Sendable {
     package static let topics = LinkFeatures(rawValue: 4)
     /// The node ends, and is to be sent no more values of topics.
     package static let isEnding = LinkFeatures(rawValue: 32)
-    /// The node sends no value of a topic as long as another one ends, and has the answers to those that it has
-    /// sent to the node that gets this.
+    /// The node sends no value of a topic as long as another one ends, and has the answers to those
+    /// that it has sent to the node that gets this.
     package static let isHolding = LinkFeatures(rawValue: 64)
 }
 
@@ -46,8 +46,8 @@ package struct LinkFollow: Equatable, Sendable {
 
 /// The newest committed position of a session, as its owner has it.
 ///
-/// It is a reason to ask the journal and nothing more: the owner may have been deposed, and the session may be
-/// another one by now.
+/// It is a reason to ask the journal and nothing more: the owner may have been deposed, and the
+/// session may be another one by now.
 package struct LinkHint: Equatable, Sendable {
     /// A generation has eight characters.
     static let generationBytes = 8

@@ -1,7 +1,7 @@
 /// A value of a topic, for the sessions of the node that it is sent to, or for those of all nodes.
 package struct LinkPublication: Equatable, Sendable {
-    /// The value's place in the order of its topic: a value with a smaller one comes before it. 0: it has none
-    /// yet, and the node that it is sent to gives it one and passes it on to all.
+    /// The value's place in the order of its topic: a value with a smaller one comes before it. 0:
+    /// it has none yet, and the node that it is sent to gives it one and passes it on to all.
     package var place: UInt64
     package var topic: String
     /// The value, as its client has sent it: JSON, which nobody has checked.

@@ -1,7 +1,7 @@
 /// Whether the other side of a link is alive.
 ///
-/// A node that is paused, or cut off, closes nothing. Its silence is the only sign, and a node that is
-/// silent loses its sessions. So only the time counts in which the node itself was asked.
+/// A node that is paused, or cut off, closes nothing. Its silence is the only sign, and a node that
+/// is silent loses its sessions. So only the time counts in which the node itself was asked.
 package struct LinkPulse: Sendable {
     package enum Sign: Equatable, Sendable {
         case alive
@@ -11,11 +11,11 @@ package struct LinkPulse: Sendable {
     }
 
     package static let pingNanoseconds: Int64 = 250_000_000
-    /// The time for the lookup of a name: as long as a request is tried (`Forwarding`). Nobody waits
-    /// for the link any longer.
+    /// The time for the lookup of a name: as long as a request is tried (`Forwarding`). Nobody
+    /// waits for the link any longer.
     package static let resolvingNanoseconds: Int64 = 2_000_000_000
-    /// The time from the first packet of the connection to the first bytes of the other side. A lost
-    /// SYN is sent again after one second (RFC 6298 §2), and its answer needs a moment.
+    /// The time from the first packet of the connection to the first bytes of the other side. A
+    /// lost SYN is sent again after one second (RFC 6298 §2), and its answer needs a moment.
     package static let openingNanoseconds: Int64 = 1_500_000_000
     /// The time without any bytes on a link that has had some. Four pings are due in it.
     package static let silenceNanoseconds: Int64 = 1_000_000_000

@@ -1,7 +1,7 @@
 /// Reads the frames of a link as their bytes arrive.
 ///
-/// Design: a state machine. The same bytes give the same frames and the same fault, however they are
-/// split. The memory of a frame grows with the bytes that have arrived, up to the limit.
+/// Design: a state machine. The same bytes give the same frames and the same fault, however they
+/// are split. The memory of a frame grows with the bytes that have arrived, up to the limit.
 package struct LinkReader: Sendable {
     private enum State: Sendable {
         case head
@@ -35,7 +35,8 @@ package struct LinkReader: Sendable {
         return (stream, payload.capacity)
     }
 
-    /// Releases the payload that has arrived in part, and skips its rest. Its frame is not returned.
+    /// Releases the payload that has arrived in part, and skips its rest. Its frame is
+    /// not returned.
     ///
     /// - Returns: The stream of the frame; nil if no frame of that kind has arrived in part.
     package mutating func skipPayload(of kind: LinkFrame.Kind) -> UInt32? {

@@ -1,7 +1,8 @@
-/// Records of a followed session that its owner has committed: those behind a position, up to the newest one.
+/// Records of a followed session that its owner has committed: those behind a position, up to
+/// the newest one.
 ///
-/// A node that stands at that position shows them. To any other they are a ``LinkHint``. They are sent only to a
-/// node that says that it accepts them (``LinkFeatures/records``).
+/// A node that stands at that position shows them. To any other they are a ``LinkHint``. They are
+/// sent only to a node that says that it accepts them (``LinkFeatures/records``).
 package struct LinkRecords: Equatable, Sendable {
     /// The most bytes of ``text``. Of more records a hint is sent.
     package static let textLimitBytes = 65_536
@@ -60,11 +61,11 @@ package struct LinkRecords: Equatable, Sendable {
     }
 }
 
-/// Messages that wait to be sent to the followers of a link: of each session its newest position, with the
-/// records up to it or without.
+/// Messages that wait to be sent to the followers of a link: of each session its newest position,
+/// with the records up to it or without.
 ///
-/// Bounds: ``LinkRecords/textLimitBytes`` for a session, and ``limitBytes`` together. Beyond, and after a hint,
-/// a session has a hint.
+/// Bounds: ``LinkRecords/textLimitBytes`` for a session, and ``limitBytes`` together. Beyond, and
+/// after a hint, a session has a hint.
 struct LinkNews: Sendable {
     private enum Item: Sendable {
         case hint(LinkHint)

@@ -1,7 +1,7 @@
 /// A client's request on its way to the node that may own the session.
 ///
-/// The head is text, as the client's: the node that serves the request reads it with the parser that
-/// reads clients, and needs no second way to build one.
+/// The head is text, as the client's: the node that serves the request reads it with the parser
+/// that reads clients, and needs no second way to build one.
 package struct LinkRequest: Equatable, Sendable {
     /// The fields on which a response depends, and those that name the request in the log. Which
     /// client may do what, and from which page, is decided by the node that the client has reached.

@@ -1,8 +1,8 @@
 /// The side of a link that has dialled: it proves itself, sends requests, and receives answers.
 ///
-/// Design: a machine without socket and clock. Bytes go in by ``receive(_:_:)`` and out by ``output``.
-/// After a fault the connection is to be closed; the requests in ``underWay`` then have no answer, and
-/// may have been served.
+/// Design: a machine without socket and clock. Bytes go in by ``receive(_:_:)`` and out by
+/// ``output``. After a fault the connection is to be closed; the requests in ``underWay`` then have
+/// no answer, and may have been served.
 package struct OutgoingLink: Sendable {
     package enum Event: Equatable, Sendable {
         /// The other node has proved itself: requests may be sent.
@@ -11,8 +11,8 @@ package struct OutgoingLink: Sendable {
         /// The request had no effect.
         case moved(stream: UInt32, LinkMoved)
         case ping(LinkPing)
-        /// The session that is followed on that stream has this newest position. The first one comes at
-        /// once.
+        /// The session that is followed on that stream has this newest position. The first one
+        /// comes at once.
         case hint(stream: UInt32, LinkHint)
         /// The same, with the records up to it.
         case records(stream: UInt32, LinkRecords)
@@ -34,8 +34,8 @@ package struct OutgoingLink: Sendable {
     package private(set) var output = LinkOutput()
     /// The streams of requests without an answer.
     package private(set) var underWay: Set<UInt32> = []
-    /// Invariant: the stream before has been used by one request. After 2³² requests the numbers begin
-    /// again, and those under way are left out.
+    /// Invariant: the stream before has been used by one request. After 2³² requests the numbers
+    /// begin again, and those under way are left out.
     private var lastStream: UInt32 = 0
     /// The features of the other node; nil before its first ping.
     package private(set) var features: LinkFeatures?
@@ -77,8 +77,8 @@ package struct OutgoingLink: Sendable {
     /// Whether ``send(_:)`` would send.
     package var hasRoom: Bool { isOpen && !output.isFull && underWay.count < Self.streamLimit }
 
-    /// - Returns: The stream of the request; nil if nothing was sent: the link is not open, too many
-    ///   requests are under way, or the other node does not read.
+    /// - Returns: The stream of the request; nil if nothing was sent: the link is not open, too
+    ///   many requests are under way, or the other node does not read.
     package mutating func send(_ request: LinkRequest) -> UInt32? {
         guard hasRoom else { return nil }
         let stream = beginStream()

@@ -1,5 +1,5 @@
-// Drives the JavaScript client for `.ci/conformance` in Node: commands on standard input, replies and events on
-// standard output, one JSON object a line (ClientConformance in ReactorHosting.docc).
+// Drives the JavaScript client for `.ci/conformance` in Node: commands on standard input, replies
+// and events on standard output, one JSON object a line (ClientConformance in ReactorHosting.docc).
 
 import { writeSync } from "node:fs";
 import process from "node:process";

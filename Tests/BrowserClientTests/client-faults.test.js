@@ -1,5 +1,5 @@
-// Faults around the client: an outbox that is not there, listeners that leave, tokens that expire, pages
-// that are gone.
+// Faults around the client: an outbox that is not there, listeners that leave, tokens that expire,
+// pages that are gone.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
-// R10: states that are held while no event can come, and events that do not continue a state. The tests of the Swift
-// machine have the same names (HoldTests, ContinuityTests).
+// R10: states that are held while no event can come, and events that do not continue a state. The
+// tests of the Swift machine have the same names (HoldTests, ContinuityTests).
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

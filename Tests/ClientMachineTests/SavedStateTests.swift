@@ -89,7 +89,8 @@ struct SavedStateTests {
         #expect(client.bytes(stream, "id: aaaaaaaa.1\n\n").kept == ["1"])
         #expect(client.bytes(stream, ": still here\n\n").kept.isEmpty)
         let post = try #require(client.send(#"{"a":1}"#).requests.first)
-        // The state has the effect, and the outbox has the request: together they would show it twice.
+        // The state has the effect, and the outbox has the request: together they would
+        // show it twice.
         #expect(
             client.event(stream, "state", at(2).text, "2", cause: post.request.key).kept.isEmpty)
         #expect(client.event(stream, "state", at(3).text, "3").kept.isEmpty)

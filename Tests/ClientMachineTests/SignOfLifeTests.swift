@@ -4,7 +4,8 @@ import Testing
 
 @Suite("C3: a sign of life ends waits for the server", .timeLimit(.minutes(15)))
 struct SignOfLifeTests {
-    /// A client whose stream has failed so often that its wait is long, and whose post is under way.
+    /// A client whose stream has failed so often that its wait is long, and whose post
+    /// is under way.
     private func broken() throws -> (client: Client, post: AttemptID) {
         var client = try Client()
         var stream = try client.open(room)

@@ -6,8 +6,8 @@ import Glibc
 enum Main {
     static func main() {
         let adapter = Adapter()
-        // This thread reads and begins; what a command waits for is a task. So commands begin in their
-        // order, and a runner that is ahead waits in the pipe.
+        // This thread reads and begins; what a command waits for is a task. So commands begin in
+        // their order, and a runner that is ahead waits in the pipe.
         while let line = readLine() { adapter.perform(line) }
         exit(0)
     }

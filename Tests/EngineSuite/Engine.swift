@@ -5,7 +5,8 @@ package import Storage
 /// A new one is tested by an `Engine` of its own and one test: `@Test(arguments: EngineCase.all)`.
 package struct Engine: Sendable {
     package let name: String
-    /// Whether several processes may write to it, and so the order of lineages is not that of batches.
+    /// Whether several processes may write to it, and so the order of lineages is not
+    /// that of batches.
     package let hasOtherWriters: Bool
     package let keepsRecords: Bool
     /// Opens an empty journal.

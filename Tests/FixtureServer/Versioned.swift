@@ -1,8 +1,8 @@
 import Foundation
 import Reactors
 
-/// A reactor with the version of its state that `FIXTURE_VERSION` names; it is hosted only with that
-/// variable.
+/// A reactor with the version of its state that `FIXTURE_VERSION` names; it is hosted only with
+/// that variable.
 struct Versioned: Reactor {
     enum Action: TaggedCodable, Sendable {
         case mark(text: String)

@@ -19,7 +19,8 @@ struct PauseTests {
     private static let manyObjects =
         "[\(Array(repeating: "{\"a\":[]}", count: 2_000).joined(separator: ","))]"
 
-    /// The pauses: one for each 512 nodes, and one for each 512 keys of an object that gets a table.
+    /// The pauses: one for each 512 nodes, and one for each 512 keys of an object that
+    /// gets a table.
     @Test(arguments: [
         (wideObject, 10_001 / 512 + 5_000 / 512), (escapedKeys, 10_001 / 512 + 5_000 / 512),
         (longArray, 5_001 / 512), (manyObjects, 6_001 / 512), ("{\"type\":\"increment\"}", 0),

@@ -2,8 +2,9 @@ internal import Foundation
 internal import Synchronization
 internal import TestProcesses
 
-/// A PostgreSQL server of its own for the tests, in a temporary folder, without a network: it listens
-/// on a socket there. It does not run as root, so the tests start it as another user if they do.
+/// A PostgreSQL server of its own for the tests, in a temporary folder, without a network:
+/// it listens on a socket there. It does not run as root, so the tests start it as another
+/// user if they do.
 package final class PostgresServer: Sendable {
     /// For tests that leave the server's settings alone.
     package static let shared = Result { try PostgresServer() }
@@ -11,7 +12,8 @@ package final class PostgresServer: Sendable {
     package let folder: String
     private let schemas = Atomic<Int>(0)
 
-    /// Where `initdb` and `pg_ctl` are: Debian has a folder for each version; else they are in `PATH`.
+    /// Where `initdb` and `pg_ctl` are: Debian has a folder for each version; else they
+    /// are in `PATH`.
     private static let programs: String = {
         let versions = (15...30).reversed().map { "/usr/lib/postgresql/\($0)/bin/" }
         return versions.first { FileManager.default.isExecutableFile(atPath: $0 + "initdb") } ?? ""
@@ -32,7 +34,8 @@ package final class PostgresServer: Sendable {
 
     /// A standby with a copy of another server's data, which it follows. No commit waits for it.
     ///
-    /// - Parameter folder: From ``newFolder()``: clients may have its name before there is a server.
+    /// - Parameter folder: From ``newFolder()``: clients may have its name before
+    ///   there is a server.
     package convenience init(standbyOf primary: PostgresServer, in folder: String) throws {
         try self.init(in: folder) {
             try $0.run(

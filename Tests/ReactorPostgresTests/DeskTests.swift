@@ -28,8 +28,8 @@ struct DeskTests {
         }
     }
 
-    /// The line remembers the fault of its connection for a second. Without the pause it is asked again
-    /// thousands of times meanwhile.
+    /// The line remembers the fault of its connection for a second. Without the pause it is asked
+    /// again thousands of times meanwhile.
     @Test func `a connection that somebody holds up is waited for with pauses`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()

@@ -162,7 +162,8 @@ struct MembershipTests {
         await b.close()
     }
 
-    /// Each 60th beat removes old rows as well. Here it cannot, and the beat before had read nothing.
+    /// Each 60th beat removes old rows as well. Here it cannot, and the beat before had
+    /// read nothing.
     @Test func `a deposition is reported, even if old rows cannot be removed`() async throws {
         let (server, schema) = try rig()
         let a = try ClusterNode(1, server, schema)

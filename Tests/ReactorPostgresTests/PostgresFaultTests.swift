@@ -49,8 +49,8 @@ struct PostgresFaultTests {
         await journal.close()
     }
 
-    /// Three processes that continue the same sessions at once: each position is taken once, and the
-    /// winner alone is acknowledged.
+    /// Three processes that continue the same sessions at once: each position is taken once, and
+    /// the winner alone is acknowledged.
     @Test func `several writers never fork a history`() async throws {
         let server = try PostgresServer.shared.get()
         let address = try PostgresAddress(server, server.newSchema())

@@ -79,7 +79,8 @@ struct PostgresLossTests {
         await journal.close()
     }
 
-    /// A loop has loaded a session of the new era, and its lane still has the connection from before.
+    /// A loop has loaded a session of the new era, and its lane still has the
+    /// connection from before.
     @Test func `a part of the new era is let in over lanes that have not met it`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
@@ -154,7 +155,8 @@ struct PostgresLossTests {
         #expect(try found?.get() == connector.mark)
     }
 
-    /// The promotion is safe, so no era begins, and the former primary answers over the old connections.
+    /// The promotion is safe, so no era begins, and the former primary answers over the
+    /// old connections.
     @Test func `a former primary is left, even if nothing was lost`() async throws {
         let primary = try PostgresServer()
         let relay = try PostgresRelay(to: primary)
@@ -228,7 +230,8 @@ struct PostgresLossTests {
         ]
     }
 
-    /// Each lane has a part under way when the connections break, and one of them meets the new era first.
+    /// Each lane has a part under way when the connections break, and one of them meets the
+    /// new era first.
     @Test func `a part that was sent in an earlier era stays unknown, on each lane`() async throws {
         let server = try PostgresServer.shared.get()
         let relay = try PostgresRelay(to: server)

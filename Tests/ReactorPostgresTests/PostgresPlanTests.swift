@@ -7,7 +7,8 @@ import Testing
 
 @Suite("Plans of statements in PostgreSQL", .timeLimit(.minutes(15)))
 struct PostgresPlanTests {
-    /// Every statement of a commit and of a read finds its rows by an index, whatever is in the tables.
+    /// Every statement of a commit and of a read finds its rows by an index, whatever is
+    /// in the tables.
     @Test func `no statement reads a whole table`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()

@@ -73,7 +73,8 @@ final class PostgresRelay: Sendable {
         }
     }
 
-    /// Nothing passes over the present connections any more, and neither end notices; new ones can be made.
+    /// Nothing passes over the present connections any more, and neither end notices; new
+    /// ones can be made.
     func stall() {
         state.withLock { state in
             for index in state.pairs.indices { state.pairs[index].isStalled = true }
@@ -156,7 +157,8 @@ final class PostgresRelay: Sendable {
         }
     }
 
-    /// Descriptors are not closed: others would get their numbers while the other direction uses them.
+    /// Descriptors are not closed: others would get their numbers while the other
+    /// direction uses them.
     private static func pump(
         _ from: Int32, _ to: Int32, changesProcess: Bool = false,
         _ lets: @escaping @Sendable () -> Bool

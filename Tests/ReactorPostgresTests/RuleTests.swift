@@ -172,8 +172,8 @@ struct RuleTests {
         await reader.close()
     }
 
-    /// Two runs of different lengths continue one position: one of them is refused. The other is not
-    /// visible yet when the statement begins.
+    /// Two runs of different lengths continue one position: one of them is refused. The other is
+    /// not visible yet when the statement begins.
     @Test(arguments: [true, false])
     func `the key is the position that a run continues`(_ isKeyedByStart: Bool) async throws {
         let server = try PostgresServer.shared.get()

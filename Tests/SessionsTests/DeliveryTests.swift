@@ -35,7 +35,8 @@ struct DeliveryTests {
         #expect(reached(rig, readers) == [1, 1, 0, 0, 0, 0, 0, 0, 0])
         rig.endRound()
         #expect(reached(rig, readers) == [1, 1, 1, 1, 1, 0, 0, 0, 0])
-        // Those that have waited get both events at once, and before those that have got the first one.
+        // Those that have waited get both events at once, and before those that have got
+        // the first one.
         try rig.act(Post.set(2), on: session)
         #expect(reached(rig, readers) == [1, 1, 1, 1, 1, 2, 2, 0, 0])
         rig.endRound()

@@ -28,7 +28,8 @@ struct JointStreamTests {
         connection.blocks.map { "\($0.name ?? "-") \($0.data ?? "")" }
     }
 
-    /// Checks the vectors of all connections, and that each session's events are those of its own stream.
+    /// Checks the vectors of all connections, and that each session's events are those of
+    /// its own stream.
     private func check(_ rig: Rig, _ reader: JointReader, isOver: Set<String> = []) throws {
         let readers = reader.readers(rig) { Issue.record("\($0)") }
         for (session, reader) in zip(reader.sessions, readers) {

@@ -223,7 +223,8 @@ struct LaggingReaderTests {
         #expect(crowd.rig.table.subscriberCount == 0)
     }
 
-    // They were none of the next generation's until they had arrived: the limit admitted others in their place.
+    // They were none of the next generation's until they had arrived: the limit admitted others
+    // in their place.
     @Test func `it is counted while it comes back to another generation`() throws {
         let crowd = try crowd()
         try crowd.rig.act(Post.set(1), on: crowd.session)

@@ -337,7 +337,8 @@ struct ReplicaTests {
         }
     }
 
-    // What it had read in the journal counted like a request's bytes, as long as it was kept.
+    // The bytes that it had read in the journal counted like a request's bytes, as long
+    // as it was kept.
     @Test func `the bytes that a replica keeps give way to those of requests`() throws {
         let work = WorkBudget(limit: 500_000, clientLimit: 500_000)
         let rig = Rig(

@@ -189,8 +189,8 @@ struct SharedBytesTests {
         #expect(rig.transcript(slow).events.map(\.name) == ["state", "state"])
     }
 
-    // Each has bytes of its own on the way to its loop. They counted as those of a slow reader on the
-    // session's loop, which shares its bytes.
+    // Each has bytes of its own on the way to its loop. They counted as those of a slow reader on
+    // the session's loop, which shares its bytes.
     @Test(arguments: [true, false])
     func `snapshots after a reset count for each slow reader on another loop`(
         isRoomForAll: Bool

@@ -203,7 +203,8 @@ struct SubjectTests {
         #expect(alone.admit("ada") == .refused)
     }
 
-    // The journal may have the session after an unknown outcome: then it counts until the next start.
+    // The journal may have the session after an unknown outcome: then it counts until
+    // the next start.
     @Test(arguments: [
         (JournalFailure.Reason.unavailable, 0), (.full, 0), (.outcomeUnknown, 1),
     ])

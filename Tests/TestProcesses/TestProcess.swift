@@ -3,17 +3,18 @@ internal import Foundation
 
 /// Starts processes for tests, by posix_spawn(3).
 ///
-/// Why not Foundation's `Process`: it does not support many at once, because a pipe's end that leaks into
-/// another child never closes. And its `run()` reads beyond the buffer of readdir(3) when this process has many
-/// descriptors, so that the tests end with a bad pointer now and then (seen on Swift 6.3.1 with
-/// AddressSanitizer: `findMaximumOpenFromProcSelfFD` copies whole entries).
+/// Why not Foundation's `Process`: it does not support many at once, because a pipe's end that
+/// leaks into another child never closes. And its `run()` reads beyond the buffer of readdir(3)
+/// when this process has many descriptors, so that the tests end with a bad pointer now and
+/// then (seen on Swift 6.3.1 with AddressSanitizer: `findMaximumOpenFromProcSelfFD` copies
+/// whole entries).
 package enum TestProcess {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Starts the process, and returns its id, with these standard streams; nil stands for /dev/null, and for this
-    /// process's environment.
+    /// Starts the process, and returns its id, with these standard streams; nil stands for
+    /// /dev/null, and for this process's environment.
     package static func spawn(
         _ path: String, _ arguments: [String], _ environment: [String: String]? = nil,
         input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil

@@ -117,7 +117,8 @@ struct LinkRecordTests {
         let fitting = LinkNews.limitBytes / whole
         var streams: [UInt32] = []
         for number in 0...fitting { streams.append(try follow("s\(number)", &ends)) }
-        // Twice: what was written counts no more. Before that, a session is left out of the account.
+        // Twice: what was written counts no more. Before that, a session is left out
+        // of the account.
         for round in 1...2 as ClosedRange<UInt64> {
             let left = try follow("left", &ends)
             ends.incoming.records(left, record(round, bytes: whole))

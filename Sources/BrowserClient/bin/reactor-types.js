@@ -3,8 +3,8 @@
 //
 //   reactor-types http://127.0.0.1:8080 > reactors.d.ts
 //
-// REACTOR_TOKEN is the bearer token, if the server wants one. The status is 1 if there are no types, 64 for an
-// address that is none.
+// REACTOR_TOKEN is the bearer token, if the server wants one. The status is 1 if there are no
+// types, 64 for an address that is none.
 
 import process from "node:process";
 import { ReactorClient } from "../reactor-client.js";

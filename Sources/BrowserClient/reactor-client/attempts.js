@@ -169,7 +169,8 @@ export class Attempt {
   /** Waits after a failure: full jitter, at least `minimum`. @param {string} why @param {number} [minimum] */
   retry(why, minimum = 0) {
     this.schedule(why, Math.max(this.machine.random.fraction() * waitRange(this.failures++), minimum));
-    // Once is enough: what fails although the server works would be attempted at the rate of the others' successes.
+    // Once is enough: what fails although the server works would be attempted at the rate of the
+    // others' successes.
     this.earliest = this.machine.uptime + minimum;
     if (!this.isHurried) this.from = this.earliest;
   }

@@ -81,7 +81,8 @@ export class Driver {
       server: this.server,
       asksForTokens: !!token,
       keepsStates: !!this.keeper,
-      // Over plain HTTP a browser has HTTP/1.1, and six connections to a server for all of its tabs.
+      // Over plain HTTP a browser has HTTP/1.1, and six connections to a server for
+      // all of its tabs.
       hasFewConnections: typeof document !== "undefined" && this.server.startsWith("http:"),
       random: { fraction: Math.random },
     });

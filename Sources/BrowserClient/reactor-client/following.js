@@ -252,7 +252,8 @@ export class SessionReader {
     const isCovered = !!current && reaches(current, position);
     this.seen = position;
     if (demand.states && !isCovered) {
-      // The first event of a stream says nothing of those before it: the state may even be one of another life.
+      // The first event of a stream says nothing of those before it: the state may even be one of
+      // another life.
       if (isState || (seen && current)) this.#confirm(position);
       else this.isStale = !!this.confirmed;
     }

@@ -1,4 +1,5 @@
-// The newest confirmed states of an outbox that keeps them, for `from: "saved"`. They are no promise.
+// The newest confirmed states of an outbox that keeps them, for `from: "saved"`. They
+// are no promise.
 
 import { position } from "./following.js";
 

@@ -1,4 +1,5 @@
-// One session of a machine: what is known of it, and what follows from that. What it sends is in posting.js.
+// One session of a machine: what is known of it, and what follows from that. What it sends is
+// in posting.js.
 
 import { SessionReader } from "./following.js";
 import { Creation, Reading, Recovery } from "./requests.js";
@@ -123,7 +124,8 @@ export class SessionLink {
     const { confirmed: before, seen } = reader;
     const isWhole = name === "snapshot";
     const entry = stream.beginEvents(id);
-    // C1: the gap is before events that another stream has brought meanwhile. The next attempt resumes after them.
+    // C1: the gap is before events that another stream has brought meanwhile. The next attempt
+    // resumes after them.
     if (name === "reset" && entry && seen && seen !== entry) return "the stream is overtaken";
     if (entry === "-" && !isWhole && position && reader.skips(position)) this.deliver("reset", "trimmed");
     // Behind that: the block itself may follow the events that are lost.
@@ -133,7 +135,8 @@ export class SessionLink {
     if (!delivery) return undefined;
     if (delivery[0] === "malformed") return delivery[1];
     if (delivery[0] === "ended") return this.over(delivery[1]);
-    // Of a stream that was opened before another one brought the first snapshot: what was between is lost.
+    // Of a stream that was opened before another one brought the first snapshot: what was
+    // between is lost.
     if (seen && delivery[0] === "snapshot") this.deliver("reset", "trimmed");
     this.deliver(...delivery);
     if (!position || name === "reset" || !stream.demand.states) return undefined;

@@ -1,5 +1,6 @@
-// The client without I/O, clock and randomness of its own: each input is answered with the things to do, in
-// order. The rules have the names of the design: O sending, R what is shown, C connections.
+// The client without I/O, clock and randomness of its own: each input is answered with the
+// things to do, in order. The rules have the names of the design: O sending, R what is shown,
+// C connections.
 
 import { limits } from "./attempts.js";
 import { SessionLink } from "./link.js";

@@ -85,7 +85,8 @@ export class Overlay {
         (cause !== undefined && !isFirst) || opened < one.firstAttempt ||
         (one.receipt && reaches(position, one.receipt.at))
       ) continue;
-      // It is the request's own event or, without a cause, may be (R10); and it may not be the last.
+      // It is the request's own event or, without a cause, may be (R10); and it may
+      // not be the last.
       begins ||= one.hold === undefined && !one.cause;
       one.hold ??= end;
       one.awaitsEvents = !isWhole;
@@ -136,8 +137,8 @@ export class Overlay {
         }
       }
       const { receipt } = one;
-      // Without an answer, a receipt has the position of an event that was seen, maybe not of the last: it counts when
-      // that one is awaited no longer.
+      // Without an answer, a receipt has the position of an event that was seen, maybe not of the
+      // last: it counts when that one is awaited no longer.
       const isReached = receipt && (receipt.version !== undefined || !isHeld(one)) && confirmed &&
         reaches(confirmed, receipt.at);
       if (!isReached && (isStale || !one.isComplete)) continue;

@@ -35,7 +35,8 @@ export class Post extends SessionAttempt {
       age >= limits.memoryOfServer || (posting.isRestored && age < -3_600_000);
     if (!isForgotten) super.begin();
     else if (!request?.cause) posting.settleSent();
-    // An event has shown that it is applied. Its last one is awaited as long as the shown state is held.
+    // An event has shown that it is applied. Its last one is awaited as long as the shown
+    // state is held.
     else if (!request.isComplete && /** @type {number} */ (request.hold) > uptime) {
       this.schedule("its last event is awaited", limits.hold);
     } else posting.applied({ at: request.cause, rejected: [] });

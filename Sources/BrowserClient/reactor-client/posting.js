@@ -1,4 +1,5 @@
-// The sends of one session: its requests, one after the other, and the overlay of those that are not confirmed.
+// The sends of one session: its requests, one after the other, and the overlay of those that are
+// not confirmed.
 
 import { reaches } from "./following.js";
 import { Narrowing } from "./narrowing.js";
@@ -74,7 +75,8 @@ export class Posting {
    */
   observe(position, cause, how) {
     const { link, overlay, machine: { uptime }, sender: { limits } } = this;
-    // The state is one of an earlier life until that of this one is read, and so is what is over it.
+    // The state is one of an earlier life until that of this one is read, and so is
+    // what is over it.
     if ((link.reader.confirmed ?? position).generation !== position.generation) return;
     for (const entry of overlay.beginLife(position.generation)) this.join(entry);
     if (overlay.observe(position, cause, { ...how, end: uptime + limits.hold })) this.post.ask();
@@ -109,7 +111,8 @@ export class Posting {
     const { link, overlay } = this;
     const held = new Set(overlay.held.flatMap((one) => one.entries));
     if (!link.following?.predicts || !held.size) return change;
-    // The state below is held. The program's own further actions show at once; those that have failed vanish at once.
+    // The state below is held. The program's own further actions show at once; those that have
+    // failed vanish at once.
     const { left, joined } = change;
     const own = joined.filter((one) => !held.has(one));
     link.change = { ...change, left: [], joined: joined.filter((one) => held.has(one)) };

@@ -34,7 +34,8 @@ export class Prediction {
     this.#overlay.push(...added);
     if (!isLast) this.#overlay.sort((a, b) => a.ticket - b.ticket);
     if (!base) return undefined;
-    // Actions that join at the end are reduced over the shown state: else each reduces a long queue anew.
+    // Actions that join at the end are reduced over the shown state: else each reduces a
+    // long queue anew.
     const shown = isLast && !advancesBase && !left.length ? this.#shown : undefined;
     const state = shown ? this.#reduce(shown.state, added) : this.#reduce(base.state, this.#overlay);
     return this.#shown = { state };

@@ -1,4 +1,5 @@
-// A followed session, as the program has it: its states with their prediction, its readers, and its sends.
+// A followed session, as the program has it: its states with their prediction, its readers,
+// and its sends.
 
 import { errorOf, ProblemError, ReactorError, TooSlowError, unless } from "./errors.js";
 import { position } from "./following.js";

@@ -208,7 +208,8 @@ export class Stream extends Attempt {
     if (refusal) return this.#refused(refusal);
     if (!this.isWanted) return this.drop();
     if (isProven) this.succeed();
-    // C3: one that worked and ended cleanly is opened again at once, unless the server spreads its clients.
+    // C3: one that worked and ended cleanly is opened again at once, unless the server
+    // spreads its clients.
     const minimum = this.#retryWait > (this.#firstRetry ?? Infinity) ? this.#retryWait : 0;
     if (why !== undefined || !isProven) this.retry(why ?? "the stream has ended", minimum);
     else if (minimum) this.schedule("the server shuts down", minimum);
@@ -229,7 +230,8 @@ export class Stream extends Attempt {
       this.#redirect = target;
       this.begin();
     } else if (!isAlone && (hasNone || hasFewer)) {
-      // C2: a limit of the server's is below this client's. Not the same stream again, though sessions of it may be over.
+      // C2: a limit of the server's is below this client's. Not the same stream again, though
+      // sessions of it may be over.
       machine.mostSessions = Math.min(machine.mostSessions, hasNone ? 1 : Math.floor(sessions.length / 2));
       this.isWanted = false;
       machine.makePlan();

@@ -50,8 +50,8 @@ void crash_begin(struct crash_slot *slot, uint64_t work, uint64_t action);
 /// Ends the call.
 void crash_end(struct crash_slot *slot);
 
-/// Copies a slot while another thread may write to it. Returns 0 if no call is under way, or if it has
-/// changed meanwhile.
+/// Copies a slot while another thread may write to it. Returns 0 if no call is under way, or if it
+/// has changed meanwhile.
 int crash_read(const struct crash_slot *slot, struct crash_slot *copy);
 
 /// Writes the file if a loop has been busy with one thing since the last look; else removes the

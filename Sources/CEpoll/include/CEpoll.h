@@ -12,8 +12,8 @@
 extern int accept4(int descriptor, struct sockaddr *_Nullable address,
                    socklen_t *_Nullable length, int flags);
 
-/// epoll_pwait2(2) by its number: older C libraries do not have it. ENOSYS if the kernel (before 5.11) does
-/// not have it either. `nanoseconds` is from 0 on.
+/// epoll_pwait2(2) by its number: older C libraries do not have it. ENOSYS if the kernel (before
+/// 5.11) does not have it either. `nanoseconds` is from 0 on.
 int epoll_wait_nanoseconds(int descriptor, struct epoll_event *_Nonnull events, int count,
                            int64_t nanoseconds);
 #endif

@@ -6,9 +6,9 @@ internal import Storage
 
 /// Reads the journal for a subscriber until the live stream covers the subscriber's position.
 ///
-/// Design: the journal is read in slices, at the reader's speed: the next slice is read when the one
-/// before is written. When the stream in memory covers the next events, the subscriber becomes an
-/// offset in it like all others: no gap, no repetition. Between two slices the reader holds no
+/// Design: the journal is read in slices, at the reader's speed: the next slice is read when the
+/// one before is written. When the stream in memory covers the next events, the subscriber becomes
+/// an offset in it like all others: no gap, no repetition. Between two slices the reader holds no
 /// event in memory.
 ///
 /// Readers of one selection at one position share a slice (``CatchUpCache``): after a restart
@@ -100,8 +100,8 @@ final class CatchUp {
         if mayContinue() { proceed() }
     }
 
-    /// Continues after all bytes are written: joins the stream if it covers the next entry, else reads
-    /// a slice.
+    /// Continues after all bytes are written: joins the stream if it covers the next entry, else
+    /// reads a slice.
     func proceed() {
         guard !isOver, !isReading else { return }
         if selection.readsStates, feed.isAwake,
@@ -190,7 +190,8 @@ final class CatchUp {
         let place = CatchUpCache.Key(
             selection: selection, reached: reached, passed: passed, isFromStart: isAtStart,
             isOver: readsEnded)
-        // The readers of a followed session are at one position. Elsewhere there are few that read states.
+        // The readers of a followed session are at one position. Elsewhere there are few
+        // that read states.
         let isShared = !selection.readsStates || feed.isFollowed
         if isShared {
             if let slice = archive.slices[place] {
@@ -316,8 +317,8 @@ final class CatchUp {
         return false
     }
 
-    /// Nil if the reader has ended, or if the journal could not be read: the connection ends then, and
-    /// the client reconnects with its last event id.
+    /// Nil if the reader has ended, or if the journal could not be read: the connection ends then,
+    /// and the client reconnects with its last event id.
     private func receive<Value>(_ result: Result<Value, JournalFailure>) -> Value? {
         isReading = false
         guard mayContinue() else { return nil }
@@ -338,7 +339,8 @@ final class CatchUp {
     // MARK: Showing
 
     private func show(_ entries: [HistoryEntry]) {
-        // The state does not depend on the other entries, and other readers may need the one that is kept.
+        // The state does not depend on the other entries, and other readers may need the one
+        // that is kept.
         guard fold == nil, entries.contains(where: { $0.kind == .mutation }) else {
             return check(entries)
         }
@@ -377,8 +379,8 @@ final class CatchUp {
     /// Shows the entries if the program that has written the first has also written the last. Among
     /// several nodes another program may continue a session at any time.
     ///
-    /// Invariant: each program begins with a snapshot, and none is older than the one before. So the
-    /// newest snapshot before a mutation has its form.
+    /// Invariant: each program begins with a snapshot, and none is older than the one before. So
+    /// the newest snapshot before a mutation has its form.
     ///
     /// - Parameter isFresh: whether the state was rebuilt for the first entry.
     private func check(_ entries: [HistoryEntry], isFresh: Bool = false) {
@@ -412,7 +414,8 @@ final class CatchUp {
         send(slice)
     }
 
-    /// Gives the slice to those that wait for this reader, which may itself have waited for another one.
+    /// Gives the slice to those that wait for this reader, which may itself have waited
+    /// for another one.
     private func passOn(_ slice: CatchUpCache.Slice) {
         for other in takeOthers() { loop.background.append { other.receive(slice) } }
     }

@@ -35,7 +35,8 @@ final class FollowedState {
         fold.version == version && writer == node
     }
 
-    /// Whether this state is to give way to that of a reader: an earlier one does, and one of which no writer is known.
+    /// Whether this state is to give way to that of a reader: an earlier one does, and one of which
+    /// no writer is known.
     func isPoorer(than other: any StateFold, by node: Node?) -> Bool {
         guard fold.version == other.version else { return fold.version < other.version }
         return writer == nil && node != nil

@@ -5,13 +5,13 @@ internal import Wire
 /// One entry of a session's action log as clients get it: one line of JSON,
 /// `{"position":…,"time":…,"action":…,"version":…,"kind":…,"content":…}`.
 ///
-/// `action` is the number of the action that caused the entry; absent if there is none. Only mutations
-/// have a `version`.
+/// `action` is the number of the action that caused the entry; absent if there is none. Only
+/// mutations have a `version`.
 package struct ActionLogLine {
     /// The raw value is the entry's `kind` and the name of its event.
     package enum Kind: String {
-        /// `{"received":…}`; with `"subject":…` if the client is known and `"key":…` if the request had
-        /// an `Idempotency-Key`, also in the next two kinds; with `"transformed":…` if
+        /// `{"received":…}`; with `"subject":…` if the client is known and `"key":…` if the request
+        /// had an `Idempotency-Key`, also in the next two kinds; with `"transformed":…` if
         /// `transform(action:)` has changed it.
         case actionReceived = "action.received"
         /// `{"received":…}`: the session is stubbed and has recorded the action.
@@ -20,8 +20,8 @@ package struct ActionLogLine {
         case actionRejected = "action.rejected"
         /// The mutation; for a Cycler the committed state.
         case mutation
-        /// `{"mutation":…,"reason":…}`: the mutation came from a step that had ended (`ended`), or a
-        /// hook dropped it (`transform`).
+        /// `{"mutation":…,"reason":…}`: the mutation came from a step that had ended (`ended`), or
+        /// a hook dropped it (`transform`).
         case mutationDropped = "mutation.dropped"
         /// A stub shows another state, or the session's own again: a version without a mutation.
         case stateReplaced = "state.replaced"
@@ -29,12 +29,13 @@ package struct ActionLogLine {
         case activity
         /// `{"activity":…,"reason":"ended"}`
         case activityDropped = "activity.dropped"
-        /// `{"step":…,"id":…}`: the step's number, and its name if it has one; likewise for the end and
-        /// the cancellation. `{}` for an action of a Cycler.
+        /// `{"step":…,"id":…}`: the step's number, and its name if it has one; likewise for the end
+        /// and the cancellation. `{}` for an action of a Cycler.
         case effectStarted = "effect.started"
         case effectEnded = "effect.ended"
         case effectCancelled = "effect.cancelled"
-        /// `{"place":"effect","step":…,"id":…,"error":…}`; without a step if the synchronous part failed.
+        /// `{"place":"effect","step":…,"id":…,"error":…}`; without a step if the
+        /// synchronous part failed.
         case effectFailed = "effect.failed"
         /// `{"id":…,"reason":…}`: a step with the same id was running (`first`), or the step was
         /// cancelled before it began (`cancelledBeforeStart`).
@@ -73,7 +74,8 @@ package struct ActionLogLine {
 
     package init?(_ entry: HistoryEntry) { self.init(entry.head, entry.content[...]) }
 
-    /// Appends a note's content: `{"kind":…,"content":…}`. If `write` appends nothing, it is `null`.
+    /// Appends a note's content: `{"kind":…,"content":…}`. If `write` appends nothing,
+    /// it is `null`.
     package static func append(
         _ kind: Kind, to body: inout [UInt8], _ write: (inout [UInt8]) -> Void
     ) {
@@ -112,7 +114,8 @@ package struct ActionLogLine {
 
     /// Appends the line as an event. The event's name is the entry's kind.
     ///
-    /// - Parameter cause: the `Idempotency-Key` of the request that has left the entry, if it is a record.
+    /// - Parameter cause: the `Idempotency-Key` of the request that has left the entry, if
+    ///   it is a record.
     package func appendEvent(
         _ generation: Generation, cause: String?, isChunked: Bool, to out: inout [UInt8]
     ) {

@@ -4,12 +4,12 @@ internal import Wire
 /// Frames a session's history as Server-Sent Events for one selection, both entries in memory and
 /// entries from the journal.
 ///
-/// Fields come in the order `event`, `id`, `cause`, `data` (WHATWG HTML §9.2.6: a reader ignores the
-/// third, which the standard does not know). On a chunked stream each event is one chunk (RFC 9112
-/// §7.1).
+/// Fields come in the order `event`, `id`, `cause`, `data` (WHATWG HTML §9.2.6: a reader ignores
+/// the third, which the standard does not know). On a chunked stream each event is one chunk
+/// (RFC 9112 §7.1).
 ///
-/// Readers at different positions need different framers: a selected part of the state is shown only
-/// when it changes.
+/// Readers at different positions need different framers: a selected part of the state is shown
+/// only when it changes.
 package struct EventFramer {
     let selection: Selection
     /// The part of the state that was shown last; only for `.part`. A copy: a view of a few bytes
@@ -135,7 +135,8 @@ package struct EventFramer {
             isChunked: selection.isChunked, to: &out)
     }
 
-    /// Appends an entry of the journal: the selected events of a record or, for the action log, its line.
+    /// Appends an entry of the journal: the selected events of a record or, for the action
+    /// log, its line.
     ///
     /// - Parameters:
     ///   - state: the state to show; nil for the action log.
@@ -172,8 +173,8 @@ package protocol RecordEvents {
     func source(at offset: Int) -> EventSource?
     /// One line of JSON.
     func data(at offset: Int) -> ArraySlice<UInt8>
-    /// The `Idempotency-Key` of the request that has left the record. Nil without one, and for a record
-    /// that memory does not keep.
+    /// The `Idempotency-Key` of the request that has left the record. Nil without one, and for a
+    /// record that memory does not keep.
     var cause: String? { get }
 }
 
@@ -267,12 +268,12 @@ extension EventFramer {
         if isChunked { ChunkEncoder.appendEnd(to: &out) }
     }
 
-    /// The block that announces a gap: the following events do not continue the client's. Not framed
-    /// as a chunk.
+    /// The block that announces a gap: the following events do not continue the client's. Not
+    /// framed as a chunk.
     ///
     /// - Parameter position: nil if a snapshot follows, whose id is the first one after the gap. A
-    ///   client that is cut off between the two resumes before the gap, and gets both again; with the
-    ///   position it would never get the snapshot.
+    ///   client that is cut off between the two resumes before the gap, and gets both again; with
+    ///   the position it would never get the snapshot.
     static func resetBlock(_ reason: ResetReason, _ position: Position?) -> [UInt8] {
         var block = Array("event: reset".utf8)
         if let position {

@@ -53,8 +53,9 @@ package struct Selection: Hashable, Sendable {
         }
     }
 
-    /// Whether pulses are requested. A client knows its request, and perhaps not whether the reactor has
-    /// such pulses: so this and not `pulses` decides the form of a snapshot, and whether there is one.
+    /// Whether pulses are requested. A client knows its request, and perhaps not whether the
+    /// reactor has such pulses: so this and not `pulses` decides the form of a snapshot, and
+    /// whether there is one.
     package var wantsPulses: Bool { lacksPulses || pulses != 0 }
 
     package var readsStates: Bool { states != .none }
@@ -64,7 +65,7 @@ package struct Selection: Hashable, Sendable {
         if case .part(let pointer) = states { pointer } else { nil }
     }
 
-    /// Whether a stream begins with a snapshot. Activities are not part of the state, so a stream of
-    /// activities alone has none.
+    /// Whether a stream begins with a snapshot. Activities are not part of the state, so a stream
+    /// of activities alone has none.
     package var hasSnapshot: Bool { wantsPulses || readsStates }
 }

@@ -128,8 +128,8 @@ package final class SharedStream {
 
     /// The newest bytes; see ``PendingDeliveries``.
     ///
-    /// Why it is passed around: nearly every subscriber has all bytes before it, and searching for its
-    /// next byte would cost as much as the rest of the delivery.
+    /// Why it is passed around: nearly every subscriber has all bytes before it, and searching for
+    /// its next byte would cost as much as the rest of the delivery.
     var newestChunk: ChunkedBytes.Chunk { bytes.newestChunk }
 
     /// Writes to the subscribers that wait for a later pass, or for the end of the round.
@@ -142,8 +142,8 @@ package final class SharedStream {
     /// Sets the state that the readers have before the next record.
     func showsPart(of state: ShownVersion) { framer.showsPart(of: state) }
 
-    /// The bytes that a stream may have beyond those that it may keep, until subscribers have got them or are behind: a
-    /// few small actions make as many states.
+    /// The bytes that a stream may have beyond those that it may keep, until subscribers have got
+    /// them or are behind: a few small actions make as many states.
     static let surplusBytes = 4 << 20
 
     /// Whether subscribers have to get bytes before more are added.
@@ -152,8 +152,8 @@ package final class SharedStream {
     /// Whether a subscriber reads the stream's bytes. Others read the journal.
     var isRead: Bool { subscribers.contains(where: \.readsStream) }
 
-    /// Frames the events that were committed up to `position`, or some of them: until the stream has more than `limit`
-    /// bytes.
+    /// Frames the events that were committed up to `position`, or some of them: until the stream
+    /// has more than `limit` bytes.
     ///
     /// - Precondition: `position` is after `framedThrough`.
     func frame(
@@ -261,13 +261,14 @@ package final class SharedStream {
         if scratch.count >= ChunkedBytes.largestChunkBytes { scratch = [] }
     }
 
-    /// Frames records and notes that another node has committed, and that come next; not all of them if they make too
-    /// many bytes, or if the pass has no time for their states.
+    /// Frames records and notes that another node has committed, and that come next; not all of
+    /// them if they make too many bytes, or if the pass has no time for their states.
     ///
     /// - Parameter end: the position of the last of them that this stream may show.
     /// - Returns: the bytes that were added.
     /// - Throws: if the state after a record cannot be made. Nothing is added then.
-    /// - Precondition: a stream that shows states has the one before these records, if any is a mutation.
+    /// - Precondition: a stream that shows states has the one before these records, if any
+    ///   is a mutation.
     func frame(
         _ entries: [HistoryEntry], through end: HistoryPosition, of feed: Feed,
         scratch: inout [UInt8]
@@ -337,8 +338,8 @@ package final class SharedStream {
     /// Drops events that the session no longer keeps, and the oldest records beyond `limit` bytes.
     /// Subscribers that have not got them fall behind.
     ///
-    /// The limit may be exceeded by an eighth: dropping visits every subscriber, so it is not done for
-    /// each record.
+    /// The limit may be exceeded by an eighth: dropping visits every subscriber, so it is not done
+    /// for each record.
     func trim(keptAfter: HistoryPosition, limit: Int) {
         // A subtraction, because the limit may be `Int.max`.
         guard bytes.count - limit > limit / 8 || coveredAfter.number + 1_024 < keptAfter.number
@@ -366,15 +367,16 @@ package final class SharedStream {
         coveredAfter = max(covered, min(keptAfter, framedThrough))
     }
 
-    /// Whether two events are dropped together: the events of one record are; on the action log each
-    /// entry is dropped separately.
+    /// Whether two events are dropped together: the events of one record are; on the action log
+    /// each entry is dropped separately.
     private func isTogether(_ one: HistoryPosition, _ other: HistoryPosition) -> Bool {
         selection.log ? one == other : one.number == other.number
     }
 
     /// Makes the subscriber fall behind if it is live and before `offset`.
     ///
-    /// Invariant: it gets the rest of an event that was partly written, so that whole events follow.
+    /// Invariant: it gets the rest of an event that was partly written, so that whole
+    /// events follow.
     private func leaveBehind(_ subscriber: Subscriber, before offset: Int) {
         if case .ahead(let position) = subscriber.state, offset == .max {
             return subscriber.fallBehind(after: position)
@@ -402,7 +404,8 @@ package final class SharedStream {
 
     /// The position of a reader that has all events before the mark of this index.
     private func position(before index: Int) -> HistoryPosition? {
-        // A reader that has all events has also passed later records without an event on this stream.
+        // A reader that has all events has also passed later records without an event
+        // on this stream.
         guard index < marks.count else { return framedThrough }
         guard index == 0 else { return marks[index - 1].position }
         return beginsHistory ? nil : coveredAfter
@@ -456,8 +459,8 @@ package final class SharedStream {
         for subscriber in subscribers where !subscriber.isBlocked { subscriber.resume() }
     }
 
-    /// The session's history is void. The subscribers get the rest of an event that was partly written,
-    /// and wait for the session's next generation.
+    /// The session's history is void. The subscribers get the rest of an event that was partly
+    /// written, and wait for the session's next generation.
     func strand() {
         deliverPending()
         for subscriber in subscribers {
@@ -547,7 +550,8 @@ package final class SharedStream {
 
     // MARK: Replicas, on the loop of the session
 
-    /// The next subscriber to move to another loop: the newest, and then each in its turn, from the last to the first.
+    /// The next subscriber to move to another loop: the newest, and then each in its turn, from the
+    /// last to the first.
     ///
     /// - Precondition: there is one.
     func nextToMove() -> Subscriber {

@@ -1,7 +1,7 @@
 internal import DequeModule
 
-/// A byte queue with random access: bytes are appended at the end and dropped at the front. Each byte
-/// has an absolute offset that never changes.
+/// A byte queue with random access: bytes are appended at the end and dropped at the front. Each
+/// byte has an absolute offset that never changes.
 ///
 /// Design: chunks, so that dropping frees memory and appending never moves bytes that are being
 /// read. The bytes of one `append` are in one chunk. Chunks start small, so that a session with one

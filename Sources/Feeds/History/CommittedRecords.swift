@@ -48,7 +48,8 @@ package struct CommittedRecords: Equatable, Sendable {
 
     /// The entries, if they are those that come next after `present` and end where they say.
     ///
-    /// They may come from any program that has the secret of the cluster, so nothing of them is assumed.
+    /// They may come from any program that has the secret of the cluster, so nothing of
+    /// them is assumed.
     package func entries(
         of key: SessionKey, _ reactor: String, behind present: HistoryEnd
     ) -> [HistoryEntry]? {
@@ -120,8 +121,8 @@ struct ReceivedRecords {
 
 /// The feeds of a loop that keep received records, or events of them.
 ///
-/// Why they are kept at all: most readers get an event within a pass or two. A reader that has not got it until it is
-/// dropped reads the journal.
+/// Why they are kept at all: most readers get an event within a pass or two. A reader that has not
+/// got it until it is dropped reads the journal.
 package struct HeldRecords {
     private var feeds: [Feed] = []
     private var bytes = 0

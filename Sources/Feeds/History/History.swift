@@ -4,9 +4,10 @@ package import Storage
 /// The part of a session's history that memory keeps: each record and note once, with their encoded
 /// events.
 ///
-/// Design: every stream of the session is framed from it. ``Retention`` bounds it; a reader of dropped
-/// entries reads the journal, or gets a `reset`. Records and notes are dropped at different times,
-/// so each kind has a lane of its own; ``entries(after:through:notes:)`` merges them in order.
+/// Design: every stream of the session is framed from it. ``Retention`` bounds it; a reader of
+/// dropped entries reads the journal, or gets a `reset`. Records and notes are dropped at
+/// different times, so each kind has a lane of its own; ``entries(after:through:notes:)`` merges
+/// them in order.
 ///
 /// Why a class with few properties that only its own methods set: a property that other code may
 /// access during a call is checked for overlapping access at run time (ADR-0013).
@@ -53,7 +54,8 @@ package final class History {
 
     /// Begins the next record; its events follow.
     ///
-    /// - Parameter cause: the `Idempotency-Key` of the request that leaves the record, if it has one.
+    /// - Parameter cause: the `Idempotency-Key` of the request that leaves the record,
+    ///   if it has one.
     package func begin(
         _ kind: HistoryEntry.Kind, action: UInt64 = 0, time: Int64 = 0, cause: String? = nil
     ) {
@@ -181,8 +183,8 @@ package final class History {
         records.exceeds(retention) || (notes?.exceeds(retention) ?? false)
     }
 
-    /// Drops the oldest entries until each lane is within the limits. Entries that are not committed,
-    /// and the newest record, are kept.
+    /// Drops the oldest entries until each lane is within the limits. Entries that are not
+    /// committed, and the newest record, are kept.
     package func trim(to retention: Retention) {
         while records.exceeds(retention), records.count > 1 {
             let (head, weight) = records.first
@@ -224,13 +226,13 @@ package enum EventSource: Sendable, Equatable {
 package struct Retention: Sendable, Equatable {
     /// The number of records per session, at least 1.
     package var records: Int
-    /// Bytes of history per session, and of framed events per stream. The newest record is kept even
-    /// if it alone is larger.
+    /// Bytes of history per session, and of framed events per stream. The newest record is kept
+    /// even if it alone is larger.
     ///
     /// A session's history is its encoded events and its mutations (of a Cycler, its states), each
-    /// measured as JSON. If the journal keeps records, each is measured. Otherwise only some mutations
-    /// of requests are; the others count as much as the last measured one, or as the request's body
-    /// if that is larger.
+    /// measured as JSON. If the journal keeps records, each is measured. Otherwise only some
+    /// mutations of requests are; the others count as much as the last measured one, or as the
+    /// request's body if that is larger.
     package var bytes: Int
 
     package init(records: Int = 1_000, bytes: Int = 1_048_576) {

@@ -47,13 +47,14 @@ package struct Generation: Hashable, Sendable {
     }
 }
 
-/// `<generation>.<number>[.<part>]`: the token in SSE `id:`, `ETag`, `If-Match`, `?after=` and replies
-/// (contract §1).
+/// `<generation>.<number>[.<part>]`: the token in SSE `id:`, `ETag`, `If-Match`, `?after=` and
+/// replies (contract §1).
 package struct Position: Hashable, Sendable {
     package var generation: Generation
-    /// The position without its generation. On a stream of events the part is the index of an event of
-    /// the record, from 1; on the action log it is the index of a note before the record. Part 0 is the
-    /// form without a part: everything up to the record is seen. Record 0 is the session's creation.
+    /// The position without its generation. On a stream of events the part is the index of an
+    /// event of the record, from 1; on the action log it is the index of a note before the record.
+    /// Part 0 is the form without a part: everything up to the record is seen. Record 0 is the
+    /// session's creation.
     package var inHistory: HistoryPosition
 
     package var number: UInt64 { inHistory.number }

@@ -39,8 +39,8 @@ package struct SessionID: Hashable, Sendable {
 
     /// The index of the event loop that owns the session, of `loops` loops.
     ///
-    /// Why FNV-1a and not Swift's `Hasher`, whose seed differs in each run: a session has the same loop
-    /// in every run, so that traces can be compared.
+    /// Why FNV-1a and not Swift's `Hasher`, whose seed differs in each run: a session has the same
+    /// loop in every run, so that traces can be compared.
     package func owner(of loops: Int) -> Int {
         guard loops > 1 else { return 0 }
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325

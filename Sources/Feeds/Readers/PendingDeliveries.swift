@@ -1,7 +1,7 @@
 internal import DequeModule
 
-/// The limits of the deliveries of one pass of a loop, in writes to connections. A write takes some ten
-/// microseconds, as much as an answer.
+/// The limits of the deliveries of one pass of a loop, in writes to connections. A write takes some
+/// ten microseconds, as much as an answer.
 package struct DeliveryLimits: Sendable {
     /// Deliveries of a pass that answers requests.
     package var besideAnswers = 16
@@ -15,13 +15,13 @@ package struct DeliveryLimits: Sendable {
 
 /// Subscribers of a loop to which events are delivered in one of the next passes.
 ///
-/// Design (ADR-0056): one event may go to many readers, while its answer goes to one client. Under load a pass
-/// with all deliveries would be long, and the requests of the next one late. So a pass makes some, and the rest
-/// follows in the next passes, in order. The rest is bounded: what causes more events than can be delivered is
-/// slowed down, as it was without it.
+/// Design (ADR-0056): one event may go to many readers, while its answer goes to one client. Under
+/// load a pass with all deliveries would be long, and the requests of the next one late. So a pass
+/// makes some, and the rest follows in the next passes, in order. The rest is bounded: what causes
+/// more events than can be delivered is slowed down, as it was without it.
 ///
-/// Invariant: only deliveries know which subscribers wait. All else that changes a stream or a subscriber's place
-/// in it delivers first (``SharedStream/deliverPending()``).
+/// Invariant: only deliveries know which subscribers wait. All else that changes a stream or a
+/// subscriber's place in it delivers first (``SharedStream/deliverPending()``).
 package final class PendingDeliveries {
     private var waiting: Deque<Subscriber> = []
     /// In this pass.
@@ -34,8 +34,8 @@ package final class PendingDeliveries {
     /// An answer was sent in this pass.
     package func answered() { hasAnswered = true }
 
-    /// Writes the stream's new bytes to its live subscribers whose connections accept bytes, now or in one of the
-    /// next passes. No subscriber waits for the connection of another.
+    /// Writes the stream's new bytes to its live subscribers whose connections accept bytes, now or
+    /// in one of the next passes. No subscriber waits for the connection of another.
     package func deliver(
         _ stream: SharedStream, _ limits: DeliveryLimits, to output: any ReaderOutput
     ) {

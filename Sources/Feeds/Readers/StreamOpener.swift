@@ -34,8 +34,8 @@ package struct StreamOpener {
             for: loop.output.client(of: request.token))
     }
 
-    /// - Precondition: record `number` is committed, and `snapshot` is of that record. If `snapshot` is
-    ///   nil, the record is the newest committed one.
+    /// - Precondition: record `number` is committed, and `snapshot` is of that record. If
+    ///   `snapshot` is nil, the record is the newest committed one.
     package func open(_ request: SubscriptionRequest, at number: UInt64, snapshot: ChargedBytes?) {
         if let refusal = refusal(of: request.selection) {
             return answer(refusal, to: request.token)
@@ -67,8 +67,8 @@ package struct StreamOpener {
             !isArchived || after.inHistory >= feed.keptPosition(for: request.selection)
         guard isKept, let stream = stream(request.selection, covering: after) else {
             guard isArchived else { return openAnew(request) }
-            // Memory has dropped the snapshot's record while the stream waited for its commit, and a
-            // replay has no snapshot.
+            // Memory has dropped the snapshot's record while the stream waited for its commit, and
+            // a replay has no snapshot.
             if wantsSnapshot, number < history.committed.number { return openNow(request) }
             return openReplaying(request, after: after)
         }
@@ -89,8 +89,9 @@ package struct StreamOpener {
         return nil
     }
 
-    /// Opens a stream as if the history had been trimmed, because the stream may not keep so much of it.
-    /// The stream begins at the newest committed record, which may be later than the request.
+    /// Opens a stream as if the history had been trimmed, because the stream may not keep
+    /// so much of it. The stream begins at the newest committed record, which may be later
+    /// than the request.
     private func openAnew(_ request: SubscriptionRequest) {
         let (stream, position) = presentStream(request.selection)
         var opening = StreamOpening(isChunked: request.selection.isChunked)
@@ -161,7 +162,8 @@ package struct StreamOpener {
         loop.upstream?.answer(answer, to: token, of: feed)
     }
 
-    /// The oldest position after which memory or the journal may have everything for this selection.
+    /// The oldest position after which memory or the journal may have everything for
+    /// this selection.
     private func startPosition(for selection: Selection) -> HistoryPosition {
         let kept = feed.keptPosition(for: selection)
         return feed.archive.map { min(kept, HistoryPosition($0.keptAfter)) } ?? kept
@@ -174,8 +176,8 @@ package struct StreamOpener {
         return Position(generation, number + 1, part: request.notes)
     }
 
-    /// The stream of this selection, created if there is none, covering everything after `position`; nil
-    /// if it would exceed its limit.
+    /// The stream of this selection, created if there is none, covering everything after
+    /// `position`; nil if it would exceed its limit.
     private func stream(_ selection: Selection, covering position: Position) -> SharedStream? {
         let start = selection.start(after: position.inHistory)
         if let stream = feed.streams.of(selection) {
@@ -198,7 +200,8 @@ package struct StreamOpener {
         return stream
     }
 
-    /// The opening for a subscriber that cannot continue at its position: it continues at the present.
+    /// The opening for a subscriber that cannot continue at its position: it continues
+    /// at the present.
     func reset(
         _ subscriber: Subscriber, _ reason: ResetReason, at present: HistoryPosition
     ) throws(WorkOverload) -> StreamOpening {

@@ -2,7 +2,8 @@ internal import Wire
 
 /// The bytes that a subscriber gets before the events of the shared stream.
 package struct StreamOpening {
-    /// The block for this subscriber alone: `reset`, or an id without an event; empty if not needed.
+    /// The block for this subscriber alone: `reset`, or an id without an event; empty
+    /// if not needed.
     var block: [UInt8] = []
     /// The snapshot's data and the beginning of its block, shared by subscribers that begin at the
     /// same record; nil if not needed. It is held until its bytes are sent.
@@ -25,9 +26,9 @@ package struct StreamOpening {
 
     /// Appends everything that precedes `snapshot`, which follows unchanged, and then `end`.
     ///
-    /// - Parameter retryMilliseconds: the time before the client reconnects. The field is part of the
-    ///   first block and in the same chunk. Without a block it is a separate line; the first event of
-    ///   the stream completes its block.
+    /// - Parameter retryMilliseconds: the time before the client reconnects. The field is part of
+    ///   the first block and in the same chunk. Without a block it is a separate line; the first
+    ///   event of the stream completes its block.
     package func append(retryMilliseconds: Int?, to out: inout [UInt8]) {
         var start = out.count
         if let retryMilliseconds {

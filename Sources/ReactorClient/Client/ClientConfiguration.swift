@@ -6,8 +6,9 @@ public struct ClientConfiguration: Sendable {
     public typealias CredentialFunction =
         @Sendable (CredentialRequest) async throws -> ClientCredential?
 
-    /// Called before each attempt of a request or stream, unless a credential is at hand that lives for
-    /// another 30 s, and after one was refused. Default: none; requests have no `Authorization`.
+    /// Called before each attempt of a request or stream, unless a credential is at hand that lives
+    /// for another 30 s, and after one was refused. Default: none; requests have no
+    /// `Authorization`.
     public var credential: CredentialFunction?
     /// Where the actions are that are not done. Default: in memory.
     public var outbox: ClientOutbox

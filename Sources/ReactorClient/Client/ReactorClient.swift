@@ -9,19 +9,20 @@ public import Reactors
 /// try await room.send(.say(author: "ada", text: "Hi"))
 /// ```
 ///
-/// Every action is applied once, whatever the network does: it is in the outbox before it is sent, and
-/// sent again under the same key until the server has answered. The client lives as long as a session of
-/// it is in use, or until ``close()``.
+/// Every action is applied once, whatever the network does: it is in the outbox before it is sent,
+/// and sent again under the same key until the server has answered. The client lives as long as a
+/// session of it is in use, or until ``close()``.
 public final class ReactorClient: Sendable {
     private let life: ClientLife
 
     /// Makes a client. Nothing is connected before the first session.
     ///
     /// - Parameters:
-    ///   - server: the address below which the server's paths begin: `http` or `https`, without user,
-    ///     query and fragment.
+    ///   - server: the address below which the server's paths begin: `http` or `https`, without
+    ///     user, query and fragment.
     ///   - configuration: credentials and the outbox. Default: none, in memory.
-    /// - Throws: `badAddress` with a sentence that names the fault, `outboxUnavailable`, `exhausted`.
+    /// - Throws: `badAddress` with a sentence that names the fault,
+    ///   `outboxUnavailable`, `exhausted`.
     public init(
         _ server: String, _ configuration: ClientConfiguration = .init()
     ) throws(ClientFailure) {
@@ -41,8 +42,9 @@ public final class ReactorClient: Sendable {
 
     /// Makes sure that a session is there, and follows it.
     ///
-    /// It returns with the first state. If there is no network it waits, until the task is cancelled. A
-    /// session that this client follows already is shared, if both follow it in the same way.
+    /// It returns with the first state. If there is no network it waits, until the task is
+    /// cancelled. A session that this client follows already is shared, if both follow it in
+    /// the same way.
     ///
     /// - Parameters:
     ///   - id: 1 to 128 of `A-Z a-z 0-9 _ -`.
@@ -66,7 +68,8 @@ public final class ReactorClient: Sendable {
     ) async throws(ClientFailure) -> RemoteReactor<R>
     where R.Action: Codable, R.State: Codable, R.Activity: Codable {
         var generator = SystemRandomNumberGenerator()
-        // The server's own ids are random as well; ours can be asked for again if an answer is lost.
+        // The server's own ids are random as well; ours can be asked for again if an
+        // answer is lost.
         let id = RequestKey(using: &generator).text
         return try await life.reactor(id, of: reactor, instance, from: .present)
     }
@@ -144,8 +147,8 @@ public final class ReactorClient: Sendable {
         return try life.driver.resend(TicketNumber(refusal.ticket), of: session)
     }
 
-    /// The network is back, or the app is: replaces silent connections, and ends every wait. Call it
-    /// when the app becomes active.
+    /// The network is back, or the app is: replaces silent connections, and ends every wait. Call
+    /// it when the app becomes active.
     public func wake() { life.driver.post(.wake) }
 
     /// Stops following, ends what is under way, and returns when it has ended.

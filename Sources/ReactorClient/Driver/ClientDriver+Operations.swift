@@ -10,8 +10,8 @@ extension ClientDriver {
 
     /// Carries out the operations that wait, and those that come meanwhile.
     ///
-    /// - Parameter rounds: after these the thread leaves what has come to the task: a caller must not be
-    ///   held up for as long as others send.
+    /// - Parameter rounds: after these the thread leaves what has come to the task: a caller must
+    ///   not be held up for as long as others send.
     func operate(rounds: Int) {
         var operations = desk.withLock { $0.operations.begin() }
         guard !operations.isEmpty else { return }

@@ -1,11 +1,12 @@
 internal import ClientMachine
 internal import Synchronization
 
-// States that outlive the program: the machine says when the newest state can be saved, this has its
-// bytes, and the outbox writes them when it is time.
+// States that outlive the program: the machine says when the newest state can be saved, this has
+// its bytes, and the outbox writes them when it is time.
 
 extension ClientDriver {
-    /// The state of a session that an earlier life of the program has saved, until the session is followed.
+    /// The state of a session that an earlier life of the program has saved, until the
+    /// session is followed.
     func savedState(of session: SessionName) -> SavedState? {
         desk.withLock { $0.savedStates[session] }
     }
@@ -47,8 +48,8 @@ extension ClientDriver {
             else { return }
             let saved = SavedState(position: position, state: state)
             desk.sessions[session]?.saved = saved
-            // Behind the changes that the state has the effect of; and a session that is left at this moment
-            // saves no older one after it.
+            // Behind the changes that the state has the effect of; and a session that is left at
+            // this moment saves no older one after it.
             desk.operations.append(.saveState(saved, session, isLast: false))
         }
     }

@@ -73,11 +73,11 @@ final class ClientDriver: Sendable {
     /// Has the task look for what has arrived; a transport that has rounds does so at their end.
     func arrived() { if !hasRounds { signal() } }
 
-    /// Decides on what the transport has brought in a round, on its thread, and resumes the senders whose
-    /// actions that confirms: they wait for no other thread than their own.
+    /// Decides on what the transport has brought in a round, on its thread, and resumes the senders
+    /// whose actions that confirms: they wait for no other thread than their own.
     func roundEnded() {
-        // A state that is saved when its session is left must contain the sends that have returned: with
-        // such an outbox they wait for their news.
+        // A state that is saved when its session is left must contain the sends that have returned:
+        // with such an outbox they wait for their news.
         let ended = outbox.keepsStates ? [] : desk.withLock { $0.decideEarly(at: clock.now) }
         for (ticket, receipt) in ended { ticket.report(.applied(Receipt(receipt))) }
         carryOut()
@@ -159,8 +159,8 @@ final class ClientDriver: Sendable {
         await deliver(news)
     }
 
-    /// Shows a session's news to its readers, and then reports the ends of sends: the state that their
-    /// callers read contains them (R6).
+    /// Shows a session's news to its readers, and then reports the ends of sends: the state that
+    /// their callers read contains them (R6).
     private func deliver(_ news: SessionNews) async {
         guard let session = news.session, !news.deliveries.isEmpty else { return }
         if outbox.keepsStates { remember(news.deliveries, of: session, news.sink) }

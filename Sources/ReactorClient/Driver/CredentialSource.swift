@@ -18,7 +18,8 @@ final class CredentialSource: Sendable {
     ) {
         let isAsked = tasks.withLock { tasks in
             guard tasks.count < Self.limit else { return false }
-            // Detached: it may be the caller of some send that asks, whose values it must not inherit.
+            // Detached: it may be the caller of some send that asks, whose values it
+            // must not inherit.
             tasks[id] = Task.detached { [self] in
                 let credential = try? await source(CredentialRequest(refused))
                 post(.credential(id, credential?.machineValue(at: clock.now.uptime)))

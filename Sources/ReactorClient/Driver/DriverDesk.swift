@@ -32,8 +32,8 @@ struct DriverDesk {
     var machine: ClientMachine
     /// Invariant: bounded by ``pauseBytes`` and one chunk for each stream, and by the requests.
     private var inputs: [Input] = []
-    /// News for the program, in the machine's order. Invariant: what an input has led to, and what the
-    /// program has sent since the last round, which the outbox bounds.
+    /// News for the program, in the machine's order. Invariant: what an input has led to, and what
+    /// the program has sent since the last round, which the outbox bounds.
     private var outputs: [Decision] = []
     /// Whether somebody waits for `outputs`.
     private var isAwaited = false
@@ -92,8 +92,8 @@ struct DriverDesk {
         return new
     }
 
-    /// Whether somebody waits for what a send leads to before it is answered. Else it is shown with the answer,
-    /// or to the first who looks: to wake the task would only hold the request up.
+    /// Whether somebody waits for what a send leads to before it is answered. Else it is shown with
+    /// the answer, or to the first who looks: to wake the task would only hold the request up.
     private func isAwaited(_ output: Output) -> Bool {
         switch output {
         case .deliver(_, .accepted), .deliver(_, .notAccepted), .persist, .request, .wakeMe: false

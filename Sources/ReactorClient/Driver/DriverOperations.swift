@@ -1,9 +1,10 @@
 internal import ClientMachine
 
-/// The acts of a driver that run no code of the program: changes for the outbox, requests, the timer.
+/// The acts of a driver that run no code of the program: changes for the outbox,
+/// requests, the timer.
 ///
-/// One thread at a time has them, in the order of the decisions. States for the outbox are among them: one
-/// that is newer than a change must not be durable before it.
+/// One thread at a time has them, in the order of the decisions. States for the outbox are among
+/// them: one that is newer than a change must not be durable before it.
 struct DriverOperations {
     enum Operation {
         /// Of the machine.
@@ -24,8 +25,8 @@ struct DriverOperations {
 
     mutating func append(_ operation: Operation) { waiting.append(operation) }
 
-    /// The operations that wait, for a thread that begins to carry them out; empty if there are none, or
-    /// if another thread has begun: it gets these as well.
+    /// The operations that wait, for a thread that begins to carry them out; empty if there are
+    /// none, or if another thread has begun: it gets these as well.
     mutating func begin() -> [Operation] {
         guard needsThread else { return [] }
         isTaken = true

@@ -6,8 +6,9 @@
 
 /// Makes a store an outbox's only one: `flock` on `<file>.lock`, with the process's number.
 ///
-/// Why a file of its own: the outbox's file is replaced when it is rewritten. It stays, since removing it
-/// would let two processes hold it. The kernel releases the lock when the process ends, in any way.
+/// Why a file of its own: the outbox's file is replaced when it is rewritten. It stays, since
+/// removing it would let two processes hold it. The kernel releases the lock when the process
+/// ends, in any way.
 struct OutboxLock: Sendable {
     private let file: Int32
 
@@ -34,7 +35,8 @@ struct OutboxLock: Sendable {
     }
 
     func release() {
-        // Unlocked explicitly and not by `close`: a child between fork and exec still has the open file.
+        // Unlocked explicitly and not by `close`: a child between fork and exec still has
+        // the open file.
         flock(file, LOCK_UN)
         close(file)
     }

@@ -13,8 +13,9 @@ package protocol OutboxStore: Sendable {
         _ report: @escaping @Sendable (OutboxReport) -> Void
     ) throws(OutboxUnavailable) -> SavedOutbox
 
-    /// Whether changes have to be written, and are durable when a report says so. Else they are durable at
-    /// once, for as long as the program runs, and ``write(_:_:)`` is not called. Default: true.
+    /// Whether changes have to be written, and are durable when a report says so. Else they are
+    /// durable at once, for as long as the program runs, and ``write(_:_:)`` is not called.
+    /// Default: true.
     var savesChanges: Bool { get }
 
     var keepsStates: Bool { get }

@@ -2,9 +2,10 @@ public import Reactors
 
 /// A session of a reactor on a server, used as a `ReactorHost` in this process is.
 ///
-/// With a predicting instance the shown state is the server's with this program's unconfirmed actions
-/// reduced over it, by the reactor's own `mutate` and `reduce`. It is made anew whenever anything
-/// arrives. Only states are predicted: pulses and activities come from the server, each once.
+/// With a predicting instance the shown state is the server's with this program's unconfirmed
+/// actions reduced over it, by the reactor's own `mutate` and `reduce`. It is made anew
+/// whenever anything arrives. Only states are predicted: pulses and activities come from the
+/// server, each once.
 ///
 /// The session is followed until ``leave()``, or until the last object that uses it is released.
 public final class RemoteReactor<R: Reactor>: ReactorStore

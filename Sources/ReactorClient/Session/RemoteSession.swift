@@ -2,12 +2,12 @@ internal import ClientMachine
 internal import JSONCoding
 public import Reactors
 
-/// A session on a server, of which a program knows the shapes: a Cycler's, or one of a reactor that the
-/// program does not have.
+/// A session on a server, of which a program knows the shapes: a Cycler's, or one of a reactor that
+/// the program does not have.
 ///
 /// It shows the confirmed state; ``RemoteReactor`` predicts as well. The session is followed until
-/// ``leave()``, or until the last object that uses it is released. Sends that are in the outbox are sent
-/// all the same.
+/// ``leave()``, or until the last object that uses it is released. Sends that are in the outbox are
+/// sent all the same.
 public final class RemoteSession<Action, State, Activity>: Sendable
 where
     Action: Codable & Sendable, State: Codable & Sendable, Activity: Codable & Sendable
@@ -82,11 +82,11 @@ where
 
     // MARK: Sending
 
-    /// Sends an action, and returns when the shown state contains its effect; if no events arrive, when
-    /// the answer is there.
+    /// Sends an action, and returns when the shown state contains its effect; if no events arrive,
+    /// when the answer is there.
     ///
-    /// It waits as long as it takes: over a lost connection the action is sent again, and applied once.
-    /// Cancelling the task ends the wait, not the action.
+    /// It waits as long as it takes: over a lost connection the action is sent again, and applied
+    /// once. Cancelling the task ends the wait, not the action.
     @discardableResult
     public func send(_ action: Action) async throws(SendFailure) -> SendResult {
         let receipt = try await send([action])
@@ -149,7 +149,8 @@ where
         _ path: any KeyPath<State, Part> & Sendable, buffer limit: Int = 256
     ) async -> ReactorStream<Part> { await readShown { await core.parts(path, limit) } }
 
-    /// Makes a reader of shown states. Those of a moment ago, and of a send during the call, may wait for one.
+    /// Makes a reader of shown states. Those of a moment ago, and of a send during the call, may
+    /// wait for one.
     private func readShown<Stream>(_ make: () async -> Stream) async -> Stream {
         await life.driver.catchUp()
         defer { life.driver.signal() }
@@ -158,8 +159,8 @@ where
 
     /// The values of a pulse: the present one, then one for each assignment.
     ///
-    /// Assignments come from the server alone, each once. After a reset, when some may have been lost,
-    /// the present value comes once more; ``events(buffer:)`` keeps both apart.
+    /// Assignments come from the server alone, each once. After a reset, when some may have been
+    /// lost, the present value comes once more; ``events(buffer:)`` keeps both apart.
     ///
     /// - Parameters:
     ///   - path: the pulse, a field of the state itself. Another path is a programming error.
@@ -185,25 +186,26 @@ where
 
     /// Everything that comes: what is present, and what has happened.
     ///
-    /// If the session was begun elsewhere than at its present, the first reader gets the events since
-    /// then, up to 4096; if there were more until it was called, it gets `ReaderTooSlow` after those.
+    /// If the session was begun elsewhere than at its present, the first reader gets the
+    /// events since then, up to 4096; if there were more until it was called, it gets
+    /// `ReaderTooSlow` after those.
     public func events(
         buffer limit: Int = 1024
     ) async -> ReactorStream<RemoteEvent<State, Activity>> { await caughtUp.events(limit) }
 
     /// The action log: each entry once and in order, over a connection that resumes exactly.
     ///
-    /// The reader sets the pace: while it has not read `limit` entries, or 16 MiB of them, the client
-    /// closes the connection, and resumes when it has read half of that. If the server keeps too
-    /// little history to continue, ``RemoteLogEvent/reset(reason:)`` says so, and the entries from
-    /// then on follow. The stream ends after ``RemoteLogEvent/ended(_:)`` or
+    /// The reader sets the pace: while it has not read `limit` entries, or 16 MiB of them, the
+    /// client closes the connection, and resumes when it has read half of that. If the server keeps
+    /// too little history to continue, ``RemoteLogEvent/reset(reason:)`` says so, and the entries
+    /// from then on follow. The stream ends after ``RemoteLogEvent/ended(_:)`` or
     /// ``RemoteLogEvent/failed(_:)``, and when the session is left. It never throws.
     ///
     /// - Parameters:
     ///   - start: where it begins.
     ///   - limit: entries that wait for the reader, at least 1. Default: 1024.
-    /// - Throws: `exhausted` if the client reads 32 logs already; `ended(left)` if the session was left;
-    ///   `closed`. For ``LogStart/version(_:)`` also as a request does: `refused` with
+    /// - Throws: `exhausted` if the client reads 32 logs already; `ended(left)` if the session was
+    ///   left; `closed`. For ``LogStart/version(_:)`` also as a request does: `refused` with
     ///   `unknown_version` if the server does not keep it.
     public func log(
         from start: LogStart = .now, buffer limit: Int = 1024
@@ -253,8 +255,8 @@ where
     ///   that the session is gone.
     public func delete() async throws(ClientFailure) { try await life.driver.delete(name) }
 
-    /// Ends the streams of everybody who follows the session through this client, and its connection.
-    /// Sends in the outbox continue.
+    /// Ends the streams of everybody who follows the session through this client, and its
+    /// connection. Sends in the outbox continue.
     public func leave() async { await life.driver.leave(hold) }
 
     private func read(version: UInt64?) async throws(ClientFailure) -> SessionReading<State> {

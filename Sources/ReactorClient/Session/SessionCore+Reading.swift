@@ -45,8 +45,8 @@ extension SessionCore {
     func pulses<Value: Decodable & Sendable>(
         _ name: String, as type: Value.Type, _ limit: Int
     ) -> ReactorStream<Value> {
-        // A program with shapes alone may have no pulse in its state: the first value is that of the
-        // member with this name, if there is one.
+        // A program with shapes alone may have no pulse in its state: the first value is that of
+        // the member with this name, if there is one.
         pulses(name, limit, present: { Self.member(name, of: $0, as: type) }) { data in
             Self.decode(type, data) as? Value
         }

@@ -96,8 +96,8 @@ actor SessionCore<
             republish()
             freshPulses = [:]
         }
-        // Assignments before it may be missed. Of the first one nobody reads yet. A state that was read
-        // is in the place of a snapshot that was lost, or is newer than the snapshot.
+        // Assignments before it may be missed. Of the first one nobody reads yet. A state that was
+        // read is in the place of a snapshot that was lost, or is newer than the snapshot.
         if isResetting || (snapshot.origin == .stream && snapshot.state != nil) {
             presentPulses(pulses)
         }

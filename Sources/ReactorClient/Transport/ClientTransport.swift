@@ -1,18 +1,17 @@
 /// Carries requests to a server, and their responses back.
 ///
 /// A transport has no policy: it repeats nothing, follows no redirect, keeps no cookie and has no
-/// deadline. The client decides all of that. Most HTTP clients send a request again when a kept connection
-/// turns out to be closed: a POST without `Idempotency-Key` must be exempt, for it could be carried out
-/// twice. `CurlTransport` is the one for Linux,
-/// `URLSessionTransport` the one for Apple platforms; a program that has an HTTP client of its own
-/// already can write another.
+/// deadline. The client decides all of that. Most HTTP clients send a request again when a kept
+/// connection turns out to be closed: a POST without `Idempotency-Key` must be exempt, for it could
+/// be carried out twice. `CurlTransport` is the one for Linux, `URLSessionTransport` the one for
+/// Apple platforms; a program that has an HTTP client of its own already can write another.
 public protocol ClientTransport: Sendable {
     /// Starts a request.
     ///
-    /// Does not wait: it is called on any thread, such as the one that sends. The receiver is called on a
-    /// thread of the transport's choice, possibly before this function returns. The transport keeps the
-    /// receiver until it has called ``TransportReceiver/ended(_:)``, which happens in every case: a
-    /// request that cannot be made ends with a failure.
+    /// Does not wait: it is called on any thread, such as the one that sends. The receiver is
+    /// called on a thread of the transport's choice, possibly before this function returns. The
+    /// transport keeps the receiver until it has called ``TransportReceiver/ended(_:)``, which
+    /// happens in every case: a request that cannot be made ends with a failure.
     func start(
         _ request: TransportRequest, _ receiver: any TransportReceiver
     ) -> any TransportHandle
@@ -21,17 +20,18 @@ public protocol ClientTransport: Sendable {
 /// Receives one response.
 ///
 /// Calls do not overlap and have an order: ``head(_:_:)`` once, ``bytes(_:)`` any number of times,
-/// ``ended(_:)`` once. Only ``ended(_:)`` is certain to come. All of them return soon: one thread may
-/// serve all requests of a transport.
+/// ``ended(_:)`` once. Only ``ended(_:)`` is certain to come. All of them return soon: one thread
+/// may serve all requests of a transport.
 public protocol TransportReceiver: Sendable {
-    /// The status and the fields of the response; of an informational one (1xx) nothing is reported.
+    /// The status and the fields of the response; of an informational one (1xx)
+    /// nothing is reported.
     func head(_ status: Int, _ fields: [TransportField])
 
     /// The next bytes of the body, which is neither decompressed nor otherwise decoded.
     ///
-    /// - Returns: whether more bytes may follow now. After ``TransportDemand/pause`` none follow until
-    ///   ``TransportHandle/resume()``; the transport then stops reading the connection, so that the
-    ///   memory of both sides stays bounded.
+    /// - Returns: whether more bytes may follow now. After ``TransportDemand/pause`` none follow
+    ///   until ``TransportHandle/resume()``; the transport then stops reading the connection, so
+    ///   that the memory of both sides stays bounded.
     func bytes(_ chunk: [UInt8]) -> TransportDemand
 
     /// Nothing follows. It can come while the receiver pauses.
@@ -40,8 +40,8 @@ public protocol TransportReceiver: Sendable {
     func ended(_ failure: TransportFailure?)
 }
 
-/// A transport that calls its receivers in rounds, and says when one ends: what several connections have
-/// brought at once wakes the client once.
+/// A transport that calls its receivers in rounds, and says when one ends: what several connections
+/// have brought at once wakes the client once.
 protocol RoundTransport: ClientTransport {}
 
 /// A receiver that a ``RoundTransport`` calls after a round in which it has called it.
@@ -56,8 +56,8 @@ public protocol TransportHandle: Sendable {
     func resume()
 
     /// Ends the request: ``TransportReceiver/ended(_:)`` follows with
-    /// ``TransportFailure/Kind/cancelled``, unless it has come already. Of the other calls at most one
-    /// follows, which has begun on another thread.
+    /// ``TransportFailure/Kind/cancelled``, unless it has come already. Of the other calls at most
+    /// one follows, which has begun on another thread.
     func cancel()
 }
 

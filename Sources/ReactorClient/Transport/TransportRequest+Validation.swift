@@ -1,6 +1,6 @@
 extension TransportRequest {
-    /// - Throws: `badRequest` for what would be another request on the wire than the one that is meant,
-    ///   such as a field with a line break in it.
+    /// - Throws: `badRequest` for what would be another request on the wire than the one that is
+    ///   meant, such as a field with a line break in it.
     func validate() throws(TransportFailure) {
         guard Self.isToken(method) else {
             throw TransportFailure(.badRequest, "the method is not a word")
@@ -23,8 +23,8 @@ extension TransportRequest {
         }
     }
 
-    /// Whether the request says how long its body is; RFC 9110 §8.6 wants it for methods whose requests
-    /// usually have one, also if it is empty.
+    /// Whether the request says how long its body is; RFC 9110 §8.6 wants it for methods whose
+    /// requests usually have one, also if it is empty.
     var hasBody: Bool { !body.isEmpty || !["GET", "HEAD", "DELETE"].contains(method) }
 
     // RFC 3986 §3.1: in any case.

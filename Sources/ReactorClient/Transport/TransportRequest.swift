@@ -6,7 +6,8 @@ public struct TransportRequest: Hashable, Sendable {
     public var url: String
     /// A transport adds `Host`, `Content-Length` and the fields that its protocol needs.
     public var fields: [TransportField]
-    /// Sent as it is, and with a `Content-Length`. A GET, HEAD or DELETE with an empty body has none.
+    /// Sent as it is, and with a `Content-Length`. A GET, HEAD or DELETE with an empty
+    /// body has none.
     public var body: [UInt8]
     /// Whether the response has no end of its own. A transport that limits the number of requests
     /// under way does not count streams, so that they cannot hold up the others.

@@ -64,7 +64,8 @@
             for field in fields {
                 request.addValue(field.value, forHTTPHeaderField: field.name)
             }
-            // Else `URLSession` asks for compressed bodies, and holds events back to decompress them.
+            // Else `URLSession` asks for compressed bodies, and holds events back to
+            // decompress them.
             if !fields.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
                 request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
             }
@@ -101,7 +102,8 @@
             let receiver: any TransportReceiver
             var isPausing = false
             var isCancelled = false
-            /// Bytes that came in a pause: `URLSession` delivers a little after a task is suspended.
+            /// Bytes that came in a pause: `URLSession` delivers a little after a task
+            /// is suspended.
             var held: [[UInt8]] = []
             /// Nil until the task has ended; then the failure, if there is one.
             var end: TransportFailure??

@@ -8,7 +8,8 @@ public enum ClientFailure: Error, Hashable, Sendable {
     case refused(ProblemDetails)
     /// There is no answer. Whether the server has done it is unknown.
     case unreachable(String)
-    /// The answer is not what a server of this kind sends, or does not have the types of this program.
+    /// The answer is not what a server of this kind sends, or does not have the types of
+    /// this program.
     case undecodable(String)
     /// The session has ended.
     case ended(EndReason)

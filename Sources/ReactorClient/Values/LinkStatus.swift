@@ -8,11 +8,12 @@ public enum LinkStatus: Hashable, Sendable {
     case connecting(attempt: Int)
     /// Events arrive, and actions are delivered.
     case live
-    /// Events arrive, and this program cannot decode the newest state: it has the last good one. The
-    /// sentence names the place and the fault.
+    /// Events arrive, and this program cannot decode the newest state: it has the last good one.
+    /// The sentence names the place and the fault.
     case undecodable(String)
-    /// The stream of events has failed, or actions cannot be delivered or stored now: something other
-    /// than the service answers, the credentials are refused, or the disk is full. Nothing is lost.
+    /// The stream of events has failed, or actions cannot be delivered or stored now: something
+    /// other than the service answers, the credentials are refused, or the disk is full.
+    /// Nothing is lost.
     ///
     /// - Parameters:
     ///   - until: the time of the next attempt.

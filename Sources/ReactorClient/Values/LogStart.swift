@@ -7,8 +7,8 @@ public enum LogStart: Hashable, Sendable {
     case start
     /// With the entries after a version, if the server keeps it.
     case version(UInt64)
-    /// With the entries after a position that the program has saved: that of an entry, of a receipt or of
-    /// a session without its third part. If the server does not keep it any more, the log begins with
-    /// ``RemoteLogEvent/reset(reason:)``.
+    /// With the entries after a position that the program has saved: that of an entry, of a receipt
+    /// or of a session without its third part. If the server does not keep it any more, the log
+    /// begins with ``RemoteLogEvent/reset(reason:)``.
     case after(Position)
 }

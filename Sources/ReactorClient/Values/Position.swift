@@ -2,7 +2,8 @@ internal import ClientMachine
 
 /// A position in the history of a session: everything up to it is seen.
 ///
-/// Opaque: a program saves its text and passes it back (``SessionStart/after(_:)``), and compares positions.
+/// Opaque: a program saves its text and passes it back (``SessionStart/after(_:)``), and
+/// compares positions.
 public struct Position: Hashable, Sendable {
     let value: StreamPosition
 
@@ -17,8 +18,9 @@ public struct Position: Hashable, Sendable {
     /// The form to save, at most 40 characters of ASCII.
     public var text: String { value.text }
 
-    /// Whether everything up to `other` is seen when everything up to this position is. False between
-    /// two lives of a session: it was deleted and made again, and their positions have no order.
+    /// Whether everything up to `other` is seen when everything up to this position is. False
+    /// between two lives of a session: it was deleted and made again, and their positions
+    /// have no order.
     public func reaches(_ other: Position) -> Bool { value.reaches(other.value) }
 }
 

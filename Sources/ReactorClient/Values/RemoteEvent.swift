@@ -2,11 +2,11 @@ internal import JSONCoding
 
 /// An event of a remote session: either how it stands, or something that has happened.
 public enum RemoteEvent<State: Sendable, Activity: Sendable>: Sendable {
-    /// How the session stands, not that something has happened. A state that was read beside the stream
-    /// can be ahead of the events that follow.
+    /// How the session stands, not that something has happened. A state that was read beside the
+    /// stream can be ahead of the events that follow.
     case present(State, Position)
-    /// The events that follow do not continue those before, for the server's reason, such as `trimmed`;
-    /// ``present(_:_:)`` follows.
+    /// The events that follow do not continue those before, for the server's reason, such as
+    /// `trimmed`; ``present(_:_:)`` follows.
     case reset(reason: String)
     /// A version.
     case state(State, Position)

@@ -2,11 +2,12 @@ internal import ClientMachine
 public import Reactors
 
 extension RemoteLogEntry {
-    /// The entry with the types of a reactor, as `ReactorHost.log` has it. Errors are ``RemoteError``s.
+    /// The entry with the types of a reactor, as `ReactorHost.log` has it. Errors are
+    /// ``RemoteError``s.
     ///
     /// - Parameter type: the session's reactor; its mutations must be decodable too.
-    /// - Throws: `undecodable` if an action, a mutation or an activity does not have its type, or the kind
-    ///   is unknown, as those of a Cycler are.
+    /// - Throws: `undecodable` if an action, a mutation or an activity does not have its type, or
+    ///   the kind is unknown, as those of a Cycler are.
     public func entry<R: Reactor>(
         of type: R.Type = R.self
     ) throws(ClientFailure) -> ActionLogEntry<R>

@@ -71,8 +71,8 @@ public struct RemoteLogEntry: Sendable, Hashable {
         return .milliseconds(Int64(seconds * 1_000 + 0.5)) + Self.referenceDate
     }
 
-    /// The content, whose form depends on the kind: of a `mutation` the mutation, of an `activity` the
-    /// activity, of others an object with members of their own.
+    /// The content, whose form depends on the kind: of a `mutation` the mutation, of an `activity`
+    /// the activity, of others an object with members of their own.
     ///
     /// - Throws: `undecodable` if it is not a `Value`.
     public func content<Value: Decodable>(

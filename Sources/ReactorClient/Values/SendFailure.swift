@@ -4,8 +4,8 @@ public enum SendFailure: Error, Hashable, Sendable {
     case refused(ProblemDetails)
     /// The session has another position than the send expected; nothing of it is applied.
     case positionChanged(Position)
-    /// The outbox has that many actions, or 16 MiB of them: nothing was accepted. Send again when some
-    /// of them are done, or ``ReactorClient/dismiss(_:)`` refusals.
+    /// The outbox has that many actions, or 16 MiB of them: nothing was accepted. Send again when
+    /// some of them are done, or ``ReactorClient/dismiss(_:)`` refusals.
     case outboxFull(limit: Int)
     /// The outbox cannot be written. The action is not sent, now or later.
     case outboxUnavailable(String)

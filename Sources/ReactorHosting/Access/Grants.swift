@@ -62,8 +62,8 @@ public struct Grants: Sendable, Equatable {
     /// The names of the permitted reactors; nil for all. A session of another reactor is treated as
     /// if it did not exist.
     public var reactors: Set<String>?
-    /// The names of the permitted pulses; nil for all. A client with a restriction reads nothing but
-    /// streams of these pulses: a state would contain the others.
+    /// The names of the permitted pulses; nil for all. A client with a restriction reads nothing
+    /// but streams of these pulses: a state would contain the others.
     public var pulses: Set<String>?
     /// The names of the permitted action cases; nil for all. A batch with another one is refused.
     public var actions: Set<String>?

@@ -39,17 +39,17 @@ public struct Configuration: Sendable, Equatable {
         Group.Addresses.opsListen, "a separate address for probes, metrics and administration",
         change: "when clients must not reach probes, metrics and administration")
 
-    /// An address of its own for the links of other nodes, which makes this server a node of a cluster:
-    /// several servers with one journal in PostgreSQL, any of which takes any request (ADR-0050). Other
-    /// machines may reach it, and clients may need tokens, only if there is a ``clusterSecretPath``.
-    /// Default none: no other server uses the journal.
+    /// An address of its own for the links of other nodes, which makes this server a node of a
+    /// cluster: several servers with one journal in PostgreSQL, any of which takes any request
+    /// (ADR-0050). Other machines may reach it, and clients may need tokens, only if there is a
+    /// ``clusterSecretPath``. Default none: no other server uses the journal.
     public var link: LinkAddress? = Setting.linkAddress(
         Group.Cluster.link, "a separate address for other nodes",
         change: "when several servers share one database")
 
     /// The address at which other nodes reach ``link``. Default that of ``link``, which has to be
-    /// one address then: neither `0.0.0.0` nor `::`. A server that is started again at the same address
-    /// stays the home of the same sessions.
+    /// one address then: neither `0.0.0.0` nor `::`. A server that is started again at the same
+    /// address stays the home of the same sessions.
     public var linkAddress: LinkAddress? = Setting.linkAddress(
         Group.Cluster.linkAddress,
         "address at which other nodes reach that of --link, if it differs",
@@ -65,8 +65,8 @@ public struct Configuration: Sendable, Equatable {
         "file with secrets of a cluster, one on each line, 32 bytes or more",
         change: "when nodes are on several machines, or clients have tokens")
 
-    /// The clients that may use the server. Default ``AuthenticationChoice/none``: every client that
-    /// can reach it, so a server that other machines can reach requires ``allowsPublic``. For
+    /// The clients that may use the server. Default ``AuthenticationChoice/none``: every client
+    /// that can reach it, so a server that other machines can reach requires ``allowsPublic``. For
     /// ``AuthenticationChoice/jwt`` the program needs the product `ReactorTokens`.
     public var authentication: AuthenticationChoice = Setting.choice(
         Group.First.auth, default: .none, "how clients prove who they are",
@@ -165,8 +165,8 @@ public struct Configuration: Sendable, Equatable {
     /// The maximum memory in bytes for incomplete bodies, of all connections together. A further
     /// body is refused with 503 and its connection closed. Default 256 MiB: about 128 bodies of the
     /// default limit at a time (memory grows by doubling), or thousands of small ones. Always at
-    /// least twice ``bodyLimitBytes``. One client, as ``addressConnectionLimit`` counts it, gets at most
-    /// a quarter, or twice ``bodyLimitBytes``.
+    /// least twice ``bodyLimitBytes``. One client, as ``addressConnectionLimit`` counts it, gets at
+    /// most a quarter, or twice ``bodyLimitBytes``.
     public var bodyBudgetBytes: Int = Setting.bytes(
         Group.Requests.bodyBudget, default: 268_435_456, 65_536...Int.max / 4,
         "bytes of all request bodies that are arriving",
@@ -200,9 +200,8 @@ public struct Configuration: Sendable, Equatable {
 
     /// The maximum number of open connections; further ones are refused, old ones never evicted.
     /// Default 65 536. If the process may have fewer descriptors (`RLIMIT_NOFILE`), the limit is
-    /// that number minus 64 and minus one for each loop, and with ``link`` minus a part for links, at most
-    /// a quarter. A warning is logged if that is below 1000
-    /// or below a limit that was set.
+    /// that number minus 64 and minus one for each loop, and with ``link`` minus a part for links,
+    /// at most a quarter. A warning is logged if that is below 1000 or below a limit that was set.
     public var connectionLimit: Int = Setting.number(
         Group.Requests.connectionLimit, default: 65_536, 1...10_000_000, "open connections",
         change: "when more clients connect, or memory is scarce",
@@ -253,8 +252,8 @@ public struct Configuration: Sendable, Equatable {
 
     /// Constant: the maximum number of event streams of one session. A further one is refused with
     /// `event: problem`, and its client retries after about 10 s. 32 768 is half of all
-    /// connections: a commit is written to each of them, which occupies the session's loop for about
-    /// 50 ms at the limit.
+    /// connections: a commit is written to each of them, which occupies the session's loop for
+    /// about 50 ms at the limit.
     package var subscriberLimit: Int = Setting.number(
         Group.Constants.subscriberLimit, default: 32_768, 1...10_000_000,
         "event streams of one session")
@@ -342,8 +341,8 @@ public struct Configuration: Sendable, Equatable {
         change: "when memory is scarce, or loading a session is slow",
         reloads: true)
 
-    /// The silence on a stream after which a heartbeat is sent at the latest; each stream has a time of its
-    /// own, between four fifths of it and all of it. Default 15 s.
+    /// The silence on a stream after which a heartbeat is sent at the latest; each stream has a
+    /// time of its own, between four fifths of it and all of it. Default 15 s.
     public var heartbeat: Duration = Setting.time(
         Group.Sessions.heartbeat, default: .seconds(15),
         "longest silence of a stream before a heartbeat is sent",
@@ -381,8 +380,8 @@ public struct Configuration: Sendable, Equatable {
         "bytes per second at which a body may exceed the request timeout")
 
     /// How long the home of a topic waits until the sessions of all nodes have a value, 5 s. After
-    /// that, the client gets 504. A client's node waits for the home for twice this time. Only tests
-    /// change it.
+    /// that, the client gets 504. A client's node waits for the home for twice this time. Only
+    /// tests change it.
     package var topicLimit = Duration.seconds(5)
 
     /// The reconnection time sent to EventSource, ± 25 %. Default 2 s.
@@ -392,23 +391,24 @@ public struct Configuration: Sendable, Equatable {
         reloads: true
     )
 
-    /// Whether effects and sources that ended with their process, or with another node, rest until their
-    /// session is used. Default no: such sessions are woken when the server starts, or a node has ended.
+    /// Whether effects and sources that ended with their process, or with another node, rest until
+    /// their session is used. Default no: such sessions are woken when the server starts, or a
+    /// node has ended.
     public var wakesOnDemand: Bool = Setting.flag(
         Group.Sessions.wakeOnDemand,
         "effects of an ended process continue when their session is used",
         change: "when waking the sessions that have effects delays a start")
 
-    /// How long a node of a cluster accepts requests after SIGTERM, while `/readyz` fails and it passes
-    /// its sessions to other nodes. Default 2 s; without other nodes there is no delay.
+    /// How long a node of a cluster accepts requests after SIGTERM, while `/readyz` fails and it
+    /// passes its sessions to other nodes. Default 2 s; without other nodes there is no delay.
     public var drainDelay: Duration = Setting.time(
         Group.Cluster.drainDelay, default: .seconds(2),
         "how long a node accepts requests after SIGTERM",
         change: "when the load balancer asks /readyz less often than this",
         reloads: true)
 
-    /// The maximum time after SIGTERM, and after ``drainDelay``, for requests in flight and streams to end, and
-    /// in a cluster for effects. Default 10 s.
+    /// The maximum time after SIGTERM, and after ``drainDelay``, for requests in flight and streams
+    /// to end, and in a cluster for effects. Default 10 s.
     public var grace: Duration = Setting.time(
         Group.Operation.grace, default: .seconds(10),
         "how long SIGTERM waits for requests in progress",
@@ -432,8 +432,8 @@ public struct Configuration: Sendable, Equatable {
         change: "when operators publish to topics or stub sessions")
 
     /// Who gets the console, a page that shows sessions, at `/console`. Default
-    /// ``ConsoleChoice/loopback``. The console has no rights of its own: it makes the requests of any
-    /// client, with the token that its user types.
+    /// ``ConsoleChoice/loopback``. The console has no rights of its own: it makes the requests of
+    /// any client, with the token that its user types.
     public var console: ConsoleChoice = Setting.choice(
         Group.Operation.console, default: .loopback, "who gets the page /console",
         change: "when others than this machine may use the console, or nobody")
@@ -444,13 +444,14 @@ public struct Configuration: Sendable, Equatable {
         change: "when you look for a fault, or the log is too long", reloads: true)
 
     /// The form of the log's lines. Default logfmt. It applies to the whole process, so only
-    /// ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:)`` uses it: a program that calls
-    /// ``ReactorServer/run(started:)`` chooses the handler of its logs itself.
+    /// ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:)`` uses it: a program
+    /// that calls ``ReactorServer/run(started:)`` chooses the handler of its logs itself.
     public var logFormat: LogFormat = Setting.choice(
         Group.Operation.logFormat, default: .logfmt, "form of the log's lines",
         change: "when a program reads the log as JSON")
 
-    /// Whether each response has a line in the log, at its end and at any ``logLevel``. Default off.
+    /// Whether each response has a line in the log, at its end and at any
+    /// ``logLevel``. Default off.
     public var accessLog: AccessLogChoice = Setting.choice(
         Group.Operation.accessLog, default: .off, "whether each response has a line in the log",
         change: "when you need a line for each response",
@@ -468,8 +469,9 @@ public enum JournalChoice: Sendable, Equatable {
     /// process at a time can use it.
     case file(path: String)
     /// A PostgreSQL database: `postgres://user@host/database?schema=reactor`. The program needs the
-    /// product `ReactorPostgres` and `journals: [.postgres]`. A 2xx response is as durable as a commit
-    /// of the database. Several processes can use a schema if they have links (``Configuration/link``).
+    /// product `ReactorPostgres` and `journals: [.postgres]`. A 2xx response is as durable as a
+    /// commit of the database. Several processes can use a schema if they have links
+    /// (``Configuration/link``).
     case postgres(address: String)
 }
 

@@ -1,8 +1,8 @@
 /// Host names in settings.
 enum HostName {
-    /// A name in lower case, without a final dot; nil for text that is no host name: with a port, with
-    /// other characters than letters, digits, `-`, `_` and `.`, or longer than 253 bytes (RFC 1035
-    /// §2.3.4). `*` stands for every name.
+    /// A name in lower case, without a final dot; nil for text that is no host name: with a port,
+    /// with other characters than letters, digits, `-`, `_` and `.`, or longer than 253 bytes
+    /// (RFC 1035 §2.3.4). `*` stands for every name.
     static func parse(_ text: Substring) -> String? {
         if text == "*" { return "*" }
         let name = text.last == "." ? text.dropLast() : text

@@ -41,8 +41,8 @@ package struct Setting: Sendable {
 }
 
 // One function for each kind of value. `reloads` marks a setting that a running server adopts; each
-// use of such a setting reads the present configuration of its loop (`LoopResources`), or is brought
-// up to date by `ServerLoop.adopt` or `RunningServer.adopt`.
+// use of such a setting reads the present configuration of its loop (`LoopResources`), or is
+// brought up to date by `ServerLoop.adopt` or `RunningServer.adopt`.
 extension Setting {
     static func text(
         _ name: some SettingGroup, _ placeholder: String, default standard: String, _ help: String,

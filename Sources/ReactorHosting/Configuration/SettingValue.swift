@@ -87,8 +87,8 @@ struct SettingSources: Sendable {
         return .some(value.text)
     }
 
-    /// Whether a variable's value is the address of a service: Kubernetes sets `REACTOR_PORT` in every
-    /// container of a namespace with a Service named `reactor`, as Docker's links did.
+    /// Whether a variable's value is the address of a service: Kubernetes sets `REACTOR_PORT` in
+    /// every container of a namespace with a Service named `reactor`, as Docker's links did.
     static func isServiceLink(_ text: String) -> Bool {
         ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }
     }

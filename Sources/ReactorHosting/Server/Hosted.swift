@@ -15,8 +15,8 @@ public import Sessions
 /// Every `@Pulse` that is declared in the state itself becomes an event of its name. The names
 /// `snapshot reset state end ping problem message open error patch receipt mutation cause log` are
 /// reserved for the service. A pulse or an activity with such a name, a pulse whose value is not
-/// `Encodable`, a pulse inside another value of the state, two with one name, and more than 64 pulses
-/// are refused when the server starts, all at once.
+/// `Encodable`, a pulse inside another value of the state, two with one name, and more than 64
+/// pulses are refused when the server starts, all at once.
 public struct Hosted: Sendable {
     let registration: Result<Registration, RegistrationFailure>
 
@@ -26,8 +26,9 @@ public struct Hosted: Sendable {
     ///   - name: 1 to 64 of `A-Z a-z 0-9 - _`; the `reactor` of `POST /v1/sessions`.
     ///   - activities: The names of its activities, for `GET /v1/reactors`: an activity's event is
     ///     named after its case. Default none.
-    ///   - examples: actions to show in `GET /v1/reactors`; one for each case, because the schema of
-    ///     the actions is found by decoding them. Default none: then it is found by their type alone.
+    ///   - examples: actions to show in `GET /v1/reactors`; one for each case, because the
+    ///     schema of the actions is found by decoding them. Default none: then it is found by
+    ///     their type alone.
     ///   - clock: The clock on which its effects wait. Default the continuous clock.
     ///   - make: Makes the reactor of one session, on that session's loop. Also called once at
     ///     registration to examine the initial state, and with `--admin on` again at the start to
@@ -106,8 +107,8 @@ public struct Hosted: Sendable {
     /// The id of a part's session contains its parent's id: `table-1--row-7` is a part of
     /// `table-1`. The parent's session runs forwarded actions as if they had been posted there. An
     /// action that forwards without a parent is refused with 409 if the id names none; if the named
-    /// session does not exist any more, the action fails like an effect. In a cluster the two may be at different
-    /// nodes; the action has the error that `forward` throws then.
+    /// session does not exist any more, the action fails like an effect. In a cluster the two may
+    /// be at different nodes; the action has the error that `forward` throws then.
     ///
     /// The parameters are those of any Cycler.
     public init<C: ActionCycler & ModularCycler & SendableMetatype>(

@@ -2,8 +2,8 @@ package import Cluster
 package import Storage
 internal import Synchronization
 
-/// A kind of journal that is a product of its own, for hosts that opt in: `journals: [.postgres]` with
-/// `import ReactorPostgres`. A host without it builds and runs without the database's library.
+/// A kind of journal that is a product of its own, for hosts that opt in: `journals: [.postgres]`
+/// with `import ReactorPostgres`. A host without it builds and runs without the database's library.
 public struct JournalEngine: Sendable {
     /// Opens a journal. `member` is this process in a cluster; nil: no other one uses the journal.
     package let open:
@@ -33,7 +33,8 @@ public struct JournalEngine: Sendable {
         text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
     }
 
-    /// The scheme of a text that was meant as the address of a database, right or wrong; nil for any other.
+    /// The scheme of a text that was meant as the address of a database, right or wrong; nil
+    /// for any other.
     static func scheme(of text: String) -> String? {
         let start = text.prefix { $0 != ":" }.lowercased()
         return ["postgres", "postgresql"].contains(start) ? start : nil

@@ -15,7 +15,8 @@ struct JournalRehearsal {
     /// The form in which a session is saved.
     struct Form: Hashable {
         var reactor: String
-        /// Of its snapshot; nil: it has no snapshot, and its mutations are read in the present form.
+        /// Of its snapshot; nil: it has no snapshot, and its mutations are read in the
+        /// present form.
         var stateVersion: Int?
     }
 

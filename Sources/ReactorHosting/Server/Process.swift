@@ -117,7 +117,8 @@ enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The number of connections that clients of a process with `descriptors` can have; at least one.
+    /// The number of connections that clients of a process with `descriptors` can have;
+    /// at least one.
     ///
     /// - Parameter links: See ``links(descriptors:loops:)``; 0 for a server that is no node.
     static func connections(
@@ -126,12 +127,12 @@ enum DescriptorLimit {
         max(1, descriptors - kept - loops - operations - links)
     }
 
-    /// Descriptors reserved for links and for peers that have not proved themselves. Without them, clients
-    /// could keep a node from reaching the owner of any session.
+    /// Descriptors reserved for links and for peers that have not proved themselves. Without them,
+    /// clients could keep a node from reaching the owner of any session.
     ///
-    /// A node has a link to each loop of another node from each of its own, and as many in the other
-    /// direction. They are reserved for seven other nodes with as many loops, but at most a quarter of the
-    /// descriptors; beyond that links and clients compete.
+    /// A node has a link to each loop of another node from each of its own, and as many in the
+    /// other direction. They are reserved for seven other nodes with as many loops, but at most a
+    /// quarter of the descriptors; beyond that links and clients compete.
     ///
     /// - Parameter loops: The loops that have sessions.
     static func links(descriptors: Int, loops: Int) -> Int {

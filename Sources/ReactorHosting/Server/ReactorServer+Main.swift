@@ -32,8 +32,8 @@ extension ReactorServer {
     ///     request.
     ///   - metrics: More metrics for `/metrics`. Default none.
     ///   - tracer: Gets the spans of requests, commits and effects. Default none.
-    ///   - journals: Kinds of journals beside memory and a file: `.postgres` of ReactorPostgres. Default
-    ///     none.
+    ///   - journals: Kinds of journals beside memory and a file: `.postgres` of ReactorPostgres.
+    ///     Default none.
     public static func main(
         hosting hosted: [Hosted], authenticator: (any Authenticator)? = nil,
         metrics: (any MetricsSource)? = nil, tracer: (any RequestTracer)? = nil,
@@ -50,8 +50,8 @@ extension ReactorServer {
     ///   - hosted: The reactors, each under a different name.
     ///   - metrics: More metrics for `/metrics`. Default none.
     ///   - tracer: Gets the spans of requests, commits and effects. Default none.
-    ///   - journals: Kinds of journals beside memory and a file: `.postgres` of ReactorPostgres. Default
-    ///     none.
+    ///   - journals: Kinds of journals beside memory and a file: `.postgres` of ReactorPostgres.
+    ///     Default none.
     ///   - makeAuthenticator: Makes the authenticator, or returns nil for none. If it throws, the
     ///     program exits with 64.
     public static func main(
@@ -194,8 +194,8 @@ struct ServerCommand: ParsableCommand {
         return await Self.serve(server, configuration, reload)
     }
 
-    /// Signals that end a server cleanly. A closed terminal sends SIGHUP; if the process
-    /// was started with it ignored, as nohup(1) does, it stays ignored. With a file of settings or of
+    /// Signals that end a server cleanly. A closed terminal sends SIGHUP; if the process was
+    /// started with it ignored, as nohup(1) does, it stays ignored. With a file of settings or of
     /// keys it reloads them instead (ADR-0030).
     private static var endingSignals: [Int32] {
         [SIGTERM, SIGINT] + (SignalWatcher.isIgnored(SIGHUP) ? [] : [SIGHUP])

@@ -12,7 +12,8 @@ internal import Synchronization
 /// try await ReactorServer(hosting: [Hosted("alerts") { Alerts() }]).run()
 /// ```
 ///
-/// ``main(hosting:authenticator:metrics:tracer:journals:)`` does the same with options, environment and signals, as `reactor-server`.
+/// ``main(hosting:authenticator:metrics:tracer:journals:)`` does the same with options, environment
+/// and signals, as `reactor-server`.
 public struct ReactorServer: Sendable {
     let hosted: [Hosted]
     let configuration: Configuration
@@ -50,13 +51,13 @@ public struct ReactorServer: Sendable {
     /// flight, ends the streams, and closes the journal.
     ///
     /// It returns within ``Configuration/grace`` and 30 seconds of the cancellation, even if the
-    /// journal's disk or a reactor does not respond; in a cluster after ``Configuration/drainDelay`` in
-    /// addition.
+    /// journal's disk or a reactor does not respond; in a cluster after
+    /// ``Configuration/drainDelay`` in addition.
     ///
     /// - Parameter started: Called once, when connections are accepted, with the address:
     ///   `http://127.0.0.1:8080`, with the actual port, or `unix:/path`.
-    /// - Throws: ``ConfigurationFailure`` for reactors that cannot be hosted, all at once, and for an
-    ///   address that other machines can reach without ``Configuration/allowsPublic``;
+    /// - Throws: ``ConfigurationFailure`` for reactors that cannot be hosted, all at once, and for
+    ///   an address that other machines can reach without ``Configuration/allowsPublic``;
     ///   ``StartFailure`` if the journal cannot be opened or the address cannot be bound;
     ///   ``StopFailure`` if the time above is exceeded.
     public func run(started: @Sendable (String) -> Void = { _ in }) async throws {
@@ -80,8 +81,9 @@ public struct ReactorServer: Sendable {
 
     /// - Parameters:
     ///   - reload: Reloads the settings on demand; nil if they never change.
-    ///   - open: Opens the journal once the addresses are bound: a server whose address is in use
-    ///     creates no file. Its argument is this server as a member of a cluster; nil without links.
+    ///   - open: Opens the journal once the addresses are bound: a server whose address is in
+    ///     use creates no file. Its argument is this server as a member of a cluster; nil
+    ///     without links.
     func run(
         started: @Sendable (ServerAddresses) -> Void = { _ in }, closingTime: Duration,
         reloading reload: SettingsReload? = nil,
@@ -426,7 +428,8 @@ struct RunningServer {
         return room
     }
 
-    /// Adopts the settings that are reloaded, and the authenticator. Returns when each loop uses them.
+    /// Adopts the settings that are reloaded, and the authenticator. Returns when each
+    /// loop uses them.
     func adopt(
         _ configuration: Configuration, _ authenticator: (any Authenticator)?,
         _ listeners: Listeners

@@ -3,8 +3,8 @@ internal import Wire
 
 /// Gets the spans of the server's work: of each request, of its commit and of its effects.
 ///
-/// The product `ReactorTracing` has one for swift-distributed-tracing. Its functions are called on the
-/// thread of an event loop, where everything else waits meanwhile, so they wait for nothing.
+/// The product `ReactorTracing` has one for swift-distributed-tracing. Its functions are called on
+/// the thread of an event loop, where everything else waits meanwhile, so they wait for nothing.
 public protocol RequestTracer: Sendable {
     /// Begins the span of a request, before the client is verified.
     ///
@@ -34,8 +34,8 @@ public struct TracedRequest: Sendable {
         head = request.head
     }
 
-    /// The first value of a field, white space trimmed; nil without one. The fields may have secrets:
-    /// `Authorization`, `Cookie`.
+    /// The first value of a field, white space trimmed; nil without one. The fields may have
+    /// secrets: `Authorization`, `Cookie`.
     ///
     /// - Parameter name: In any case.
     public func field(_ name: String) -> String? {
@@ -68,8 +68,8 @@ public protocol RequestSpan: Sendable {
 
 /// The span of a commit or an effect.
 public protocol WorkSpan: Sendable {
-    /// Calls `start`, in which a task is made: that inherits the task-local values that are set around
-    /// the call, such as a tracer's context.
+    /// Calls `start`, in which a task is made: that inherits the task-local values that are set
+    /// around the call, such as a tracer's context.
     func start(_ start: () -> Task<Void, Never>) -> Task<Void, Never>
 
     /// Ends the span. Called once, from any thread.

@@ -9,7 +9,8 @@ extension RunningServer {
     ///
     /// - Parameters:
     ///   - delay: The time for which requests are still accepted.
-    ///   - grace: The time after that for requests in flight, streams and, in a cluster, effects to end.
+    ///   - grace: The time after that for requests in flight, streams and, in a cluster,
+    ///     effects to end.
     ///   - limit: The time for the whole shutdown. After it nothing is waited for: sessions and
     ///     loops end as soon as they can, and the journal is closed when its disk responds.
     func end(

@@ -112,7 +112,8 @@ extension ReactorServer {
 }
 
 extension Configuration {
-    /// The sentence for a server without authentication at an address that other machines can reach.
+    /// The sentence for a server without authentication at an address that other
+    /// machines can reach.
     func publicRefusal(_ address: ListenAddress) -> String {
         if case .tcp(let host, _) = address { return publicRefusal(host) }
         return publicRefusal("\(address)")

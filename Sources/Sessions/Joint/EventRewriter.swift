@@ -2,10 +2,10 @@ internal import Wire
 
 /// Rewrites the events of one session for a stream of several (``JointIDs``).
 ///
-/// Its input is the session's own stream in chunks, one for each block, as ``EventFramer`` makes it,
-/// cut anywhere. Only the lines `event` and `id` change, which are the first ones; the others are
-/// copied. It holds no bytes but the first two lines, which are short: only a `reset` has its data in
-/// the second one, because it has no id.
+/// Its input is the session's own stream in chunks, one for each block, as ``EventFramer`` makes
+/// it, cut anywhere. Only the lines `event` and `id` change, which are the first ones; the others
+/// are copied. It holds no bytes but the first two lines, which are short: only a `reset` has its
+/// data in the second one, because it has no id.
 struct EventRewriter {
     private enum State {
         /// The line before a chunk; the size so far.

@@ -12,8 +12,8 @@ struct JointFeed {
     private var phase: Phase
     /// The number of relays so far.
     private(set) var attempts: UInt64 = 0
-    /// Bytes that wait for the connection. Invariant: they, the bytes on the way, the relay's credit and
-    /// `owed` are one window.
+    /// Bytes that wait for the connection. Invariant: they, the bytes on the way, the relay's
+    /// credit and `owed` are one window.
     private(set) var pending: ArraySlice<UInt8> = []
     /// Written bytes for which the relay does not have credit yet.
     private var owed = 0
@@ -127,8 +127,9 @@ struct JointFeed {
         pending = []
     }
 
-    /// Removes and returns the bytes for which the relay gets credit now: half a window at least, or all
-    /// of them if a block is not complete, because the relay may have no credit for its rest.
+    /// Removes and returns the bytes for which the relay gets credit now: half a window at
+    /// least, or all of them if a block is not complete, because the relay may have no credit
+    /// for its rest.
     mutating func claimCredit(windowBytes: Int) -> Int? {
         guard owed > 0,
             owed >= windowBytes / 2 || !pending.isEmpty || !rewriter.isBetweenEvents

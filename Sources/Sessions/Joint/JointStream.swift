@@ -4,12 +4,12 @@ internal import Storage
 
 /// A stream of several sessions, on the loop of its connection.
 ///
-/// Design: each session sends its own stream through a relay (``StreamRelay``), perhaps from another
-/// loop. This object writes one whole block after the other, and rewrites their names and ids
-/// (``JointIDs``). The bytes of a session that are on the way or wait here are bounded by its window:
-/// it gets credit for them when they are written, so a connection that accepts nothing stops the
-/// sessions' subscribers. The windows are equal parts of one bound, and sessions have their turns one
-/// after the other, so that one with many events cannot starve another.
+/// Design: each session sends its own stream through a relay (``StreamRelay``), perhaps from
+/// another loop. This object writes one whole block after the other, and rewrites their names and
+/// ids (``JointIDs``). The bytes of a session that are on the way or wait here are bounded by its
+/// window: it gets credit for them when they are written, so a connection that accepts nothing
+/// stops the sessions' subscribers. The windows are equal parts of one bound, and sessions have
+/// their turns one after the other, so that one with many events cannot starve another.
 ///
 /// Invariant: the vector of a block is that of the block before with one entry moved forward.
 package final class JointStream {
@@ -104,8 +104,8 @@ package final class JointStream {
             areOwn: request.idsAreOwn)
     }
 
-    /// Subscribes to the sessions. ``JointStreamOutput/begin()`` is called at once, or when it is known
-    /// that a reactor has the pulses that the request names.
+    /// Subscribes to the sessions. ``JointStreamOutput/begin()`` is called at once, or when it is
+    /// known that a reactor has the pulses that the request names.
     package func open() {
         feeds = request.sessions.indices.map { index in
             JointFeed(isOver: ids.vector.isOver(at: index))
@@ -182,8 +182,8 @@ package final class JointStream {
             for: index)
     }
 
-    /// Subscribes again to the sessions that could not be read. Called now and then, as a client would
-    /// connect again.
+    /// Subscribes again to the sessions that could not be read. Called now and then, as a client
+    /// would connect again.
     package func retry() {
         guard case .open = life else { return }
         for index in feeds.indices {
@@ -223,8 +223,8 @@ package final class JointStream {
         life = .opening(missing: missing.filter { known.firstIndex(exactly: $0) == nil })
     }
 
-    /// Begins when each pulse is known, or when all sessions have reported. A pulse that none of them
-    /// has is refused if a session was found, and all could be read.
+    /// Begins when each pulse is known, or when all sessions have reported. A pulse that none of
+    /// them has is refused if a session was found, and all could be read.
     private func beginIfDecided() {
         guard case .opening(let missing) = life else { return }
         if let pulse = missing.first {

@@ -3,10 +3,10 @@ internal import Wire
 
 /// The subscription of one session for a stream of several, on the loop of the session.
 ///
-/// Design: an ordinary subscriber of the session's stream, whose bytes go to the stream's loop. It may
-/// send as many bytes as it has credit, and gets new credit when the stream has written them. Without
-/// credit it accepts nothing, and the subscriber waits as for a slow connection: an offset in the
-/// session's stream.
+/// Design: an ordinary subscriber of the session's stream, whose bytes go to the stream's loop. It
+/// may send as many bytes as it has credit, and gets new credit when the stream has written them.
+/// Without credit it accepts nothing, and the subscriber waits as for a slow connection: an offset
+/// in the session's stream.
 final class StreamRelay {
     let key: RelayKey
     let request: RelayOpening
@@ -121,7 +121,8 @@ package enum StreamEndReason: String, Sendable, CaseIterable {
     case forbidden
 }
 
-/// A message to the loop of a stream: what has happened to a relay since the last one, in this order.
+/// A message to the loop of a stream: what has happened to a relay since the last one,
+/// in this order.
 package struct RelayReport: Sendable {
     package let key: RelayKey
     /// The session was found; the pulses that the request names and its reactor has.
@@ -134,7 +135,8 @@ package struct RelayReport: Sendable {
     init(key: RelayKey) { self.key = key }
 
     enum End: Sendable {
-        /// All bytes of the subscriber were sent. The last event is `end`, or the stream was given up.
+        /// All bytes of the subscriber were sent. The last event is `end`, or the stream
+        /// was given up.
         case finished
         case over(StreamEndReason)
         case problem(RelayProblem)

@@ -46,7 +46,8 @@ package final class StreamRelays {
             case .credit(let key, let bytes):
                 guard let relay = byKey[key] else { continue }
                 relay.returnCredit(bytes)
-                // Also without having stopped it: a subscriber that is not blocked has no more bytes.
+                // Also without having stopped it: a subscriber that is not blocked has
+                // no more bytes.
                 if let subscriber = relay.subscriber, subscriber.isBlocked { subscriber.resume() }
             case .close(let key):
                 guard let relay = byKey[key] else { continue }
@@ -74,7 +75,8 @@ package final class StreamRelays {
         if byKey.isEmpty { (slots, vacant, byKey) = ([], [], [:]) }
     }
 
-    /// The relay with this token; nil if the token is that of a connection, or if the relay has ended.
+    /// The relay with this token; nil if the token is that of a connection, or if the
+    /// relay has ended.
     private func find(_ token: UInt64) -> StreamRelay? {
         guard ReaderToken.isRelay(token) else { return nil }
         let slot = Int(token & (Self.mark - 1))
@@ -103,8 +105,8 @@ package final class StreamRelays {
             relay.reportPulses(knownPulses)
             change(relay)
             var selection = selection
-            // One chunk for each block, so that the stream finds their ends. The bytes are shared with
-            // the subscribers by HTTP/1.1.
+            // One chunk for each block, so that the stream finds their ends. The bytes are shared
+            // with the subscribers by HTTP/1.1.
             selection.isChunked = true
             session.subscribe(
                 SubscriptionRequest(

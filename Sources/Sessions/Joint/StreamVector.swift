@@ -1,10 +1,10 @@
 internal import Feeds
 
-/// The position of a reader of several sessions: one entry per session, in the order of its request,
-/// joined by commas.
+/// The position of a reader of several sessions: one entry per session, in the order of its
+/// request, joined by commas.
 ///
-/// An entry is a position, `-` (nothing yet) or `x` (the session's `end` was sent). Design: the vector
-/// is kept as its text, because each event carries all of it.
+/// An entry is a position, `-` (nothing yet) or `x` (the session's `end` was sent). Design: the
+/// vector is kept as its text, because each event carries all of it.
 package struct StreamVector: Equatable, Sendable {
     private static let nothing = Array("-".utf8)
     private static let over = Array("x".utf8)

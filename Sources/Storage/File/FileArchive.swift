@@ -89,8 +89,8 @@ final class FileArchive: Archive {
         }
     }
 
-    /// Why `use` is called under the lock: a pool must not be closed while a call of it begins. The call
-    /// must not wait for a disk.
+    /// Why `use` is called under the lock: a pool must not be closed while a call of it begins. The
+    /// call must not wait for a disk.
     private func withPool<Value>(_ use: (DatabasePool) throws -> Value) throws -> Value {
         try state.withLock { state in
             switch state {

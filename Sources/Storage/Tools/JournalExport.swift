@@ -1,7 +1,7 @@
 internal import GRDB
 
-/// Reads everything in a journal's file: every session with its records, snapshots, stored replies and
-/// running actions, and all tombstones. Safe while a server uses the file.
+/// Reads everything in a journal's file: every session with its records, snapshots, stored replies
+/// and running actions, and all tombstones. Safe while a server uses the file.
 package struct JournalExport: Sendable {
     private let path: String
 

@@ -9,7 +9,8 @@ package struct JournalSessions: Sendable {
     /// Reads one session: its newest snapshot, and the mutations since.
     package typealias Load = () throws(JournalFileFault) -> SavedSession
 
-    /// Passes every live session to `act`, ordered by id: its id and reactor, and its data on demand.
+    /// Passes every live session to `act`, ordered by id: its id and reactor, and its
+    /// data on demand.
     ///
     /// All are of the same moment. Memory: one session at a time.
     package func each(_ act: (String, String, Load) -> Void) throws(JournalFileFault) {

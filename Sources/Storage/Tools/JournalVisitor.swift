@@ -1,5 +1,5 @@
-/// Receives the contents of a journal: each live session, followed by its records, snapshots, stored
-/// replies and running actions, then the deleted sessions, the oldest first.
+/// Receives the contents of a journal: each live session, followed by its records, snapshots,
+/// stored replies and running actions, then the deleted sessions, the oldest first.
 package protocol JournalVisitor: AnyObject {
     func visit(_ session: VisitedSession) throws
     /// In their order; also the newest one of a session whose others are trimmed.

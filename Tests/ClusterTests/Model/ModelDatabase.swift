@@ -45,7 +45,8 @@ struct ModelDatabase {
     }
 }
 
-/// An append on its way. It takes its snapshot of the database at one moment, and commits at another.
+/// An append on its way. It takes its snapshot of the database at one moment, and
+/// commits at another.
 final class ModelStatement {
     enum State {
         case sent

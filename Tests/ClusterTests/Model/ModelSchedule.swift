@@ -1,8 +1,8 @@
 import TestRandomness
 
-/// One random schedule of the protocol: two or three nodes, one session, one database, in steps of which each
-/// is one event: a claim, a load, a request, a statement that reads or commits, an answer, a connection
-/// that is lost, a node that is killed, a failover.
+/// One random schedule of the protocol: two or three nodes, one session, one database, in steps of
+/// which each is one event: a claim, a load, a request, a statement that reads or commits, an
+/// answer, a connection that is lost, a node that is killed, a failover.
 final class ModelSchedule {
     let rules: ModelRules
     private let mix: ModelMix
@@ -238,8 +238,8 @@ final class ModelSchedule {
     }
 
     private func trim() {
-        // A row is kept for longer than a statement takes: otherwise one that began before the row was
-        // written would not collide with it.
+        // A row is kept for longer than a statement takes: otherwise one that began before the row
+        // was written would not collide with it.
         let mayCollide = statements.contains { statement in
             guard case .read = statement.state else { return false }
             return statement.row.after == database.rows.first?.after

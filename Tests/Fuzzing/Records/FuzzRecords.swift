@@ -5,8 +5,9 @@ import FuzzSupport
 
 private let key = SessionKey(session: "s", generation: "abcdefgh")
 
-/// The records of the journal's file and of an export: bytes of any kind are refused, or read as
-/// entries that are the same when they are written and read again, and whose positions have an order.
+/// The records of the journal's file and of an export: bytes of any kind are refused, or read
+/// as entries that are the same when they are written and read again, and whose positions
+/// have an order.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRecords(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe FuzzInput(start, count).bytes

@@ -6,11 +6,11 @@ import ReactorHosting
 
 @main enum TokensTarget: FuzzTarget {}
 
-/// Tokens: base64url has one text for the same bytes; a token that is taken apart has an algorithm and no
-/// tricks; claims that are accepted hold now, and their grants are those that they name.
+/// Tokens: base64url has one text for the same bytes; a token that is taken apart has an algorithm
+/// and no tricks; claims that are accepted hold now, and their grants are those that they name.
 ///
-/// Two kinds of input: the text of a token, and header and claims in JSON on two lines, from which the
-/// token is made. Signatures are not checked: a fuzzer would find none.
+/// Two kinds of input: the text of a token, and header and claims in JSON on two lines, from which
+/// the token is made. Signatures are not checked: a fuzzer would find none.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTokens(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe FuzzInput(start, count).bytes

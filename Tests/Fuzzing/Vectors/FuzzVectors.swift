@@ -9,11 +9,11 @@ import Wire
 
 /// The vector and the query of a stream of several sessions.
 ///
-/// The first line is the vector, the second one the query; without a second line the first one is the query
-/// as well. A vector that is accepted is the text that is written, and has a position, `-` or `x` for each
-/// session; an entry that moves leaves the others as they are. A query that is accepted has sessions of which
-/// each is an id and none is there twice, and means the same when it is written again; any other one is
-/// refused with 400.
+/// The first line is the vector, the second one the query; without a second line the first one is
+/// the query as well. A vector that is accepted is the text that is written, and has a position,
+/// `-` or `x` for each session; an entry that moves leaves the others as they are. A query that is
+/// accepted has sessions of which each is an id and none is there twice, and means the same when it
+/// is written again; any other one is refused with 400.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzVectors(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var input = unsafe FuzzInput(start, count)

@@ -95,8 +95,9 @@ struct EventSourceTests {
             let browser = try Browser(program, opening: "http://127.0.0.1:\(host.port)/")
             let alerts = (1...50).map { #"{"type":"alert","message":"\#($0)"}"# }
             var ends = 0
-            // Each connection ends; the browser reconnects after three seconds or more, and meanwhile
-            // more happens than is kept. A machine that needs longer for that tries again.
+            // Each connection ends; the browser reconnects after three seconds or more,
+            // and meanwhile more happens than is kept. A machine that needs longer for
+            // that tries again.
             while true {
                 let (end, seen) = (#""kind":"error","readyState":0"#, ends)
                 try await host.log.wait {
@@ -109,7 +110,8 @@ struct EventSourceTests {
             try await host.log.wait {
                 $0.output.contains(#""kind":"snapshot","data":"{\"alertMessage\":\"50\"}""#)
             }
-            // Of what it was away for nothing comes as an event: whole batches came while it was there.
+            // Of what it was away for nothing comes as an event: whole batches came while
+            // it was there.
             let kinds = try kinds(host)
             let reset = try #require(kinds.firstIndex(of: "reset"))
             #expect(kinds[..<reset].count(where: { $0 == "alertMessage" }) % 50 == 0)

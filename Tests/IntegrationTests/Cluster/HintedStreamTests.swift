@@ -15,8 +15,8 @@ struct HintedStreamTests {
         try await cluster.client(index).get("/metrics").text
     }
 
-    // An hour between two questions: without hints the first event would not come before the limit of the
-    // test.
+    // An hour between two questions: without hints the first event would not come before the
+    // limit of the test.
     @Test(arguments: ["pulses", "states"])
     func `events come although the journal is asked once in an hour`(query: String) async throws {
         try await Turnstile.servers.pass {

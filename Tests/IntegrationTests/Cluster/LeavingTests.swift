@@ -19,7 +19,8 @@ struct LeavingTests: ProcessCluster {
         }
     }
 
-    // The order: /readyz fails, the delay, the streams end, their sessions are given up, the process ends.
+    // The order: /readyz fails, the delay, the streams end, their sessions are given up, the
+    // process ends.
     @Test func `streams of a node that leaves end after the delay, and continue elsewhere`()
         async throws
     {

@@ -32,8 +32,8 @@ struct LinkBodyTests {
 
 /// A node that has dialled a link to the loop 0 of the only server.
 ///
-/// It gives signs of life from a thread of its own: a link that is silent for a second is closed, and
-/// the tests' threads may be occupied for as long.
+/// It gives signs of life from a thread of its own: a link that is silent for a second is closed,
+/// and the tests' threads may be occupied for as long.
 private final class DiallingPeer: Sendable {
     private struct State {
         var link: OutgoingLink

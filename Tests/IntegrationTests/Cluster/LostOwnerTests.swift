@@ -216,7 +216,8 @@ struct LostOwnerTests {
             let hidden = Member(node: Node(using: &randomness), address: "", loops: 1)
             cluster.journal.join(hidden)
             cluster.journal.give(session.id, to: hidden.node)
-            // Its home may be the peer, which has no answer: so the owner is asked for by the journal.
+            // Its home may be the peer, which has no answer: so the owner is asked for
+            // by the journal.
             cluster.journal.leave(cluster.journal.nodes[1])
             let response = try await Self.post(session)
             #expect(response.status == 503)

@@ -50,8 +50,8 @@ struct RollingTopicTests: ProcessCluster {
                 } else if answer.status == 503 {
                     book.refused.insert(value)
                 } else if answer.status != 504 {
-                    // 504: on a busy machine the time of a node's end may be over before its answer is
-                    // sent. Each session has the value once or not at all.
+                    // 504: on a busy machine the time of a node's end may be over before its answer
+                    // is sent. Each session has the value once or not at all.
                     book.surprises.append("\(value): \(answer.status) \(text)")
                 }
             }

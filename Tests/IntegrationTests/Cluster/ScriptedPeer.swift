@@ -26,8 +26,8 @@ final class ScriptedPeer: Sendable {
 
     let node: Node
     /// The arrivals: the first line of a request, `gone`, `follow` with the session, `unfollow`,
-    /// `deliver` or `publish` with topic and value, `part` with the parent, the client and the action, `holding`,
-    /// a fault.
+    /// `deliver` or `publish` with topic and value, `part` with the parent, the client and the
+    /// action, `holding`, a fault.
     let events: AsyncStream<String>
     private let loop: EventLoop<PeerEnd>
     private let listener: Listener<PeerEnd>

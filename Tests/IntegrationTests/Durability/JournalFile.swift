@@ -80,7 +80,8 @@ func withJournal(
     try await Turnstile.servers.pass { try await body(try JournalFile(in: parent)) }
 }
 
-/// Gives a test its own server with this journal: `memory`, or `file` for one in a folder of its own.
+/// Gives a test its own server with this journal: `memory`, or `file` for one in a
+/// folder of its own.
 func withServer(
     journal: String, do body: (ServerProcess) async throws -> Void
 ) async throws {

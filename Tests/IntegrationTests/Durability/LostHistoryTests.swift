@@ -6,7 +6,8 @@ import Testing
 @Suite(
     "ADR-0047 — a standby that lacks acknowledged commits is promoted", .timeLimit(.minutes(15)))
 struct LostHistoryTests {
-    /// The events of a stream up to the snapshot after a `reset`; of the action log, up to the `reset`.
+    /// The events of a stream up to the snapshot after a `reset`; of the action log, up
+    /// to the `reset`.
     private func eventsThroughReset(_ stream: EventStream, hasSnapshot: Bool) async throws
         -> [Event]
     {
@@ -133,8 +134,8 @@ struct LostHistoryTests {
         }
     }
 
-    /// Events of the new era follow on the same connections, and a client that comes with an id of the
-    /// era before gets a `reset`.
+    /// Events of the new era follow on the same connections, and a client that comes with an id of
+    /// the era before gets a `reset`.
     private func expectContinuation(
         _ one: Watched, _ contents: inout [String: String]
     ) async throws {

@@ -56,8 +56,8 @@ struct LargeBodyTests {
         #expect(try await session.read()["version"] == 1)
     }
 
-    // The large one waits for a thread; a small one behind it on the same connection must not overtake
-    // it.
+    // The large one waits for a thread; a small one behind it on the same connection must
+    // not overtake it.
     @Test func `requests of one connection keep their order`() async throws {
         try await LocalServer.with { server in
             #expect(try await server.create("s", of: "alerts") == 201)

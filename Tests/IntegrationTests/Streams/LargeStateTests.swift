@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Before, a thousand small actions made a thousand states at once: a gigabyte and a half for one reader of a state of
-/// 800 KB.
+/// Before, a thousand small actions made a thousand states at once: a gigabyte and a half for one
+/// reader of a state of 800 KB.
 @Suite(
     "A batch on a large state has a bound, whichever streams there are", .timeLimit(.minutes(15)))
 struct LargeStateTests {

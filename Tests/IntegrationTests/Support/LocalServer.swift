@@ -44,8 +44,8 @@ struct LocalServer: Sendable {
 
     /// The same.
     ///
-    /// - Parameter open: Opens the journal of the server as a member of a cluster; nil for a server without
-    ///   links.
+    /// - Parameter open: Opens the journal of the server as a member of a cluster; nil for a server
+    ///   without links.
     static func with(
         hosting hosted: [Hosted], authenticator: (any Authenticator)? = nil,
         opening open: @escaping @Sendable (Member?) -> any Journal,

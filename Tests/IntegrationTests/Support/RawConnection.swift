@@ -2,7 +2,8 @@ import Dispatch
 import Glibc
 
 /// A bare socket, for bytes that no well-behaved client would send. Every wait ends after 150 s: a
-/// peer that has found the window closed may ask again only 120 s later (tcp(7), RFC 9293 §3.8.6.1).
+/// peer that has found the window closed may ask again only 120 s later (tcp(7),
+/// RFC 9293 §3.8.6.1).
 ///
 /// Blocking calls run on the connection's own queues, one for each direction, never on the tests'
 /// threads.
@@ -157,8 +158,8 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Sends what the closure gives, again and again, on the connection's own thread, until it gives
-    /// nil or the peer prevents it. Nothing else can be sent meanwhile.
+    /// Sends what the closure gives, again and again, on the connection's own thread, until it
+    /// gives nil or the peer prevents it. Nothing else can be sent meanwhile.
     func pump(everyMilliseconds pause: UInt32, _ next: @escaping @Sendable () -> [UInt8]?) {
         sending.async { [self] in
             while let bytes = next(), Self.send(bytes, to: descriptor) { usleep(pause * 1_000) }

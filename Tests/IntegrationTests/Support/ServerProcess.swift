@@ -145,8 +145,8 @@ struct NotStarted: Error, CustomStringConvertible {
 }
 
 extension ServerProcess {
-    /// The resident memory of the process, from proc(5): its own, without the pages of files. Those of the program
-    /// come as it is used, and go when memory is scarce.
+    /// The resident memory of the process, from proc(5): its own, without the pages of files. Those
+    /// of the program come as it is used, and go when memory is scarce.
     func residentKilobytes() throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }

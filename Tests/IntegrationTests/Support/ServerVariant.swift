@@ -3,8 +3,8 @@ import Testing
 
 /// The poller, the loops and the journal of a server whose test does not choose them.
 ///
-/// Half of the tests start servers of each kind, so every run covers both. `REACTOR_TEST_VARIANT=other`
-/// swaps the halves.
+/// Half of the tests start servers of each kind, so every run covers both.
+/// `REACTOR_TEST_VARIANT=other` swaps the halves.
 struct ServerVariant: Hashable, Sendable {
     /// The platform's best poller, or the one that every platform has.
     let poller: String

@@ -1,9 +1,10 @@
 import Testing
 
-/// A client of several sessions: checks the vectors of its streams, and keeps each session's events.
+/// A client of several sessions: checks the vectors of its streams, and keeps each
+/// session's events.
 ///
-/// Invariant: the vector of an event is that of the event before with the entry of its session moved
-/// forward. A `reset` moves nothing; after it the entry may be any position.
+/// Invariant: the vector of an event is that of the event before with the entry of its session
+/// moved forward. A `reset` moves nothing; after it the entry may be any position.
 struct VectorReader: Sendable {
     let sessions: [String]
     let idsAreOwn: Bool

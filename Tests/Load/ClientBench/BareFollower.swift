@@ -1,8 +1,8 @@
 import CClientCurl
 import JSONCoding
 
-/// Bare libcurl that posts, reads the receipt, and reads its own event on a stream: what a send knows when it
-/// returns, on one thread, without a machine, an outbox or a prediction.
+/// Bare libcurl that posts, reads the receipt, and reads its own event on a stream: what a send
+/// knows when it returns, on one thread, without a machine, an outbox or a prediction.
 @safe
 final class BareFollower {
     private let multi: UnsafeMutableRawPointer
@@ -65,7 +65,8 @@ final class BareFollower {
         let position: String
     }
 
-    /// Posts an action, and returns the session's version when the response and the event are there.
+    /// Posts an action, and returns the session's version when the response and the
+    /// event are there.
     @discardableResult
     func send(_ url: String, key: String, _ action: [UInt8]) throws(Failure) -> UInt64 {
         unsafe curl_slist_free_all(fields)

@@ -17,10 +17,10 @@ struct Measurements {
         client = try ReactorClient(url)
     }
 
-    /// Sends one after the other, in turn so that all have the same machine: through the client, whose
-    /// send is over when its response is there and its event has come (the confirmed state contains it);
-    /// through bare libcurl that waits for both as well; and through bare libcurl that waits for the
-    /// response alone.
+    /// Sends one after the other, in turn so that all have the same machine: through the client,
+    /// whose send is over when its response is there and its event has come (the confirmed state
+    /// contains it); through bare libcurl that waits for both as well; and through bare libcurl
+    /// that waits for the response alone.
     mutating func latency(_ count: Int) async throws {
         let ids = ["\(run)-sends", "\(run)-followed", "\(run)-bare"]
         let session = try await client.session(ids[0], of: "alerts", predicting: Alerts())
@@ -120,8 +120,8 @@ struct Measurements {
         let pulses = await session.pulse(\.$alertMessage, buffer: count + 1_000)
         let target = url(id) + "/actions"
         let batch = body
-        // A reader that is further behind than the server keeps events gets a reset instead of them: at
-        // most 1 000 are on their way.
+        // A reader that is further behind than the server keeps events gets a reset instead of
+        // them: at most 1 000 are on their way.
         let window = DispatchSemaphore(value: 10)
         let start = clock.now
         Thread.detachNewThread {

@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// Times are nanoseconds. The system is called without the C library's functions, which these replace.
+// Times are nanoseconds. The system is called without the C library's functions, which
+// these replace.
 
 static const int64_t second = 1000000000;
 enum { clock_count = CLOCK_BOOTTIME + 1, timer_limit = 65536 };

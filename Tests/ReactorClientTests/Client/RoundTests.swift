@@ -31,9 +31,11 @@ private struct Gated: Reactor {
     }
 }
 
-/// Holds up the client's task, which runs the program's code. The client is made with it in its context.
+/// Holds up the client's task, which runs the program's code. The client is made with it
+/// in its context.
 ///
-/// It blocks one of the few threads that all tests share: a test waits for nothing while it is closed.
+/// It blocks one of the few threads that all tests share: a test waits for nothing while
+/// it is closed.
 private final class Gate: Sendable {
     @TaskLocal static var current: Gate?
 

@@ -84,7 +84,8 @@ struct SendingTests {
         await rig.client.close()
     }
 
-    /// - Returns: the thread that has sent, and the requests that had started when the call returned.
+    /// - Returns: the thread that has sent, and the requests that had started when the
+    ///   call returned.
     private static func submit(
         to room: RemoteReactor<Tally>, on transport: ScriptedTransport
     ) throws -> (pthread_t, [String]) {

@@ -84,7 +84,8 @@ struct OutboxCrashTests {
                 let life = try Life(disk, seed: seed)
                 disk.set(nil)
                 let contents = try Self.open(disk).contents
-                // Without a failure it was a new file in a rewriting that failed: the old one stays.
+                // Without a failure it was a new file in a rewriting that failed: the
+                // old one stays.
                 let expected = life.failure == nil ? life.last : life.durable
                 let name = whole.operations[operation - 1]
                 #expect(contents == expected, "seed \(seed), failure of \(operation), \(name)")

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A server that does what a test says, byte by byte: each connection runs the script on a thread of
-/// its own, and is closed when the script returns.
+/// A server that does what a test says, byte by byte: each connection runs the script on a thread
+/// of its own, and is closed when the script returns.
 final class ScriptedServer: Sendable {
     let port: UInt16
     private let listener: Int32

@@ -67,7 +67,8 @@ struct Rig {
     let transport: ScriptedTransport
     let client: ReactorClient
 
-    /// - Parameter rounds: the transport in whose rounds the script's calls come; nil: without rounds.
+    /// - Parameter rounds: the transport in whose rounds the script's calls come; nil:
+    ///   without rounds.
     init(_ configuration: ClientConfiguration = .init(), in rounds: ScriptedRounds? = nil) throws {
         transport = rounds?.scripted ?? ScriptedTransport()
         var configuration = configuration

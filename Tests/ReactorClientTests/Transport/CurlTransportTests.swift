@@ -34,8 +34,8 @@ import Testing
             let transport = try localTransport()
             let get = TransportRequest("GET", server.address)
             let key = TransportField("Idempotency-Key", "k")
-            // libcurl repeats one with a key, which shows that the others were in danger: not each time, since the end
-            // of the connection may come in two ways.
+            // libcurl repeats one with a key, which shows that the others were in danger: not each
+            // time, since the end of the connection may come in two ways.
             var isRepeated = false
             for _ in 0..<100 where !isRepeated {
                 for fields in [[], [key]] {

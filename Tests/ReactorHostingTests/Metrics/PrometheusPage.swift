@@ -113,7 +113,8 @@ struct PrometheusPage {
         return Sample(name: String(match.1), labels: labels, value: value)
     }
 
-    /// Ascending bounds, cumulative counts, `+Inf` last and equal to the count; a sum for each series.
+    /// Ascending bounds, cumulative counts, `+Inf` last and equal to the count; a sum
+    /// for each series.
     private static func check(histogram: Metric) throws(Fault) {
         let series = Set(histogram.samples.map(\.series))
         for one in series {

@@ -32,7 +32,8 @@ extension ClientLife {
         }
     }
 
-    /// Another process continues a session, which the server may have in memory, with commits under way.
+    /// Another process continues a session, which the server may have in memory, with
+    /// commits under way.
     private func write(_ session: SessionName, as other: ForeignWriter) throws {
         guard chance(3, in: 4) else {
             return other.annotate(session.text, time: clock.milliseconds)

@@ -6,12 +6,12 @@ import TestRandomness
 
 @testable import ClientMachine
 
-/// A random life of clients and a server, over several processes of each, with a network between them
-/// that loses, delays, doubles and cuts.
+/// A random life of clients and a server, over several processes of each, with a network between
+/// them that loses, delays, doubles and cuts.
 ///
-/// Design: nothing happens but one step after the other, and every step is drawn: whose bytes arrive,
-/// which commit ends, which process dies, how much time passes. So any two things happen in any order,
-/// and a seed repeats a life.
+/// Design: nothing happens but one step after the other, and every step is drawn: whose bytes
+/// arrive, which commit ends, which process dies, how much time passes. So any two things happen in
+/// any order, and a seed repeats a life.
 final class ClientLife {
     /// The clocks of a life, apart from time that passes slowly.
     enum Clocks: CaseIterable { case steady, daysPass, dateIsSet }
@@ -88,8 +88,8 @@ final class ClientLife {
         clientLimits.actionsInRequest = draw(100, 100, 2)
         clientLimits.actionsInOutbox = draw(10_000, 8)
         clientLimits.sessionsOnStream = draw(100, 2, 1)
-        // Long enough for the exactness of the shown state; the hold that ends is a test of its own.
-        // A day ends every hold.
+        // Long enough for the exactness of the shown state; the hold that ends is a test of its
+        // own. A day ends every hold.
         holdsEnd = draw(false, false, true) || clocks != .steady
         if !holdsEnd { clientLimits.hold = .seconds(1_000_000_000) }
         let count = draw(1, 2, 3)

@@ -23,7 +23,8 @@ struct ClientSimulationTests {
         }
     }
 
-    /// They overtake the states that the process under test has in memory, so its commits are refused.
+    /// They overtake the states that the process under test has in memory, so its
+    /// commits are refused.
     @Test func `other processes that write to the journal break no promise`() async throws {
         for seed in Seeds.range(300) {
             try check(seed, hasOthers: true)

@@ -5,8 +5,8 @@ import Wire
 
 @testable import ReactorHosting
 
-/// One request on its connection, as a server process sees it: the response, and for a stream the bytes
-/// that follow.
+/// One request on its connection, as a server process sees it: the response, and for a stream the
+/// bytes that follow.
 final class ServerCall {
     enum End { case whole, cut }
 

@@ -8,11 +8,11 @@ import Wire
 
 @testable import ReactorHosting
 
-/// One process of the server without sockets: real requests are parsed, real sessions carry them out,
-/// and real responses leave.
+/// One process of the server without sockets: real requests are parsed, real sessions carry them
+/// out, and real responses leave.
 ///
-/// Design: between the two is what `RequestDispatcher` and the endpoints do, for one loop and without a
-/// connection table. Every step of the loop is a call of the simulation.
+/// Design: between the two is what `RequestDispatcher` and the endpoints do, for one loop and
+/// without a connection table. Every step of the loop is a call of the simulation.
 final class ServerProcess: SessionOutput {
     /// The clients' tokens, as the server knows them.
     struct Tokens {

@@ -108,8 +108,8 @@ extension SimulatedClient {
 
     // MARK: The shown state
 
-    /// Oracle 3: the shown state is a committed state with the program's own unconfirmed actions, each
-    /// once and in their order.
+    /// Oracle 3: the shown state is a committed state with the program's own unconfirmed actions,
+    /// each once and in their order.
     func checkShown(_ session: SessionName) {
         if world.holdsEnd,
             machine.links[session]?.overlay.requests.contains(where: { $0.hold != .none }) == true

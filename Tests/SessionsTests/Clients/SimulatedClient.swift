@@ -7,8 +7,9 @@ import Testing
 
 /// One client machine with its program, over several lives of the program's process.
 ///
-/// Design: everything that a real owner does with a machine's outputs happens here, and each output is
-/// checked against what was committed. The disk keeps what is durable, and nothing else survives.
+/// Design: everything that a real owner does with a machine's outputs happens here, and each
+/// output is checked against what was committed. The disk keeps what is durable, and nothing
+/// else survives.
 final class SimulatedClient {
     unowned let world: ClientLife
     let name: String

@@ -1,7 +1,7 @@
 import Reactors
 
-/// The fixture of the simulated clients: its state is the list of everything that was applied, so that
-/// an action that is missing, doubled or out of order is visible in any state.
+/// The fixture of the simulated clients: its state is the list of everything that was applied, so
+/// that an action that is missing, doubled or out of order is visible in any state.
 struct Tally: Reactor {
     /// Every action has a mark of its own.
     enum Action: TaggedCodable, Sendable, Equatable {

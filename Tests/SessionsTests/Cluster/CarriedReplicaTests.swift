@@ -54,7 +54,8 @@ struct CarriedReplicaTests: FollowedStreams {
         check(rigs[0], streams, against: try Truth(rigs.cluster.journal.all, of: next))
     }
 
-    // Their connections ended, and the clients that connected again got 204 and none of the last events.
+    // Their connections ended, and the clients that connected again got 204 and none of
+    // the last events.
     @Test func `they get the last events and the end of a session that has ended elsewhere`() throws
     {
         let (rigs, session) = try spread()

@@ -10,8 +10,8 @@ struct CrowdCounts {
     var spared = 0
 }
 
-// Events that only a crowd of sessions meets: more sessions without an owner than a node claims at a time, and
-// records of some that cannot be read for as long as a stream may be without an answer.
+// Events that only a crowd of sessions meets: more sessions without an owner than a node claims at
+// a time, and records of some that cannot be read for as long as a stream may be without an answer.
 extension ClusterSimulation {
     /// The documented bound (ADR-0051).
     private static let claimLimit = 16
@@ -46,7 +46,8 @@ extension ClusterSimulation {
         settle()
         for id in sessions { post(to: id, at: processes[number(0..<processes.count)]) }
         settle()
-        // The last answer about a session may have come long ago. Those with hints are asked for once a second.
+        // The last answer about a session may have come long ago. Those with hints are asked for
+        // once a second.
         advance(by: 1_000)
         for process in processes { follow(at: process) }
         settle()
@@ -102,8 +103,9 @@ extension ClusterSimulation {
         let damaged = Set(sessions.filter { _ in number(0..<2) == 0 })
         let before = readers.filter { $0.isConnected }
         cluster.setDamaged(damaged)
-        // Sessions may go to their homes meanwhile: a stream of a former owner has not been unanswered for as
-        // long, and a session that nobody owned has no record that could not be read.
+        // Sessions may go to their homes meanwhile: a stream of a former owner has not
+        // been unanswered for as long, and a session that nobody owned has no record that
+        // could not be read.
         var owners: [String: Set<Node>] = [:]
         var changed: Set<String> = []
         let lengths = lengths()
@@ -153,7 +155,8 @@ extension ClusterSimulation {
 }
 
 extension ClusterSimulation {
-    /// A client connects to a node with a spread stream, whose owner has committed what the link has not brought yet.
+    /// A client connects to a node with a spread stream, whose owner has committed what the link
+    /// has not brought yet.
     func overtake() {
         for process in processes where !process.isPaused {
             let found = sessions.compactMap(SessionID.init).first { id in

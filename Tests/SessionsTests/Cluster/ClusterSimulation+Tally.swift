@@ -30,11 +30,12 @@ extension ClusterSimulation {
         var partlyPublished = 0
         /// The most claims of followers that were under way at one node.
         var claimsAtOnce = 0
-        /// Streams that were closed because their records could not be read, and others of those nodes.
+        /// Streams that were closed because their records could not be read, and others
+        /// of those nodes.
         var closed = 0
         var spared = 0
-        /// Actions of parts that were applied over a link, those whose outcome is unknown, and those that changed
-        /// nothing.
+        /// Actions of parts that were applied over a link, those whose outcome is unknown, and
+        /// those that changed nothing.
         var partsApplied = 0
         var partsUnknown = 0
         var partsRefused = 0

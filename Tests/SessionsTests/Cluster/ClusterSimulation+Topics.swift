@@ -24,7 +24,8 @@ final class TopicEnd {
     init(error: Int64) { self.error = error }
 }
 
-/// The values that clients have published. The links deliver their letters in any order, or not at all.
+/// The values that clients have published. The links deliver their letters in any order,
+/// or not at all.
 struct TopicLife {
     struct Publication {
         var value: Int

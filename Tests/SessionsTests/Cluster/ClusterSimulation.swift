@@ -5,8 +5,8 @@ import TestRandomness
 @testable import Feeds
 @testable import Sessions
 
-/// A random life of sessions on three nodes: of two, or of a crowd, of which a node follows more than it
-/// claims at a time.
+/// A random life of sessions on three nodes: of two, or of a crowd, of which a node follows more
+/// than it claims at a time.
 final class ClusterSimulation {
     /// A request and what has become of it. Moments are numbers of steps.
     struct Request {
@@ -299,8 +299,8 @@ final class ClusterSimulation {
         if number(0..<2) == 0 { settle(process) }
     }
 
-    /// Letters on the links arrive, in any order, and perhaps once more; or they are lost, or the links of
-    /// a node break.
+    /// Letters on the links arrive, in any order, and perhaps once more; or they are lost, or the
+    /// links of a node break.
     private func post(someLetters count: Int) {
         for _ in 0..<min(count, links.count) {
             guard links.count > 0 else { return }
@@ -446,7 +446,8 @@ final class ClusterSimulation {
         guard let name = SessionID(id) else { return }
         for process in processes {
             step += 1
-            // Without a fence the owner may not know of a record, and the chain refuses its next one.
+            // Without a fence the owner may not know of a record, and the chain refuses
+            // its next one.
             let tries = cluster.hasFence ? 1 : 2
             let isTaken = (0..<tries).contains { _ in isPosted(name, at: process) }
             if !isTaken { violations.append("no node takes a post for \(id)") }

@@ -4,7 +4,8 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-/// A session that the first node owns, and readers at the second, of which some are on another loop.
+/// A session that the first node owns, and readers at the second, of which some are on
+/// another loop.
 struct FollowedCrowd {
     let rigs: ClusterRig
     let links: ScriptedLinks

@@ -77,7 +77,8 @@ struct FollowedStreamTests: FollowedStreams {
         for token in tokens.dropFirst() { #expect(rigs[1].lines(token) == rigs[0].lines(there)) }
     }
 
-    // Those that wait for a reader that waits for another one would miss the events of the slice that it gets.
+    // Those that wait for a reader that waits for another one would miss the events of the slice
+    // that it gets.
     @Test func `readers of states get what the one gets that they wait for`() throws {
         let (rigs, session) = try two()
         let first = try rigs.stream("s", at: 1, .allStates, capacity: 400)
@@ -87,7 +88,8 @@ struct FollowedStreamTests: FollowedStreams {
         _ = try rigs.post(Post.set(1), to: session, at: 0)
         rigs.nodes[1].setImmediate(false)
         rigs[1].table.askForChanges()
-        // The question, and then the first reader's slice, which has the note: it reads the next one.
+        // The question, and then the first reader's slice, which has the note: it reads
+        // the next one.
         for _ in 0..<2 {
             rigs.run()
             rigs.nodes[1].carryOut(0)
@@ -204,7 +206,8 @@ struct FollowedStreamTests: FollowedStreams {
         rigs.run()
         rigs.nodes[1].carryOut(0)
         #expect(rigs.cluster.owner(of: "s") == rigs.nodes[1].node)
-        // Its lease is over before the answer comes, but it is back in time to hear of the other's event.
+        // Its lease is over before the answer comes, but it is back in time to hear of the
+        // other's event.
         rigs.expire(1)
         rigs[2].table.wake(name) { _ in }
         rigs.run()
@@ -280,7 +283,8 @@ struct FollowedStreamTests: FollowedStreams {
 
     // MARK: Owners
 
-    // Without the state for the streams of parts the first change behind the claim is doubled or lost.
+    // Without the state for the streams of parts the first change behind the claim is
+    // doubled or lost.
     @Test func `the subscribers stay when their node becomes the owner`() throws {
         let (rigs, session) = try two()
         let tokens = try Self.selections().map { ($0, try rigs.stream("s", at: 1, $0)) }

@@ -8,8 +8,8 @@ import Testing
 
 @Suite("A node that leaves gives up the sessions that are at rest", .timeLimit(.minutes(15)))
 struct HandoverTests {
-    /// Calls it until nothing changes: a snapshot may be missing, and a session that moves within the
-    /// order of idle sessions may be missed.
+    /// Calls it until nothing changes: a snapshot may be missing, and a session that moves within
+    /// the order of idle sessions may be missed.
     private func handOver(_ rigs: ClusterRig) {
         for _ in 0..<8 {
             rigs[0].table.handOver()

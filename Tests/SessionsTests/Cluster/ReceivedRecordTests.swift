@@ -144,7 +144,8 @@ struct ReceivedRecordTests: FollowedStreams {
             against: try Truth(rigs.cluster.journal.all, of: session))
     }
 
-    // Without a bound for all sessions, subscribers that accept nothing would let a loop keep more and more.
+    // Without a bound for all sessions, subscribers that accept nothing would let a loop keep
+    // more and more.
     @Test func `records beyond the bound of the loop leave memory`() throws {
         let (rigs, links, session) = try linked()
         let tokens = [

@@ -32,8 +32,8 @@ struct RefusedClaimTests: FollowedStreams {
         #expect(names(rigs[1], token) == ["snapshot", "a"])
     }
 
-    /// Nodes with an older program, of which the second follows a session that the third, with a newer one,
-    /// owns by now. The fourth has the newer one as well.
+    /// Nodes with an older program, of which the second follows a session that the third, with a
+    /// newer one, owns by now. The fourth has the newer one as well.
     private func deployed() throws -> (ClusterRig, UInt64) {
         let old = try Registration.of("growing") { OldGrowth() }
         let new = try Registration.of("growing") { NewGrowth() }

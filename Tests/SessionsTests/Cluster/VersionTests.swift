@@ -21,8 +21,8 @@ struct VersionTests {
     private func old() throws -> Registration { try .of("growing") { OldGrowth() } }
     private func new() throws -> Registration { try .of("growing") { NewGrowth() } }
 
-    /// Nodes with an older program, a newer one, and one that hosts something else; a session of the
-    /// newer one that sleeps.
+    /// Nodes with an older program, a newer one, and one that hosts something else; a session of
+    /// the newer one that sleeps.
     private func nodes() throws -> (ClusterRig, SessionID) {
         let rigs = ClusterRig(hosting: [[try old()], [try new()], [try .ledger()]])
         let session = try rigs[1].create("s", new())

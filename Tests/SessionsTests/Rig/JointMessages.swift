@@ -1,7 +1,7 @@
 import Sessions
 
-/// The messages between the sessions of a rig and its streams of several sessions, in both directions,
-/// until the test delivers them.
+/// The messages between the sessions of a rig and its streams of several sessions, in both
+/// directions, until the test delivers them.
 final class JointMessages {
     private var toSessions: [[RelayRequest]] = []
     private var toStreams: [[RelayReport]] = []

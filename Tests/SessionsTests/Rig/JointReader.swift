@@ -40,7 +40,8 @@ final class JointReader {
             stream.open()
         }
 
-        /// The connection accepts `capacity` more bytes and then stalls; nil: it accepts everything.
+        /// The connection accepts `capacity` more bytes and then stalls; nil: it
+        /// accepts everything.
         func setCapacity(_ capacity: Int?) {
             self.capacity = capacity
             if stream.isBlocked { stream.resume() }

@@ -242,8 +242,8 @@ extension ScriptedCluster.Book {
             isHeard: members[own.node] != nil)
     }
 
-    /// The result of a claim by a node that cannot read the session. A node of which no reactors are
-    /// known hosts all.
+    /// The result of a claim by a node that cannot read the session. A node of which no reactors
+    /// are known hosts all.
     fileprivate func reader(of saved: SavedSession, besides member: Member) -> Claim? {
         let version = saved.snapshot?.stateVersion ?? 0
         guard !member.reactors.isEmpty, !member.canRead(saved.reactor, version) else { return nil }

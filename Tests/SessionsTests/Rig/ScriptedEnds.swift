@@ -1,7 +1,7 @@
 import Storage
 
-/// The ends of all sessions, for the decision which part of a batch continues them: the model for any
-/// journal.
+/// The ends of all sessions, for the decision which part of a batch continues them: the model
+/// for any journal.
 struct ScriptedEnds {
     /// The law of a journal, and ways to break it.
     struct Rules: OptionSet {
@@ -39,7 +39,8 @@ struct ScriptedEnds {
             isDeleted: record.kind == .deleted)
     }
 
-    /// No part that was decided upon one of this batch is let in. A part without records is lost alone.
+    /// No part that was decided upon one of this batch is let in. A part without records
+    /// is lost alone.
     mutating func lose(_ batch: Batch) {
         for run in batch.runs where run.lineage != 0 {
             lost.insert(Lineage(key: run.key, number: run.lineage))

@@ -1,11 +1,11 @@
 import Storage
 import Synchronization
 
-/// A journal that commits on demand of the test, and outlives the table that uses it. Other processes
-/// may write to it too.
+/// A journal that commits on demand of the test, and outlives the table that uses it. Other
+/// processes may write to it too.
 ///
-/// Like any journal it refuses the parts of a batch that do not continue its records: a part that was
-/// decided upon a failed one may be pending before its session knows of the failure.
+/// Like any journal it refuses the parts of a batch that do not continue its records: a part that
+/// was decided upon a failed one may be pending before its session knows of the failure.
 final class ScriptedJournal: Journal {
     typealias Ended = @Sendable (Verdict) -> Void
 
@@ -132,8 +132,8 @@ final class ScriptedJournal: Journal {
         book.withLock { $0.edit(change) }
     }
 
-    /// Ends the oldest pending batch: with a failure, or with the parts refused that do not continue the
-    /// records.
+    /// Ends the oldest pending batch: with a failure, or with the parts refused that do not
+    /// continue the records.
     ///
     /// - Parameter isWritten: it is kept although it fails: the failure came after the write.
     func endNext(_ failure: JournalFailure? = nil, isWritten: Bool = false) {

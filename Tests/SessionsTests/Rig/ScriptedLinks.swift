@@ -2,8 +2,8 @@ import Cluster
 import Feeds
 import Sessions
 
-/// The links of the nodes of a test. Each letter waits until the test delivers it, loses it, or delivers it
-/// twice.
+/// The links of the nodes of a test. Each letter waits until the test delivers it, loses it, or
+/// delivers it twice.
 ///
 /// Unlike those of a server, they pass on the hints of a node that is not asked any more.
 final class ScriptedLinks {

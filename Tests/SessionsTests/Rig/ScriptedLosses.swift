@@ -1,7 +1,8 @@
 import Storage
 import Synchronization
 
-/// The history of a scripted journal, as a standby that lags behind has it, and what was lost of it.
+/// The history of a scripted journal, as a standby that lags behind has it, and what
+/// was lost of it.
 struct ScriptedLosses {
     /// The batches of the era, in order.
     private var batches: [Batch] = []

@@ -11,8 +11,8 @@ final class ScriptedNode: Journal {
         case commit, read, claim, release, confirm, follow
     }
 
-    /// A statement that has no result yet. It is carried out at one moment, and its result arrives at a
-    /// later one.
+    /// A statement that has no result yet. It is carried out at one moment, and its result arrives
+    /// at a later one.
     fileprivate struct Statement {
         let kind: Kind
         /// Carries it out, or fails; calling the result delivers the answer.
@@ -169,8 +169,8 @@ final class ScriptedNode: Journal {
 }
 
 extension ScriptedNode.Book {
-    /// The index of the statement whose turn it is: the first commit that was not carried out, for any
-    /// commit.
+    /// The index of the statement whose turn it is: the first commit that was not carried out,
+    /// for any commit.
     fileprivate func turn(_ index: Int) -> Int {
         guard statements[index].kind == .commit else { return index }
         return statements.firstIndex { $0.kind == .commit && $0.deliver == nil } ?? index

@@ -33,8 +33,8 @@ extension WholeLife {
         void = rig.journal.losses.void
     }
 
-    /// Counts the owners' sessions again, once the table has forgotten its own; the count is set when the
-    /// commits have ended that it may have seen.
+    /// Counts the owners' sessions again, once the table has forgotten its own; the count is set
+    /// when the commits have ended that it may have seen.
     func countOwnersAgain() {
         guard recounts > 0, chance(1, in: 4) else { return }
         guard let count = countedOwners else {
@@ -84,8 +84,8 @@ extension WholeLife {
         }
     }
 
-    /// A reader meets another generation only behind a `reset` with the reason `generation`, and in each
-    /// generation every event once.
+    /// A reader meets another generation only behind a `reset` with the reason `generation`, and in
+    /// each generation every event once.
     func checkGenerations(_ reader: Reader, of id: String) {
         guard !stubbed.contains(id), reactors[id] == "ledger" else { return }
         var truths: [String: Truth] = [:]

@@ -5,7 +5,8 @@ import Storage
 
 // Other processes that write to the journal, and verdicts that are neither success nor failure.
 extension WholeLife {
-    /// Another process continues a session, which this one may have in memory, with commits under way.
+    /// Another process continues a session, which this one may have in memory, with
+    /// commits under way.
     func writeAsOther() throws {
         guard scope.hasArchive, chance(1, in: 2) else { return }
         let id = anyID()

@@ -31,8 +31,8 @@ extension WholeLife {
 
     /// A count is never below the number of sessions in the journal.
     ///
-    /// - Parameter isOver: whether nothing is under way: then the count is exact, unless the outcome
-    ///   of a commit of this process is unknown.
+    /// - Parameter isOver: whether nothing is under way: then the count is exact, unless the
+    ///   outcome of a commit of this process is unknown.
     func checkOwners(isOver: Bool = false) {
         guard recounts == 0 else { return }
         for feed in rig.table.sessions.all.map(\.feed)

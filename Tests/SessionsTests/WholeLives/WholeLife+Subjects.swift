@@ -1,7 +1,8 @@
 import Sessions
 import Storage
 
-// Each post has a client, or none, by its mark: the log has the client with each action of the post.
+// Each post has a client, or none, by its mark: the log has the client with each
+// action of the post.
 extension WholeLife {
     static func subject(of mark: Int) -> String? {
         mark % 3 == 0 ? nil : "client \(mark % 3)"

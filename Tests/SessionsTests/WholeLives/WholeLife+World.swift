@@ -4,8 +4,8 @@ import Storage
 
 // Events other than requests.
 extension WholeLife {
-    /// A batch fails together with all that were submitted before the failure was known; or its outcome
-    /// is unknown, and it is written or not.
+    /// A batch fails together with all that were submitted before the failure was known; or its
+    /// outcome is unknown, and it is written or not.
     func failCommits() {
         let count = rig.journal.pendingCount
         guard count > 0, chance(1, in: 2) else { return rig.settle() }

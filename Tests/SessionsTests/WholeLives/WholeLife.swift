@@ -37,7 +37,8 @@ final class WholeLife {
         let deliveries: DeliveryLimits
         /// Sessions of one client.
         let owned: Int
-        /// The subscribers of a stream from which on another loop shares them; `Int.max`: there is one loop.
+        /// The subscribers of a stream from which on another loop shares them; `Int.max`:
+        /// there is one loop.
         var replicasFrom = Int.max
 
         /// Whether a session may find no room in memory.

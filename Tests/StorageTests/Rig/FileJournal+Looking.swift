@@ -9,8 +9,8 @@ extension FileJournal {
         await onQueue { journal in
             let maintenance = journal.writer.maintenance
             (maintenance.nextLook, maintenance.nextOver) = (0, 0)
-            // The second round removes what the first one has moved out of the tail; the third finds
-            // nothing.
+            // The second round removes what the first one has moved out of the tail; the third
+            // finds nothing.
             for _ in 1...3 {
                 repeat {
                     maintenance.isLookDue = true

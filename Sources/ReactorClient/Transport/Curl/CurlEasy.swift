@@ -54,8 +54,8 @@
             return text.isEmpty ? unsafe String(cString: curl_easy_strerror(result)) : text
         }
 
-        /// Whether it can be used again: libcurl counts how often a kept connection was found closed over
-        /// all requests of a handle, and gives up at the sixth time.
+        /// Whether it can be used again: libcurl counts how often a kept connection was found
+        /// closed over all requests of a handle, and gives up at the sixth time.
         var isReusable: Bool {
             var connections = 0
             unsafe ccurl_get_long(pointer, CURLINFO_NUM_CONNECTS, &connections)
@@ -83,7 +83,8 @@
             _ = unsafe ccurl_set_pointer(pointer, CURLOPT_WRITEDATA, context)
         }
 
-        /// Forgets the request that has ended: its body may be large, and its fields have credentials.
+        /// Forgets the request that has ended: its body may be large, and its fields
+        /// have credentials.
         func forget() {
             if form.hasBody { _ = unsafe ccurl_set_pointer(pointer, CURLOPT_POSTFIELDS, nil) }
             _ = unsafe ccurl_set_list(pointer, CURLOPT_HTTPHEADER, nil)
@@ -105,12 +106,14 @@
         private func setConnection(_ settings: CurlSettings) {
             set(CURLOPT_NOSIGNAL, 1)
             set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-            // Not CURLOPT_PIPEWAIT: with it libcurl 7.88.1 leaves requests to a server without HTTP/2
-            // waiting for the first one that it has begun, and a stream does not end. A test sees it.
+            // Not CURLOPT_PIPEWAIT: with it libcurl 7.88.1 leaves requests to a server without
+            // HTTP/2 waiting for the first one that it has begun, and a stream does not end. A
+            // test sees it.
             set(CURLOPT_TCP_KEEPALIVE, 1)
             set(CURLOPT_TCP_KEEPIDLE, 30)
             set(CURLOPT_TCP_KEEPINTVL, 15)
-            // libcurl allocates it anew for each request, and an answer is small: its default for those.
+            // libcurl allocates it anew for each request, and an answer is small: its
+            // default for those.
             if form.isStream { set(CURLOPT_BUFFERSIZE, 65_536) }
             set(CURLOPT_SSL_VERIFYPEER, 1)
             set(CURLOPT_SSL_VERIFYHOST, 2)
@@ -135,9 +138,10 @@
         }
 
         private func setFields(_ request: TransportRequest) {
-            // A field without a value removes the one that libcurl would add. It looks through the list
-            // a dozen times, so what it would not add is not there: it has no `User-Agent` of its own,
-            // and expects 100 (Continue) for large bodies only, some versions from 1 KiB on.
+            // A field without a value removes the one that libcurl would add. It looks through
+            // the list a dozen times, so what it would not add is not there: it has no
+            // `User-Agent` of its own, and expects 100 (Continue) for large bodies only, some
+            // versions from 1 KiB on.
             remove("Accept", from: request)
             if form.hasBody { remove("Content-Type", from: request) }
             if request.body.count >= 1_024 { remove("Expect", from: request) }

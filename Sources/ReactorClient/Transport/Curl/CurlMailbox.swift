@@ -5,9 +5,9 @@
 
     /// How other threads reach the one that has libcurl's handles.
     ///
-    /// Its bell is a descriptor of its own and not `curl_multi_wakeup`, which would need a lock: without one
-    /// it could use the multi handle while the thread frees it. A thread that is woken under a lock
-    /// begins with a wait for that lock.
+    /// Its bell is a descriptor of its own and not `curl_multi_wakeup`, which would need a lock:
+    /// without one it could use the multi handle while the thread frees it. A thread that is woken
+    /// under a lock begins with a wait for that lock.
     final class CurlMailbox: Sendable {
         enum Command: Sendable {
             case start(CurlHandle, TransportRequest, any TransportReceiver)
@@ -16,8 +16,8 @@
         }
 
         private struct Contents {
-            /// Invariant: at most one `start` for each of `requestCount`, and as many other commands as
-            /// handles are called between two rounds of the thread.
+            /// Invariant: at most one `start` for each of `requestCount`, and as many other
+            /// commands as handles are called between two rounds of the thread.
             var commands: [Command] = []
             var isStopping = false
             /// Whether the thread has ended.

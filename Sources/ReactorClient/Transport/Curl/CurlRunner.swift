@@ -4,9 +4,9 @@
 
     /// The transport's thread: libcurl's multi interface, driven by events.
     ///
-    /// Not `Sendable`: after its creation it is used on that thread alone. libcurl calls the transfers
-    /// back within `curl_multi_socket_action` and `curl_easy_pause`; these calls change nothing here, so
-    /// a handle is added and removed only between them, as libcurl demands.
+    /// Not `Sendable`: after its creation it is used on that thread alone. libcurl calls the
+    /// transfers back within `curl_multi_socket_action` and `curl_easy_pause`; these calls change
+    /// nothing here, so a handle is added and removed only between them, as libcurl demands.
     @safe final class CurlRunner {
         private let sockets: CurlSockets
         private let multi: UnsafeMutableRawPointer
@@ -54,8 +54,8 @@
         private func perform(_ commands: [CurlMailbox.Command], _ events: [CurlSockets.Event]) {
             for command in commands { perform(command) }
             perform(events)
-            // The response and the event of one action come some 20 µs apart: one round for both wakes the
-            // client once. Bounded, because others wait for its end.
+            // The response and the event of one action come some 20 µs apart: one round for both
+            // wakes the client once. Bounded, because others wait for its end.
             for _ in 0..<4 where !events.isEmpty {
                 let more = sockets.readyEvents()
                 if more.isEmpty { break }

@@ -8,7 +8,8 @@
     @safe final class CurlSockets {
         struct Event {
             let descriptor: Int32
-            /// Distinguishes the uses of a number that the system gives to one descriptor after another.
+            /// Distinguishes the uses of a number that the system gives to one descriptor
+            /// after another.
             let serial: UInt32
             /// In libcurl's terms.
             let actions: Int32
@@ -98,7 +99,8 @@
             var interest: UInt32 = 0
             if action & CURL_POLL_IN != 0 { interest |= EPOLLIN.rawValue }
             if action & CURL_POLL_OUT != 0 { interest |= EPOLLOUT.rawValue }
-            // Not with an empty interest: a connection that the peer has closed is reported even then.
+            // Not with an empty interest: a connection that the peer has closed is
+            // reported even then.
             guard action != CURL_POLL_REMOVE, interest != 0 else {
                 registrations[descriptor] = nil
                 unwatched.remove(descriptor)

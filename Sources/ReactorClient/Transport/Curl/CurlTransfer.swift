@@ -3,7 +3,8 @@
 
     /// One request of libcurl: an easy handle, and what it calls.
     ///
-    /// libcurl keeps a pointer to this object while the request is under way; this object keeps the handle.
+    /// libcurl keeps a pointer to this object while the request is under way; this object
+    /// keeps the handle.
     @safe final class CurlTransfer {
         let easy: CurlEasy
         let isStream: Bool

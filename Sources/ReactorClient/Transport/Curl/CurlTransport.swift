@@ -4,13 +4,13 @@
 
     /// The transport on Linux: libcurl, on one thread of its own.
     ///
-    /// It has what libcurl has: TLS with the system's certificates, HTTP/2 where the server offers it
-    /// over TLS, proxies, kept connections. It sends no cookie, no credential that is not in a request,
-    /// and no field that a request does not name but `Host` and `Content-Length`.
+    /// It has what libcurl has: TLS with the system's certificates, HTTP/2 where the server offers
+    /// it over TLS, proxies, kept connections. It sends no cookie, no credential that is not in a
+    /// request, and no field that a request does not name but `Host` and `Content-Length`.
     ///
-    /// libcurl sends a request again by itself in one case: on a kept connection that turns out to be
-    /// closed before a byte of the response has arrived. A request that changes something must have an
-    /// `Idempotency-Key`, as those of a client have.
+    /// libcurl sends a request again by itself in one case: on a kept connection that turns out to
+    /// be closed before a byte of the response has arrived. A request that changes something must
+    /// have an `Idempotency-Key`, as those of a client have.
     ///
     /// Requests that are under way when the last reference to the transport goes end with
     /// ``TransportFailure/Kind/cancelled``.
@@ -41,7 +41,8 @@
 
         deinit { mailbox.stop() }
 
-        /// Starts a request. One beyond ``CurlSettings/requestLimit`` ends at once with `exhausted`.
+        /// Starts a request. One beyond ``CurlSettings/requestLimit`` ends at once
+        /// with `exhausted`.
         public func start(
             _ request: TransportRequest, _ receiver: any TransportReceiver
         ) -> any TransportHandle {
@@ -50,15 +51,15 @@
             return handle
         }
 
-        /// Why once and explicitly: the initialisation that `curl_multi_init` would do is not safe on
-        /// several threads in all versions.
+        /// Why once and explicitly: the initialisation that `curl_multi_init` would do is not safe
+        /// on several threads in all versions.
         private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
         /// - Returns: the error, if there is one.
         private static func startThread(_ runner: CurlRunner) -> Int32? {
-            // A new thread has the signal mask of its creator. With all of them blocked no handler of
-            // the program runs on it, and a write to a closed connection cannot end the process with
-            // SIGPIPE; faults of the processor are delivered anyway.
+            // A new thread has the signal mask of its creator. With all of them blocked no handler
+            // of the program runs on it, and a write to a closed connection cannot end the process
+            // with SIGPIPE; faults of the processor are delivered anyway.
             var all = sigset_t()
             var before = sigset_t()
             unsafe sigfillset(&all)
@@ -84,8 +85,8 @@
 
     /// The settings of a ``CurlTransport``.
     public struct CurlSettings: Hashable, Sendable {
-        /// The path of a file with certificates (PEM) that are trusted in place of the system's; nil:
-        /// the system's. A file that cannot be read fails each request to an `https` address.
+        /// The path of a file with certificates (PEM) that are trusted in place of the system's;
+        /// nil: the system's. A file that cannot be read fails each request to an `https` address.
         public var trustedCertificates: String?
         /// The address of a proxy; empty: none; nil: the one that the environment names
         /// (`https_proxy`, `http_proxy`, `all_proxy`, `no_proxy`).
@@ -94,8 +95,8 @@
         public var requestsAtOnce = 64
         /// Requests and streams, with waiting ones; one more fails at once. Default 10 000.
         public var requestLimit = 10_000
-        /// The largest head of a response, with those of informational responses before it; a larger
-        /// one fails the request. Default 64 KiB.
+        /// The largest head of a response, with those of informational responses before it; a
+        /// larger one fails the request. Default 64 KiB.
         public var headLimitBytes = 65_536
 
         /// The default settings.

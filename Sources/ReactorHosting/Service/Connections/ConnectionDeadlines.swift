@@ -41,7 +41,8 @@ struct ConnectionDeadlines {
     let activity: Activity
     let lastProgress: LoopInstant
     let requestBegan: LoopInstant?
-    /// The bytes of the body that have arrived since `requestBegan`; nil before the head is complete.
+    /// The bytes of the body that have arrived since `requestBegan`; nil before the
+    /// head is complete.
     let newBodyBytes: Int?
     let hasUnsent: Bool
     let hasPending: Bool
@@ -67,8 +68,8 @@ struct ConnectionDeadlines {
 
     /// For an incomplete request.
     ///
-    /// Design: an average over the whole body would let a client send much at once and then hold its
-    /// memory for as long as the average permits. So each period counts by itself (ADR-0034).
+    /// Design: an average over the whole body would let a client send much at once and then hold
+    /// its memory for as long as the average permits. So each period counts by itself (ADR-0034).
     private func due(at now: LoopInstant, _ began: LoopInstant) -> Due {
         guard now >= began + configuration.stallTimeout else { return .nothing }
         guard configuration.bodyRate > 0, let newBodyBytes else { return .requestTimeout }
@@ -96,7 +97,8 @@ struct ConnectionDeadlines {
             next = now + configuration.idleTimeout
             if let until { next = min(next, until) }
         case .streaming(let endsAt, let isBlocked):
-            // A reader of the journal continues later in the background, without another deadline: look again.
+            // A reader of the journal continues later in the background, without another
+            // deadline: look again.
             next = min(endsAt, isBlocked ? min(stall, now + heartbeat) : lastProgress + heartbeat)
         case .closing: next = stall
         }

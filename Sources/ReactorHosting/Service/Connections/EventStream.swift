@@ -3,8 +3,8 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// A stream of events on a connection: its beginning, its heartbeat and its end. The source sends the
-/// events themselves (``HTTPConnection/writeEvents(_:)``).
+/// A stream of events on a connection: its beginning, its heartbeat and its end. The source sends
+/// the events themselves (``HTTPConnection/writeEvents(_:)``).
 final class EventStream {
     fileprivate enum Source {
         case session(Subscriber)

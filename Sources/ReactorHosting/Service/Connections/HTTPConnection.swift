@@ -33,8 +33,8 @@ final class HTTPConnection {
     /// Invariant: a connection whose reading is paused has buffers; the end of its wait finds them.
     var buffers: ConnectionBuffers?
     var output = ConnectionOutput()
-    /// The time at which the first byte of the current request arrived; for a body that takes longer
-    /// than a request may, the beginning of the present period (``ConnectionDeadlines``).
+    /// The time at which the first byte of the current request arrived; for a body that takes
+    /// longer than a request may, the beginning of the present period (``ConnectionDeadlines``).
     var requestBegan: LoopInstant?
     /// The peer has ended its output; the connection ends when all due bytes are sent.
     var peerIsFinished = false
@@ -185,7 +185,8 @@ final class HTTPConnection {
 
     /// The response to a request is due.
     ///
-    /// - Parameter isWhole: False if its body has not arrived: after a response the connection closes.
+    /// - Parameter isWhole: False if its body has not arrived: after a response the
+    ///   connection closes.
     func beginWaiting(
         _ request: borrowing Request, origin: AllowedOrigins.Index, isWhole: Bool = true
     ) {

@@ -5,8 +5,8 @@ internal import Storage
 internal import Wire
 
 /// `GET /v1/sessions`: a page of sessions (`?prefix=`, `?after=`, `?limit=`, `?reactor=`), from the
-/// journal, or from memory if the journal has no archive. A loop that is stuck has sessions of which
-/// nothing is known: 503.
+/// journal, or from memory if the journal has no archive. A loop that is stuck has sessions of
+/// which nothing is known: 503.
 enum ListSessions: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection

@@ -30,8 +30,8 @@ enum ReadMetrics: ServiceEndpoint {
         return nil
     }
 
-    /// The time of a pass from which its loop is not waited for: less than the time-out of a scrape,
-    /// and more than a loop with much to do takes.
+    /// The time of a pass from which its loop is not waited for: less than the time-out of a
+    /// scrape, and more than a loop with much to do takes.
     private static func waitLimit(_ service: Service) -> Duration {
         min(service.watch.limit, .seconds(1))
     }

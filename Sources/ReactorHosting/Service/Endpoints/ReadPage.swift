@@ -1,6 +1,7 @@
 internal import Wire
 
-/// The console, the demonstration page and the JavaScript client: files that are served as they are.
+/// The console, the demonstration page and the JavaScript client: files that are
+/// served as they are.
 ///
 /// They contain nothing of a session, so they need no token; the requests that they make do.
 enum ReadPage: ServiceEndpoint {

@@ -1,7 +1,8 @@
 internal import Sockets
 internal import Wire
 
-/// `PUT /v1/cookie`: has the browser keep the token of the request in a cookie that no script can read.
+/// `PUT /v1/cookie`: has the browser keep the token of the request in a cookie that no
+/// script can read.
 enum SetCookie: ServiceEndpoint {
     static func respond(
         to request: Request, on connection: HTTPConnection

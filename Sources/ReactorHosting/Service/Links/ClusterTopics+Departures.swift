@@ -4,19 +4,20 @@ internal import Wire
 
 // Nodes that end: this one, and others.
 //
-// Why: a session that listens is never at rest, so it stays awake at a node that ends, until the process has ended and
-// another member wakes it. Between the two it would miss what is published. So all nodes stop to publish before that,
-// and begin again when it is awake.
+// Why: a session that listens is never at rest, so it stays awake at a node that ends, until the
+// process has ended and another member wakes it. Between the two it would miss what is published.
+// So all nodes stop to publish before that, and begin again when it is awake.
 extension ClusterTopics {
     /// The time for which a node that ends waits for the others.
     static let leaveLimitNanoseconds: Int64 = 2_000_000_000
 
     // MARK: This node
 
-    /// Says to all nodes that this one ends. They publish nothing until its sessions are awake at others.
+    /// Says to all nodes that this one ends. They publish nothing until its sessions are
+    /// awake at others.
     ///
-    /// - Parameter done: Called once, on this loop, when no value is on its way to this node, or when the others have not
-    ///   said so in time.
+    /// - Parameter done: Called once, on this loop, when no value is on its way to this node, or
+    ///   when the others have not said so in time.
     func leave(then done: @escaping () -> Void) {
         guard leaving == nil, !outgoing.isClosed else { return done() }
         way.isEnding = true

@@ -59,14 +59,15 @@ extension ClusterTopics {
         }
     }
 
-    /// Something has come from another node. The first time it gets the values that it may not have: it has
-    /// joined, or was not reached for a time.
+    /// Something has come from another node. The first time it gets the values that it may not
+    /// have: it has joined, or was not reached for a time.
     func heard(on link: OutgoingConnection) {
         guard link.far.loop == OutgoingLinks.FarEnd.topicLoop,
             link.machine.features?.contains(.topics) ?? false
         else { return }
         if !link.hasTopics {
-            // Without room for all, it is done again when more has come: values that are there are late then.
+            // Without room for all, it is done again when more has come: values that are there
+            // are late then.
             link.hasTopics = memory.all.allSatisfy { topic, value in
                 let message = LinkPublication(
                     place: value.place, topic: topic, body: value.body)
@@ -78,8 +79,8 @@ extension ClusterTopics {
         advance(mayDial: false)
     }
 
-    /// Lets the members know this node, before it has sessions that listen: from then on they wait until they
-    /// can send it what they publish.
+    /// Lets the members know this node, before it has sessions that listen: from then on they wait
+    /// until they can send it what they publish.
     ///
     /// - Parameter done: Called once, on this loop, when they do, or have not answered in time.
     func introduce(then done: @escaping () -> Void) {
@@ -103,7 +104,8 @@ extension ClusterTopics {
         present.done()
     }
 
-    /// Keeps links to all members, so that they know this node, and get its values, before one is published.
+    /// Keeps links to all members, so that they know this node, and get its values, before one
+    /// is published.
     func dialMembers() {
         let members = way.members
         noteMembers(members)

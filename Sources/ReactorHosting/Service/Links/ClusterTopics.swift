@@ -6,14 +6,14 @@ internal import Wire
 
 /// Publishes values of topics at all nodes of a cluster, in one order (ADR-0057).
 ///
-/// Design: the topic's home gives a value its place in the order, delivers it to its own sessions, and sends it
-/// to all other members. Nothing is sent before a link to each of them is open and has room: a node that cannot
-/// be reached keeps a value from all sessions, and not from some. A value that may have reached some sessions and
-/// not others is a failure of its own (504). As long as the sessions of a node that ends are awake nowhere, nothing
-/// is published (``Departures``).
+/// Design: the topic's home gives a value its place in the order, delivers it to its own sessions,
+/// and sends it to all other members. Nothing is sent before a link to each of them is open and has
+/// room: a node that cannot be reached keeps a value from all sessions, and not from some. A value
+/// that may have reached some sessions and not others is a failure of its own (504). As long as the
+/// sessions of a node that ends are awake nowhere, nothing is published (``Departures``).
 ///
-/// Bounds: ``limit`` values, ``queueLimitBytes`` of those that wait to be sent or that the home has, those of
-/// ``TopicArrivals``, and the limits of links.
+/// Bounds: ``limit`` values, ``queueLimitBytes`` of those that wait to be sent or that the home
+/// has, those of ``TopicArrivals``, and the limits of links.
 ///
 /// Not Sendable: there is one, on the first loop, which has all links that carry topics.
 final class ClusterTopics {
@@ -21,16 +21,18 @@ final class ClusterTopics {
     struct Listeners {
         /// Hands a value to the sessions that listen; nil: there are none.
         let deliver: (_ topic: String, _ body: [UInt8]) -> Result<TopicDelivery?, Problem>
-        /// Calls `then` on the first loop when the sessions have committed the value, with their number.
+        /// Calls `then` on the first loop when the sessions have committed the value, with
+        /// their number.
         let wait:
             (
                 _ delivery: TopicDelivery,
                 _ then: @escaping @Sendable (ClusterTopics, _ sessions: Int) -> Void
             ) -> Void
-        /// Calls `then` on the first loop when the sessions that are being loaded now, on any loop, are awake.
+        /// Calls `then` on the first loop when the sessions that are being loaded now, on any
+        /// loop, are awake.
         let load: (_ then: @escaping @Sendable (ClusterTopics) -> Void) -> Void
-        /// Calls `then` on the first loop with whether all sessions of members that have ended are awake at others, or
-        /// nobody wakes them. False, too, if the journal cannot be read.
+        /// Calls `then` on the first loop with whether all sessions of members that have ended are
+        /// awake at others, or nobody wakes them. False, too, if the journal cannot be read.
         let search: (_ then: @escaping @Sendable (ClusterTopics, _ areAwake: Bool) -> Void) -> Void
         /// Whether a reactor of this node listens to topics.
         let areExpected: Bool
@@ -101,8 +103,8 @@ final class ClusterTopics {
 
     /// Publishes a value. `reply` is called once, now or later, on this loop.
     ///
-    /// - Parameter isGuest: Whether another node takes this one for the topic's home. Then this node publishes
-    ///   the value, whatever it believes itself: nothing goes in circles.
+    /// - Parameter isGuest: Whether another node takes this one for the topic's home. Then this
+    ///   node publishes the value, whatever it believes itself: nothing goes in circles.
     func publish(
         _ body: [UInt8], to topic: String, isGuest: Bool,
         reply: @escaping (LinkAnswer) -> Void
@@ -165,8 +167,8 @@ final class ClusterTopics {
             case .unable: .refuse(.topicUnavailable(.otherProgram))
             }
         }
-        // While the database is away, nodes may have joined that this one does not know. A value of another node
-        // has its place already.
+        // While the database is away, nodes may have joined that this one does not know. A value of
+        // another node has its place already.
         guard members.isHeard, !meetsNewcomer(members), !departures.areAwaited,
             !arrivals.contains(where: { $0.publication.topic == publication.topic })
         else { return .wait }
@@ -181,7 +183,8 @@ final class ClusterTopics {
         return isWaiting ? .wait : .publish(links)
     }
 
-    /// The other member that is to publish the value; nil: this node is. One that has ended, or ends, is none.
+    /// The other member that is to publish the value; nil: this node is. One that has ended, or
+    /// ends, is none.
     private func home(of publication: TopicPublication, _ members: Members) -> Member? {
         var present = members
         for (index, member) in members.others.enumerated()

@@ -46,7 +46,8 @@ final class ClusterWay {
             features: isEnding ? features.union(.isEnding) : features)
     }
 
-    /// Another node has said which database it believes. If it is a newer one, this node believes none.
+    /// Another node has said which database it believes. If it is a newer one, this node
+    /// believes none.
     func hear(_ standing: DatabaseStanding) { ownership.hear(standing) }
 
     /// Whether a node believes the same database as this one. If it believes an older one, its

@@ -3,8 +3,8 @@ internal import Sockets
 /// The ids of guests (requests that came over a link), and of parts' actions that go to another
 /// node. Each has a connection without a socket.
 ///
-/// Design: the slots are in a range of their own, above those of connections and below those of relays
-/// (`StreamRelays`), so that a look-up of an ordinary connection costs no more.
+/// Design: the slots are in a range of their own, above those of connections and below those of
+/// relays (`StreamRelays`), so that a look-up of an ordinary connection costs no more.
 ///
 /// Invariant: an id is used by one guest.
 final class GuestSlots {

@@ -76,7 +76,8 @@ extension HTTPConnection {
 }
 
 extension RequestDispatcher {
-    /// Serves a request that came over a link. Its client was verified by the node that it has reached.
+    /// Serves a request that came over a link. Its client was verified by the node that
+    /// it has reached.
     static func serve(
         guest link: LinkRequest, on connection: HTTPConnection
     ) throws(Problem) {

@@ -12,10 +12,11 @@ struct Follower: Hashable {
 
 // The sessions of this loop of which other nodes want hints.
 //
-// Design: one hint for each session, link and round, the newest, with the records up to it if the other node
-// accepts them (ADR-0052). While the other node does not read, hints wait at the link: a newer one replaces an older
-// one, and records follow those that wait, within bounds. When this node owns the session no longer, the other
-// node is sent that, and asks the journal until it knows the next owner.
+// Design: one hint for each session, link and round, the newest, with the records up to it if the
+// other node accepts them (ADR-0052). While the other node does not read, hints wait at the link: a
+// newer one replaces an older one, and records follow those that wait, within bounds. When this
+// node owns the session no longer, the other node is sent that, and asks the journal until it knows
+// the next owner.
 extension IncomingLinks {
     func follow(_ follow: LinkFollow, _ stream: UInt32, on link: IncomingConnection) {
         guard let session = SessionID(follow.session), let end = delegate?.ownedEnd(of: session)

@@ -4,7 +4,8 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// The links that other nodes have dialled for one loop, on which it serves their clients' requests.
+/// The links that other nodes have dialled for one loop, on which it serves their
+/// clients' requests.
 final class IncomingLinks {
     /// A node that was paused for less than this, and then reads, gets its answers.
     private static let silence = Duration.seconds(30)
@@ -170,15 +171,16 @@ final class IncomingLinks {
             link.machine.sent(count)
             link.sent(count, at: table.now)
             hasSent = true
-            // Hints that had no room. If the kernel has not accepted everything, the rest is sent later.
+            // Hints that had no room. If the kernel has not accepted everything, the rest
+            // is sent later.
         } while link.machine.hasHints && link.machine.output.unsent.isEmpty
         return hasSent
     }
 
     // MARK: The budget of bodies
 
-    /// Counts the memory of a request that has arrived in part. If the budget of bodies is used up, the
-    /// request is refused, and its rest is skipped.
+    /// Counts the memory of a request that has arrived in part. If the budget of bodies is used up,
+    /// the request is refused, and its rest is skipped.
     private func countPartial(of link: IncomingConnection) {
         charge(link.machine.partialBytes, to: link)
         guard link.machine.partialBytes > link.chargedBytes else { return }
@@ -227,8 +229,8 @@ final class IncomingLinks {
         reportIfFinished()
     }
 
-    /// Serves no further request, and ends each link when the requests under way are answered. The other
-    /// nodes hear that no other one had an effect.
+    /// Serves no further request, and ends each link when the requests under way are answered. The
+    /// other nodes hear that no other one had an effect.
     ///
     /// - Parameter act: Called when all have ended, or with ``close()``.
     func finish(then act: @escaping () -> Void) {

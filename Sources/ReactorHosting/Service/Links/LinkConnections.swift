@@ -46,7 +46,8 @@ final class IncomingConnection {
     var pulse: LinkPulse
     /// When the other node has last sent something or, while it is not read, accepted something.
     private var heardAt: LoopInstant
-    /// The bytes of a request that has arrived in part, as they are counted in the budget of bodies.
+    /// The bytes of a request that has arrived in part, as they are counted in the
+    /// budget of bodies.
     var chargedBytes = 0
     /// The sessions of which the other node wants hints, by their streams.
     var followed: [UInt32: SessionID] = [:]

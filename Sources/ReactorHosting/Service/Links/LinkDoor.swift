@@ -1,12 +1,12 @@
 internal import Sockets
 internal import Wire
 
-/// Accepts the connections of other nodes, and passes each link to the loop for which it is once its
-/// peer has proved itself.
+/// Accepts the connections of other nodes, and passes each link to the loop for which it is once
+/// its peer has proved itself.
 ///
-/// Design: a loop of its own, so that bytes of strangers reach no loop that has sessions, and nobody
-/// waits for a proof on one. A peer has two seconds and a few hundred bytes, and strangers who say
-/// nothing keep no node out: the oldest of them makes room.
+/// Design: a loop of its own, so that bytes of strangers reach no loop that has sessions, and
+/// nobody waits for a proof on one. A peer has two seconds and a few hundred bytes, and strangers
+/// who say nothing keep no node out: the oldest of them makes room.
 final class LinkDoor: LoopHandler {
     /// The listener's limit: as many connections as this type holds, and as many that it has not
     /// seen yet. If there are more at one moment, they are reset.
@@ -72,8 +72,8 @@ final class LinkDoor: LoopHandler {
     struct Outcome: Sendable {
         /// The link is the loop's of that number. Its proof is unsent.
         var admit: @Sendable (consuming DetachedSocket, IncomingLink, LinkHandshake.Peer) -> Void
-        /// Reports a refusal. Not called for each one: the number is that of those of its kind since the
-        /// last report.
+        /// Reports a refusal. Not called for each one: the number is that of those of its kind
+        /// since the last report.
         var report: @Sendable (PeerAddress, Refusal, _ omitted: Int) -> Void
     }
 

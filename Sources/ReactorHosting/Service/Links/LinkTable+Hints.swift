@@ -4,8 +4,8 @@ internal import Sessions
 internal import Storage
 internal import Wire
 
-/// Hints of sessions, from the owners of those that are followed here and to the nodes that follow those of
-/// this node.
+/// Hints of sessions, from the owners of those that are followed here and to the nodes that follow
+/// those of this node.
 struct HintCounts: Sendable {
     var sent: UInt64 = 0
     var received: UInt64 = 0

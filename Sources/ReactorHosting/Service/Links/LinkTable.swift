@@ -4,13 +4,13 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-/// The links of one loop: those that it has dialled, on which it sends its clients' requests to other
-/// nodes and gets hints of sessions that it follows, and those that other nodes have dialled, on which it serves
-/// theirs.
+/// The links of one loop: those that it has dialled, on which it sends its clients' requests to
+/// other nodes and gets hints of sessions that it follows, and those that other nodes have dialled,
+/// on which it serves theirs.
 ///
-/// Design: the ends are machines of `Wire`; these objects have their sockets and the clock. What is to be
-/// sent is collected, and leaves at the end of the round. Events of a link are passed to the delegate after
-/// its machine was left, so that the delegate may send at once.
+/// Design: the ends are machines of `Wire`; these objects have their sockets and the clock. What is
+/// to be sent is collected, and leaves at the end of the round. Events of a link are passed to the
+/// delegate after its machine was left, so that the delegate may send at once.
 ///
 /// Not Sendable: it is used on its loop only.
 final class LinkTable {

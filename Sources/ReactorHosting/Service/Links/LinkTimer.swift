@@ -15,8 +15,8 @@ final class LinkTimer {
 
     init(_ table: ConnectionTable) { self.table = table }
 
-    /// Sets the timer, unless it is set: to set it again would move it, and links that are begun all the time
-    /// would keep it from firing.
+    /// Sets the timer, unless it is set: to set it again would move it, and links that are begun
+    /// all the time would keep it from firing.
     func start() {
         guard due == nil else { return }
         let next = table.now + Self.tick

@@ -3,8 +3,9 @@ internal import Sessions
 
 /// A request that is served here, kept until its response.
 struct LocalRequest {
-    /// Larger bodies are not kept, since they are outside the budget of bodies: ten thousand clients that
-    /// wait have 40 MB of them at most. Such a request gets 503 `moved`, and was not applied.
+    /// Larger bodies are not kept, since they are outside the budget of bodies: ten thousand
+    /// clients that wait have 40 MB of them at most. Such a request gets 503 `moved`, and
+    /// was not applied.
     static let bodyLimitBytes = 4_096
 
     let request: Request

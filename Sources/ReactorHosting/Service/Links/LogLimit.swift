@@ -1,7 +1,7 @@
 internal import Sockets
 
-/// Limits the log lines about one subject to one in ten seconds: a fault that recurs, or a stranger, does
-/// not fill the log.
+/// Limits the log lines about one subject to one in ten seconds: a fault that recurs, or a
+/// stranger, does not fill the log.
 struct LogLimit<Subject: Hashable> {
     private struct Line {
         var time: LoopInstant
@@ -12,15 +12,16 @@ struct LogLimit<Subject: Hashable> {
     private let interval: Duration
     private var lines: [Subject: Line] = [:]
 
-    /// The subjects that are remembered. For one more, all are forgotten, and may have a line early.
+    /// The subjects that are remembered. For one more, all are forgotten, and may have
+    /// a line early.
     private static var subjectLimit: Int { 1_000 }
 
     init(interval: Duration = .seconds(10)) { self.interval = interval }
 
     /// Decides about a line.
     ///
-    /// - Returns: The number of lines about the subject that were omitted since the last one; nil: this
-    ///   one is omitted, too.
+    /// - Returns: The number of lines about the subject that were omitted since the last one; nil:
+    ///   this one is omitted, too.
     mutating func admit(_ subject: Subject, at now: LoopInstant) -> Int? {
         let last = lines[subject]
         if let last, now - last.time < interval {

@@ -6,10 +6,12 @@ internal import Wire
 
 // The sessions of which this loop wants hints. Each is followed on the link to its owner's loop.
 //
-// Bounds: ``OutgoingLink/followLimit`` sessions on each link. Without room, without a link, and if the other
-// node's program sends no hints, there are none: the session asks for them again after a second.
+// Bounds: ``OutgoingLink/followLimit`` sessions on each link. Without room, without a link, and
+// if the other node's program sends no hints, there are none: the session asks for them again
+// after a second.
 extension OutgoingLinks {
-    /// Asks the owner of a session for hints, at once or when the other node has said that it sends them.
+    /// Asks the owner of a session for hints, at once or when the other node has said that
+    /// it sends them.
     func follow(_ session: SessionID, at owner: Node) {
         unfollow(session)
         guard !isClosed, let member = way.members[owner], member.loops > 0,

@@ -70,10 +70,11 @@ final class OutgoingLinks {
 
     // MARK: Requests
 
-    /// Sends a request, at once or when the other node has proved itself. The delegate gets its end later.
+    /// Sends a request, at once or when the other node has proved itself. The delegate gets
+    /// its end later.
     ///
-    /// - Returns: False if it was not sent: the node has no address, the lookup of its name takes long,
-    ///   the link has no room, or the node believes another database.
+    /// - Returns: False if it was not sent: the node has no address, the lookup of its name takes
+    ///   long, the link has no room, or the node believes another database.
     func send(_ forward: ForwardedRequest, to member: Member) -> Bool {
         guard !isClosed, member.loops > 0, let address = LinkAddress(member.address) else {
             return false
@@ -337,8 +338,8 @@ final class OutgoingLinks {
         for forward in way.claimPaused() { delegate?.pauseEnded(forward) }
     }
 
-    /// Lets nobody wait for a link whose node's name is still looked up. The link stays, so that there is
-    /// one lookup at a time.
+    /// Lets nobody wait for a link whose node's name is still looked up. The link stays, so that
+    /// there is one lookup at a time.
     private func refuseWaiting(for link: OutgoingConnection) {
         way.report(
             "no link: the lookup of the node's name has taken two seconds",

@@ -112,7 +112,8 @@ struct TopicReceipt: Codable {
     }
 }
 
-/// Values that clients of this node have published, or that it has published as the home of their topic.
+/// Values that clients of this node have published, or that it has published as the home
+/// of their topic.
 struct TopicCounts: Sendable {
     enum Outcome: String, CaseIterable {
         /// All sessions that listen have it.

@@ -5,12 +5,12 @@ internal import Wire
 
 /// Examines the large bodies of posted actions beside their loop, one after the other.
 ///
-/// Why: a megabyte of small values takes ten milliseconds to scan, and all other clients of the loop
-/// would wait. The thread has a lower priority than the loops and pauses often, so a crowd that
-/// posts such bodies gets the time that others leave.
+/// Why: a megabyte of small values takes ten milliseconds to scan, and all other clients of the
+/// loop would wait. The thread has a lower priority than the loops and pauses often, so a crowd
+/// that posts such bodies gets the time that others leave.
 ///
-/// Design: a waiting request is parked at its connection and counted in the budget of all bodies. If
-/// the connection ends, the request has never begun; its place in the queue is skipped. Only one
+/// Design: a waiting request is parked at its connection and counted in the budget of all bodies.
+/// If the connection ends, the request has never begun; its place in the queue is skipped. Only one
 /// examined body waits for the loop: it may take 28 times its size.
 final class LargeBodies {
     /// A larger body is examined beside the loop. The size of a read buffer: up to a millisecond.

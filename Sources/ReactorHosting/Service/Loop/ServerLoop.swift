@@ -7,8 +7,9 @@ internal import Storage
 ///
 /// Design: a connection is served on the loop of its session. A request for a session of another
 /// loop moves its connection there (``ConnectionMigration``); so a session, its posts and its
-/// subscribers share one loop without a lock, and a response never crosses loops. Of many subscribers of a
-/// stream some are moved on to other loops (``StreamMigration``). Work is done as bytes arrive and flushed once, in ``roundEnded()``: under load, batches form by themselves.
+/// subscribers share one loop without a lock, and a response never crosses loops. Of many
+/// subscribers of a stream some are moved on to other loops (``StreamMigration``). Work is done as
+/// bytes arrive and flushed once, in ``roundEnded()``: under load, batches form by themselves.
 final class ServerLoop: LoopHandler {
     let loop: EventLoop<ServerLoop>
     let resources: LoopResources
@@ -162,7 +163,8 @@ final class ServerLoop: LoopHandler {
         resources.table.setTimer(token: Self.quarter, at: resources.now + .nanoseconds(rest))
     }
 
-    /// Gives up some of the sessions that are at rest, and more of them later, because the node leaves.
+    /// Gives up some of the sessions that are at rest, and more of them later, because
+    /// the node leaves.
     func beginHandover() {
         sessions.handOver()
         resources.table.setTimer(

@@ -6,8 +6,8 @@ internal import Storage
 internal import Synchronization
 internal import Wire
 
-/// State that all loops share: the settings of the start, reactors, routes, the journal. The present
-/// settings are those of each loop (``LoopResources``).
+/// State that all loops share: the settings of the start, reactors, routes, the journal. The
+/// present settings are those of each loop (``LoopResources``).
 final class Service: Sendable {
     let configuration: Configuration
     let reactors: [Registration]

@@ -1,7 +1,7 @@
 /// Connections with requests that wait for a turn: the round, or their last turn, is used up.
 ///
-/// Design: two queues. A connection that has used up its turn waits after all others, so that single
-/// requests do not wait for many ones. Each round gives a turn to at least one of either
+/// Design: two queues. A connection that has used up its turn waits after all others, so that
+/// single requests do not wait for many ones. Each round gives a turn to at least one of either
 /// (``WorkSchedule/servePostponed(_:)``), so none waits for ever.
 struct TurnQueue<Element> {
     /// The share of its last turn that a connection has used.

@@ -8,8 +8,8 @@ internal import Sockets
 final class WorkSchedule {
     /// The maximum number of requests that are served in one turn of a connection.
     static let turnRequests = 16
-    /// Bytes of responses and of large bodies that a round makes; further requests wait for the next one. Some
-    /// milliseconds of work.
+    /// Bytes of responses and of large bodies that a round makes; further requests wait for the
+    /// next one. Some milliseconds of work.
     private static let roundBytes = 1 << 20
     /// The work of a request that was sent before the response to the one before: a round has 64 of
     /// them, which take a third of a millisecond.

@@ -35,7 +35,8 @@ struct AllowedOrigins: Sendable {
             }
     }
 
-    /// The present indices by the indices of earlier origins; 0 for one that is not allowed any more.
+    /// The present indices by the indices of earlier origins; 0 for one that is not
+    /// allowed any more.
     func indices(replacing earlier: AllowedOrigins) -> [Index] {
         [0]
             + earlier.origins.map { origin in

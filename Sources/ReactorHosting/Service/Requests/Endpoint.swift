@@ -7,7 +7,8 @@ enum Endpoint: Sendable {
     case service(any ServiceEndpoint.Type)
     case session(any SessionEndpoint.Type)
 
-    /// Whether the request is for an event stream, which never gets a status of 5xx (contract §3.2).
+    /// Whether the request is for an event stream, which never gets a status of 5xx
+    /// (contract §3.2).
     func wantsStream(_ request: Request) -> Bool {
         switch self {
         case .service(let endpoint): endpoint.isStream
@@ -36,8 +37,9 @@ protocol ServiceEndpoint: SendableMetatype {
     ) throws(Problem) -> Response?
 }
 
-/// An operation on one session. The connection is on the loop that owns the session, and the
-/// session has been loaded if the journal has it, unless the endpoint requires no session in memory.
+/// An operation on one session. The connection is on the loop that owns the session, and
+/// the session has been loaded if the journal has it, unless the endpoint requires no
+/// session in memory.
 protocol SessionEndpoint: SendableMetatype {
     /// Whether it is for an event stream, which never gets 5xx (contract §3.2). Default false.
     static func wantsStream(_ request: Request) -> Bool

@@ -137,7 +137,8 @@ extension Problem {
 
     /// This node does not host the reactor, and another one does.
     ///
-    /// - Parameter mayBeNamed: Whether the session has no id yet: with one it may be created elsewhere.
+    /// - Parameter mayBeNamed: Whether the session has no id yet: with one it may be
+    ///   created elsewhere.
     static func hostedElsewhere(_ reactor: String, mayBeNamed: Bool = false) -> Problem {
         Problem(
             temporary: 503, "reactor_elsewhere",

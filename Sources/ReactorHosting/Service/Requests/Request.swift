@@ -11,7 +11,8 @@ internal import Wire
 struct Request: Sendable {
     var head = RequestHead()
     var body: [UInt8] = []
-    /// The body as ``LargeBodies`` has examined it; nil for a body that is examined when it is used.
+    /// The body as ``LargeBodies`` has examined it; nil for a body that is examined
+    /// when it is used.
     var examined: ActionBody?
     /// Nil if no row of the table matches.
     var route: Route?

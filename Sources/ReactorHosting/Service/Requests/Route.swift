@@ -147,14 +147,16 @@ package final class Route: Sendable {
 
     /// A probe, or for administrators: with an operations address it is served only there.
     ///
-    /// Design: derived, so that a new route for administrators cannot be left at the clients' address.
+    /// Design: derived, so that a new route for administrators cannot be left at the
+    /// clients' address.
     package var isForOperations: Bool { isProbe || access == .verb(.admin) }
 
     /// Whether a large response needs room in the budget for answers. Metrics do not: they show
     /// that there is none. (Any other request than a GET has already taken effect.)
     var mayBeOverBudget: Bool { method == "GET" && (!isForOperations || concernsSession) }
 
-    /// Whether a tracer gets spans of its requests: those of sessions, and not of what surrounds them.
+    /// Whether a tracer gets spans of its requests: those of sessions, and not of what
+    /// surrounds them.
     var isTraced: Bool { path.hasPrefix("/v1/") }
 
     /// Whether the setting `--console` decides who gets it.

@@ -1,7 +1,8 @@
 internal import JSONCoding
 
 extension Request {
-    /// The session to create: the name of its reactor, which the client may use, and the origin of a fork.
+    /// The session to create: the name of its reactor, which the client may use, and the
+    /// origin of a fork.
     func sessionToCreate() throws(Problem) -> SessionBody {
         try requireJSON()
         try requireSmallBody()

@@ -2,9 +2,9 @@ internal import Wire
 
 /// The cookie in which a browser keeps a token: `__Host-reactor` (ADR-0033).
 ///
-/// The browser sends it over TLS only, to the host that set it alone, only for requests of pages of the
-/// same site, and shows it to no script. What remains is a page of another host of the same site, so
-/// each request that may change something has to name its origin.
+/// The browser sends it over TLS only, to the host that set it alone, only for requests of pages of
+/// the same site, and shows it to no script. What remains is a page of another host of the same
+/// site, so each request that may change something has to name its origin.
 enum TokenCookie {
     private static let name = "__Host-reactor"
     /// Browsers ignore a cookie whose name and value are longer.
@@ -81,8 +81,8 @@ enum TokenCookie {
         else { throw .originNotAllowed }
     }
 
-    /// Whether it is the origin of pages of this server: `https`, and the host and port of the request.
-    /// `http` only on this machine: elsewhere anyone on the way could answer as the host.
+    /// Whether it is the origin of pages of this server: `https`, and the host and port of the
+    /// request. `http` only on this machine: elsewhere anyone on the way could answer as the host.
     private static func isOwn(_ origin: Range<Int>, _ head: RequestHead) -> Bool {
         guard let authority = head.range(of: .host) else { return false }
         let secure = min(origin.lowerBound + 8, origin.upperBound)

@@ -18,8 +18,8 @@
         private let pace: UInt64
         /// When posters have sent their oldest requests without an answer.
         private var sentAt: [UInt64?]
-        /// The longest time that a post or a read took at a node that no fault concerned, in nanoseconds,
-        /// since it was last asked for.
+        /// The longest time that a post or a read took at a node that no fault concerned, in
+        /// nanoseconds, since it was last asked for.
         private var slowest: UInt64 = 0
         /// The number of posters' answers by status.
         private(set) var statuses: [Int: Int] = [:]

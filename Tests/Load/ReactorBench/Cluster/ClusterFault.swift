@@ -20,12 +20,13 @@ enum ClusterFault: String, CaseIterable, ExpressibleByArgument {
     case lock
     /// No packet passes between a node and the other nodes, for half a second to eight seconds.
     case isolate
-    /// A node gets no packet of the other nodes, which get its own, for half a second to eight seconds.
+    /// A node gets no packet of the other nodes, which get its own, for half a second to
+    /// eight seconds.
     case deafen
     /// No packet passes between a node and the databases, for half a second to fifteen seconds.
     case sever
-    /// No packet passes between the primary and its standby, for half a second to eight seconds: commits
-    /// wait.
+    /// No packet passes between the primary and its standby, for half a second to eight seconds:
+    /// commits wait.
     case detach
 
     /// The standby is promoted while the primary runs. One node reaches only the new primary, the
@@ -35,8 +36,8 @@ enum ClusterFault: String, CaseIterable, ExpressibleByArgument {
     /// ledgers of the run would count them (ADR-0067).
     case split
 
-    /// A node sends at most 32 000 bytes a second: packets are late by up to half a second, others are
-    /// lost. For half a second to eight seconds.
+    /// A node sends at most 32 000 bytes a second: packets are late by up to half a second, others
+    /// are lost. For half a second to eight seconds.
     case slow
     /// A node loses every tenth packet that comes, for half a second to eight seconds.
     case lossy

@@ -1,10 +1,11 @@
 #if os(Linux)
     import Glibc
 
-    /// A network of the cluster's own: each node and each database in a network namespace, all on one
-    /// bridge, to which the clients are connected too. See ip-netns(8), iptables(8).
+    /// A network of the cluster's own: each node and each database in a network namespace, all on
+    /// one bridge, to which the clients are connected too. See ip-netns(8), iptables(8).
     ///
-    /// Needs root, and ip(8), iptables(8) and tc(8). A run that is itself killed leaves the namespaces behind (`ip netns list`).
+    /// Needs root, and ip(8), iptables(8) and tc(8). A run that is itself killed leaves the
+    /// namespaces behind (`ip netns list`).
     final class ClusterNetwork {
         /// A process or server with a namespace.
         enum Host: Hashable {

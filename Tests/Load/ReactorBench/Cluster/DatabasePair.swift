@@ -131,8 +131,8 @@
             (Self.host(primary), Self.host(primary.other))
         }
 
-        /// Begins to copy the primary. When the copy has ended, ``startStandby()`` makes a standby of
-        /// it.
+        /// Begins to copy the primary. When the copy has ended, ``startStandby()`` makes a
+        /// standby of it.
         func copyPrimary() throws(BenchError) -> VictimProcess {
             try VictimProcess.finish(Self.asUser(nil, ["rm", "-rf", data(primary.other)]))
             return try VictimProcess(
@@ -153,8 +153,8 @@
             try query("SELECT pg_reload_conf()")
         }
 
-        /// Whether the primary accepts connections. A server that could not start, because processes
-        /// of the killed one were still there, is started again.
+        /// Whether the primary accepts connections. A server that could not start, because
+        /// processes of the killed one were still there, is started again.
         func isReady() throws(BenchError) -> Bool {
             try servers[primary]?.startAgainIfEnded()
             var process = try VictimProcess(

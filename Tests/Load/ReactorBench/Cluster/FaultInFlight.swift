@@ -1,6 +1,6 @@
 #if os(Linux)
-    /// A fault that lasts: steps that follow each other, each of which is asked again and again, between
-    /// the turns of the load, whether it is done.
+    /// A fault that lasts: steps that follow each other, each of which is asked again and again,
+    /// between the turns of the load, whether it is done.
     final class FaultInFlight {
         typealias Step = () throws(BenchError) -> Bool
 
@@ -15,7 +15,8 @@
             self.steps = steps[...]
         }
 
-        /// Whether both may last at the same time: they concern other nodes, and not both the database.
+        /// Whether both may last at the same time: they concern other nodes, and not both
+        /// the database.
         func allows(_ other: ClusterFault, nodes others: Set<Int>) -> Bool {
             if nodes.isEmpty && others.isEmpty { return false }
             return nodes.isDisjoint(with: others)
@@ -130,7 +131,8 @@
         /// Ends a node in order, and starts it again when it has ended.
         private func roll(_ node: ClusterNode) -> [Step] {
             [
-                // A balancer that asks /readyz sends no more; a node that drains accepts what comes.
+                // A balancer that asks /readyz sends no more; a node that drains
+                // accepts what comes.
                 once { node.terminate() },
                 within(60, "node \(node.number) does not end after SIGTERM") { node.hasEnded() },
             ] + start(node)
@@ -171,8 +173,8 @@
         private func awaitReplication() -> [Step] {
             var end = ""
             return [
-                // Nodes that have connected while nobody confirmed commits find that out by and by. Before that
-                // they take a promoted standby for one that may lack something.
+                // Nodes that have connected while nobody confirmed commits find that out by and by.
+                // Before that they take a promoted standby for one that may lack something.
                 within(120, "the journal does not say that a standby confirms commits") {
                     () throws(BenchError) in try database.isKnownAsReplicated()
                 },

@@ -3,7 +3,8 @@
 
     /// The clocks of nodes that are wrong, by the library `WrongClock` beside this program.
     struct WrongClock {
-        /// The seconds that a node's wall clock is ahead, and the seconds that all of its clocks count in 100 s.
+        /// The seconds that a node's wall clock is ahead, and the seconds that all of its clocks
+        /// count in 100 s.
         private static let clocks = [
             (ahead: 0, rate: 100), (ahead: -3600, rate: 100), (ahead: 3600, rate: 120),
         ]

@@ -1,7 +1,7 @@
 // The events that each subscriber received, and whether they were complete and in order.
 
-/// Checks the blocks of all subscribers, one subscriber at a time. A subscriber has one reading for each
-/// session of its stream.
+/// Checks the blocks of all subscribers, one subscriber at a time. A subscriber has one reading for
+/// each session of its stream.
 struct DeliveryLedger: EventSink {
     private let checks: DeliveryChecks
     private let streams: Int
@@ -47,8 +47,9 @@ struct DeliveryLedger: EventSink {
         readings(of: subscriber).contains { orders[$0].last != nil }
     }
 
-    /// Whether a subscriber's stream has begun for each of its sessions. A stream of several begins with its
-    /// first one; what is posted to another before its turn has come is not for this subscriber.
+    /// Whether a subscriber's stream has begun for each of its sessions. A stream of several
+    /// begins with its first one; what is posted to another before its turn has come is not for
+    /// this subscriber.
     func hasBegun(subscriber: Int) -> Bool {
         sessionsPerStream == 1 || readings(of: subscriber).allSatisfy { orders[$0].last != nil }
     }
@@ -143,11 +144,11 @@ struct DeliveryLedger: EventSink {
         }
     }
 
-    /// Finds the reading of an event `<session>/<name>`, and leaves its name and its session's position in
-    /// the block.
+    /// Finds the reading of an event `<session>/<name>`, and leaves its name and its session's
+    /// position in the block.
     ///
-    /// - Returns: false if it is of no session of this stream. A block without a name is not looked up: it
-    ///   sets an id.
+    /// - Returns: false if it is of no session of this stream. A block without a name is not looked
+    ///   up: it sets an id.
     private mutating func find(_ block: inout EventBlock, in bytes: Span<UInt8>) -> Bool {
         guard let name = block.event,
             let slash = bytes.firstOffset(of: 0x2F, from: name.lowerBound),

@@ -64,7 +64,8 @@
         /// The number of subscribers that read.
         var readers: Int { plan.count - plan.stalled }
 
-        /// Their readings: one of each session of each stream; reading i reads session i mod `streams`.
+        /// Their readings: one of each session of each stream; reading i reads session i
+        /// mod `streams`.
         var readings: Range<Int> { 0..<readers * plan.sessionsPerStream }
 
         /// Opens further connections, as long as fewer than the permitted number wait.
