@@ -124,6 +124,16 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // Which of several nodes decides on a session (ADR-0079). Sessions do not import it.
+        .target(
+            name: "Clustering",
+            dependencies: [
+                "Cluster", "Feeds", "Sessions", "Storage",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: strict
+        ),
+
         // openapi.yaml, the console and the JavaScript client as bytes (ADR-0046).
         .target(name: "CPages"),
 
@@ -133,7 +143,7 @@ let package = Package(
             dependencies: [
                 "Reactors", "Cyclers", "JSONCoding", "Wire", "Sockets", "Storage", "Feeds",
                 "Sessions",
-                "Cluster", "CPages", "CMalloc",
+                "Cluster", "Clustering", "CPages", "CMalloc",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -257,7 +267,7 @@ let package = Package(
                 "Sessions", "Feeds", "Reactors", "Cyclers", "ReactorHosting", "Storage",
                 "SampleReactors", "ClientMachine", "EngineSuite", "JSONCoding", "Wire",
                 "TestRandomness",
-                "TestStreams", "Cluster",
+                "TestStreams", "Cluster", "Clustering",
             ],
             swiftSettings: strict),
         .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
@@ -375,7 +385,7 @@ if Context.environment["REACTOR_FUZZING"] != nil {
     let plain: Set = ["CCrash", "CEpoll", "CFiles", "CMalloc", "CPages"]
     let needed = plain.union([
         "Reactors", "Cyclers", "Wire", "JSONCoding", "Cluster", "Storage", "Feeds", "Sessions",
-        "SampleReactors",
+        "Clustering", "SampleReactors",
         "TestRandomness", "WireFeeds",
         // For the claims of tokens.
         "ReactorTokens", "ReactorHosting", "Sockets",

@@ -1,5 +1,5 @@
 internal import DequeModule
-internal import Feeds
+package import Feeds
 internal import Storage
 
 /// Commits the steps of a table's sessions.
@@ -11,7 +11,7 @@ internal import Storage
 /// Invariant: after a step that begins a form (``Step/beginsForm``), nothing of its session is
 /// submitted until that step is committed. The step may have no record, so the journal would accept
 /// later steps without it.
-final class CommitPipeline {
+package final class CommitPipeline {
     private let lane: any CommitLane
     let records = RecordWriter()
     private let keepsRecords: Bool
@@ -28,24 +28,27 @@ final class CommitPipeline {
     private var completion: (() -> Void)?
     /// Whether steps that had waited for a batch were gathered.
     private var hasReleased = false
-    /// True once the process ends. No step is submitted after that.
-    private(set) var isStopped = false
+    private var hasStopped = false
     /// The sessions with a step that was rolled back after it had been submitted, and on which the
     /// journal has not decided yet. Each has the number of its last rollback. Only for a journal
-    /// with owners. Invariant: there are no more of these sessions than steps in flight.
+    /// of several nodes. Invariant: there are no more of these sessions than steps in flight.
     private var undecided: [SessionID: UInt64] = [:]
     private var lastRollback: UInt64 = 0
-    private let hasOwners: Bool
+    private let isShared: Bool
     /// The number of steps in each batch.
     private(set) var sizes = SizeHistogram()
 
     init(_ journal: any Journal, _ limits: SessionLimits, hop: @escaping LoopServices.Hop) {
         lane = journal.takeLane()
         keepsRecords = journal.keepsRecords
-        hasOwners = journal.ownership != nil
+        isShared = journal.ownership != nil
         self.limits = limits
         self.hop = hop
     }
+
+    /// True once the process ends. No step is submitted after that. A property of its own for the
+    /// reason of ADR-0013.
+    package var isStopped: Bool { hasStopped }
 
     /// Replies that wait for the journal, and the bytes of their bodies.
     var waitingReplies: Int { unanswered }
@@ -105,10 +108,10 @@ final class CommitPipeline {
     /// Whether the journal may still accept a step of the session that was submitted and rolled
     /// back. A reader that loads the session from the journal before this has ended may miss the
     /// step.
-    func isUndecided(_ id: SessionID) -> Bool { undecided[id] != nil }
+    package func isUndecided(_ id: SessionID) -> Bool { undecided[id] != nil }
 
     private func addUndecided(_ id: SessionID) {
-        guard hasOwners else { return }
+        guard isShared else { return }
         lastRollback += 1
         let rollback = lastRollback
         undecided[id] = rollback
@@ -164,9 +167,9 @@ final class CommitPipeline {
     /// A batch that the journal has not ended yet.
     private enum Flight {
         case steps([Step])
-        /// The end of a session that is not in memory. It is not part of a step: its failure does
-        /// not fail the commits of other sessions.
-        case deletion(SessionID, OwnedSession)
+        /// The end of a session that is not in memory. It is not part of a step: its failure does not
+        /// fail the commits of other sessions.
+        case deletion(SessionID, SessionKey, OwnedSession?)
         /// Not a batch: a caller that waits for the batches before it.
         case barrier(() -> Void)
 
@@ -175,22 +178,23 @@ final class CommitPipeline {
 
     /// Submits the end of a session that is not in memory.
     func submit(
-        _ batch: Batch, deleting id: SessionID, _ session: OwnedSession, in table: SessionTable
+        _ batch: Batch, deleting id: SessionID, _ key: SessionKey, _ owned: OwnedSession?,
+        in table: SessionTable
     ) {
-        submit(batch, .deletion(id, session), table)
+        submit(batch, .deletion(id, key, owned), table)
     }
 
     /// Called when the journal has lost history: the outcomes of deletions under way are unknown,
     /// and stay so.
     func abandonDeletions(in table: SessionTable, _ failure: JournalFailure) {
-        var deletions: [(SessionID, OwnedSession)] = []
+        var deletions: [(SessionID, OwnedSession?)] = []
         for index in inFlight.indices {
-            guard case .deletion(let id, let session) = inFlight[index] else { continue }
-            deletions.append((id, session))
+            guard case .deletion(let id, _, let owned) = inFlight[index] else { continue }
+            deletions.append((id, owned))
             inFlight[index] = .steps([])
         }
-        for (id, session) in deletions {
-            SessionDeleter(table: table).batchEnded(id, session, failure)
+        for (id, owned) in deletions {
+            SessionDeleter(table: table).batchEnded(id, owned, failure)
         }
     }
 
@@ -221,9 +225,8 @@ final class CommitPipeline {
         let batch: [Step]
         switch flight {
         case .steps(let steps): batch = steps
-        case .deletion(let id, let session):
-            return SessionDeleter(table: table).batchEnded(
-                id, session, verdict.failure(of: session.key))
+        case .deletion(let id, let key, let owned):
+            return SessionDeleter(table: table).batchEnded(id, owned, verdict.failure(of: key))
         // Barriers are removed with the batch before them.
         case .barrier: return
         }
@@ -250,7 +253,7 @@ final class CommitPipeline {
         release(after: step)
         if !step.replies.isEmpty { step.session.table.feeds.deliveries.answered() }
         step.session.commit(step)
-        if hasOwners { step.session.table.cluster?.hints?.committed(step.session, step.records) }
+        if isShared { step.session.table.placement?.committed(step) }
     }
 
     private func batchFailed(_ batch: [Step], _ failure: JournalFailure) {
@@ -275,7 +278,7 @@ final class CommitPipeline {
     }
 
     /// Calls `act` when the batches submitted so far have ended, or when the process ends.
-    func afterSubmitted(_ act: @escaping () -> Void) {
+    package func afterSubmitted(_ act: @escaping () -> Void) {
         if inFlight.isEmpty { act() } else { inFlight.append(.barrier(act)) }
     }
 
@@ -294,7 +297,7 @@ final class CommitPipeline {
 
     /// Abandons all uncommitted steps because the process ends.
     func abandonSteps() {
-        isStopped = true
+        hasStopped = true
         for step in inFlight.flatMap(\.steps) + gathering {
             step.abandon()
             if step.beginsForm { step.next?.abandon() }

@@ -1,16 +1,14 @@
-internal import Cluster
 internal import Feeds
 
 /// Removes sessions from memory: those that were not used for some ticks, the least recently used
 /// ones when as many are awake as may be, and those that another node is to continue.
 ///
-/// Design: each request that loads a session within the last sixteenth of the limit examines some
-/// of the sessions, the least recently used first, and saves those that are at rest. So there
-/// usually is one that can leave at once when the limit is reached. Otherwise the request is
-/// refused, and the next one finds a session that has been saved. In a table in which no session is
-/// at rest each such request costs these examinations and no more; the next one continues after the
-/// last of them.
-final class Eviction {
+/// Design: each request that loads a session within the last sixteenth of the limit examines some of
+/// the sessions, the least recently used first, and saves those that are at rest. So there usually is
+/// one that can leave at once when the limit is reached. Otherwise the request is refused, and the
+/// next one finds a session that has been saved. In a table in which no session is at rest each such
+/// request costs these examinations and no more; the next one continues after the last of them.
+package final class Eviction {
     /// The number of calls of ``beginTick()``.
     private(set) var ticks: UInt64 = 0
     /// The sessions by their last use. Empty without an archive: sessions never sleep then.
@@ -19,10 +17,6 @@ final class Eviction {
     private var candidates: [Session] = []
     /// The place in `idle` after the session that was examined last.
     private var cursor = Eviction.start
-    /// The same place for ``handOver(_:in:)``.
-    private var handoverCursor = Eviction.start
-    /// The same place for ``sendHome(_:in:)``.
-    private var homeCursor = Eviction.start
     /// The number of sessions that have left memory, asleep or ended, since the heap was trimmed.
     private var evictedCount = 0
 
@@ -31,7 +25,7 @@ final class Eviction {
     private static let examinationLimit = 64
     /// The number of sessions that have to leave memory before the heap is trimmed.
     private static let trimThreshold = 10_000
-    private static let start = IdleSessions.Place(tick: 0, index: 0)
+    package static let start = IdleSessions.Place(tick: 0, index: 0)
 
     // MARK: Uses
 
@@ -97,36 +91,15 @@ final class Eviction {
 
     // MARK: Other nodes
 
-    /// Gives up idle sessions, because the node leaves. Another node continues each of them with
-    /// the next request. Examines up to `limit`, and continues with the next call.
+    /// Gives up some of the idle sessions, so that other nodes continue them. Examines up to
+    /// `limit`, and continues with the next call.
     ///
+    /// - Parameters:
+    ///   - cursor: the place where the last call has stopped.
+    ///   - mayLeave: called for each session at rest.
+    ///   - act: called for each session that is given up, before that.
     /// - Returns: the number of sessions that were given up.
-    func handOver(_ limit: Int, in table: SessionTable) -> Int {
-        giveUp(limit, from: &handoverCursor, in: table) { _ in true }
-    }
-
-    /// Gives up idle sessions that were not used for some time, and whose home is another member.
-    /// That member continues them.
-    func sendHome(_ limit: Int, in table: SessionTable, _ claims: SessionClaims) -> Int {
-        let (members, now) = (claims.members, table.uptime)
-        guard members.isHeard, !members.isAlone else { return 0 }
-        return giveUp(limit, from: &homeCursor, in: table) { session in
-            guard let persistence = session.persistence,
-                claims.home(of: session, members) != nil
-            else { return false }
-            guard !persistence.isUsed else {
-                persistence.isUsed = false
-                persistence.unusedSince = now
-                return false
-            }
-            return now - persistence.unusedSince >= claims.homeRest
-        } act: {
-            claims.sendHome($0, members)
-        }
-    }
-
-    /// - Parameter act: Called for each session that is given up, before that.
-    private func giveUp(
+    package func giveUp(
         _ limit: Int, from cursor: inout IdleSessions.Place, in table: SessionTable,
         if mayLeave: (Session) -> Bool, act: (Session) -> Void = { _ in }
     ) -> Int {
@@ -142,8 +115,6 @@ final class Eviction {
             // It is given up with a later call, once the snapshot is committed.
             guard session.isSaved else {
                 session.takeSnapshot()
-                // If the state cannot be encoded, it is not tried all the time.
-                session.persistence?.unusedSince = table.uptime
                 continue
             }
             act(session)
@@ -172,9 +143,8 @@ final class Eviction {
         return table.hasRoomForSession
     }
 
-    /// Whether there is room for all sessions that are being loaded, or will be when
-    /// others have left.
-    func mayMakeRoom(in table: SessionTable) -> Bool {
+    /// Whether there is room for all sessions that are being loaded, or will be when others have left.
+    package func mayMakeRoom(in table: SessionTable) -> Bool {
         let surplus = table.awakeCount + table.loads.operations.count - table.limits.sessions
         guard surplus > 0 else { return true }
         findCandidates(in: table)
@@ -218,16 +188,16 @@ final class Eviction {
 
     /// - Precondition: the session is at rest, and saved.
     private func evict(_ session: Session, from table: SessionTable) {
-        table.cluster?.claims.release(session)
+        table.placement?.giveUp(session)
         session.fallAsleep()
         countEvicted()
     }
 
     func countEvicted() { evictedCount += 1 }
 
-    /// Whether enough sessions have left memory, since this last returned true, that the heap
-    /// should be trimmed.
-    func claimHeapTrim() -> Bool {
+    /// Whether enough sessions have left memory, since this last returned true, that the heap should
+    /// be trimmed.
+    func takeHeapTrim() -> Bool {
         guard evictedCount >= Self.trimThreshold else { return false }
         evictedCount = 0
         return true

@@ -132,15 +132,15 @@ struct FailedCommit {
         let listens = session.tasks.isListening
         session.cancelTasks()
         if failure.reason == .moved {
-            table.cluster?.claims.countDeposed()
+            table.placement?.countMoved()
             table.loads.dueAtNextTick.remove(session.id)
         } else {
-            table.cluster?.claims.release(session)
+            table.placement?.giveUp(session)
         }
-        if let followed = table.cluster?.followed {
+        if let placement = table.placement {
             // Another node may continue the session.
             session.leaveMemory()
-            followed.carryOn(session.feed, in: table)
+            placement.carryOn(session.feed, in: table)
         } else {
             session.feed.abandonReadersOfJournal()
             session.leaveMemory()
@@ -164,9 +164,9 @@ struct FailedCommit {
         case .content(_, let token): answer(token)
         case .state(_, _, let token) where hasNoState: answer(token)
         // Among several nodes the committed state may no longer be the newest.
-        case .state(_, _, let token) where session.table.hasOwners: answerReader(token)
+        case .state(_, _, let token) where session.table.sharesJournal: answerReader(token)
         case .log(let request) where hasNoState: answer(request.token)
-        case .log(let request) where session.table.hasOwners: answerReader(request.token)
+        case .log(let request) where session.table.sharesJournal: answerReader(request.token)
         case .state(_, let version, let token):
             session.table.output.reply(
                 StateReader(session: session).content(version, for: token), to: token)

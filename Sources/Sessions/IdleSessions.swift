@@ -6,14 +6,14 @@ internal import DequeModule
 /// Design: a list for each tick, oldest first. Each session stores its place, so that it moves or
 /// leaves in constant time. A list that is due is emptied from its end, a few sessions at a time.
 ///
-/// Invariant: if the journal has an archive, each session that is awake is here exactly once, from
-/// the begin of its incarnation to the end. A dequeued session falls asleep or is put back.
-struct IdleSessions {
+/// Invariant: if the journal has an archive, each session that is awake is here exactly once, from the
+/// begin of its incarnation to the end. A dequeued session falls asleep or is put back.
+package struct IdleSessions {
     /// A session is idle after this many ticks without use.
     static let ticks: UInt64 = 4
 
     /// The place of a session: the tick of its list, and its index there.
-    struct Place {
+    package struct Place: Sendable {
         var tick: UInt64
         var index: Int
     }

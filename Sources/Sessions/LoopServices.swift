@@ -17,7 +17,7 @@ package struct LoopServices {
     let now: () -> Int64
     /// Milliseconds of a clock that is never set, for the age of what readers see.
     let uptime: () -> Int64
-    let hop: Hop
+    package let hop: Hop
     let reach: Reach
     /// Keeps the tasks of sessions on the loop that `hop` leads to.
     let isolation: LoopIsolation
@@ -26,7 +26,7 @@ package struct LoopServices {
     /// Nil without a limit.
     let owners: SessionOwners?
     /// The bytes that requests may cause, on all loops.
-    let work: WorkBudget
+    package let work: WorkBudget
 
     /// - Parameters:
     ///   - now: milliseconds since 1970 (UTC); called for every record.

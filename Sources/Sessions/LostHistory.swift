@@ -43,12 +43,12 @@ struct LostHistory {
         feed.strandReaders()
         // A followed session is read again, but not claimed.
         guard !feed.isFollowed else {
-            table.cluster?.followed.loadState(of: feed)
+            table.placement?.loadState(of: feed)
             return false
         }
-        // Another node may own the session by now, so it is followed. If this node still owns it,
-        // the claim ends that.
-        table.cluster?.followed.carryOn(feed, in: table)
+        // Another node may decide on the session by now. If this node still does, the load ends
+        // this.
+        table.placement?.carryOn(feed, in: table)
         return true
     }
 }

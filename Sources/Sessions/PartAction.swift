@@ -5,15 +5,6 @@ internal import JSONCoding
 package import Storage
 import Synchronization
 
-/// Sends actions of parts to parents that this node does not have.
-///
-/// All methods are called on the loop of the parent's id.
-package protocol PartLinks: AnyObject {
-    /// Finds the node that decides on the action's parent, which may be this node, and delivers the
-    /// action there. Ends the action once.
-    func send(_ action: PartAction)
-}
-
 /// A part's action, in the form in which the parent receives it.
 package enum PartContent {
     /// From a part at this node: the value itself.
@@ -94,7 +85,7 @@ package final class PartAction {
     package var isHere: Bool { table.present(parent) != nil }
 
     func send() {
-        if let links = table.cluster?.parts { return links.send(self) }
+        if let placement = table.placement, placement.send(self) { return }
         deliver { [self] in end($0) }
     }
 

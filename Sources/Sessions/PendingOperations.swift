@@ -11,15 +11,15 @@ struct PendingOperations {
         /// load.
         fileprivate(set) var deleters: [(DeletionOutcome) -> Void] = []
         /// The callers that want the session. Bound: about twice those that still do.
-        fileprivate(set) var followers: [Follower] = []
-        /// Before there are more followers, those that have left are dropped.
-        fileprivate var followerLimit = 64
+        fileprivate(set) var callers: [Caller] = []
+        /// Before there are more callers, those that have left are dropped.
+        fileprivate var callerLimit = 64
         /// The owner of a session whose end is being committed.
         fileprivate(set) var owner: ExactText?
     }
 
     /// A caller that wants a session.
-    struct Follower {
+    struct Caller {
         /// Whether it still waits; if not, `act` may not be called.
         let isWanted: () -> Bool
         let act: (SessionLookup) -> Void
@@ -40,12 +40,12 @@ struct PendingOperations {
     /// Adds a caller that wants the session.
     ///
     /// - Returns: whether the caller has to begin the load: no operation is under way.
-    mutating func addFollower(
+    mutating func addCaller(
         of id: SessionID, while isWanted: @escaping () -> Bool = { true },
         _ act: @escaping (SessionLookup) -> Void
     ) -> Bool {
         let isFirst = byID[id] == nil
-        byID[id, default: Operation()].add(Follower(isWanted: isWanted, act: act))
+        byID[id, default: Operation()].add(Caller(isWanted: isWanted, act: act))
         return isFirst
     }
 
@@ -70,12 +70,12 @@ struct PendingOperations {
 }
 
 extension PendingOperations.Operation {
-    fileprivate mutating func add(_ follower: PendingOperations.Follower) {
-        if followers.count >= followerLimit {
-            followers.removeAll { !$0.isWanted() }
-            followerLimit = max(64, 2 * followers.count)
+    fileprivate mutating func add(_ caller: PendingOperations.Caller) {
+        if callers.count >= callerLimit {
+            callers.removeAll { !$0.isWanted() }
+            callerLimit = max(64, 2 * callers.count)
         }
-        followers.append(follower)
+        callers.append(caller)
     }
 }
 

@@ -3,7 +3,7 @@ internal import Storage
 
 /// Per-session state used only when the journal stores records; nil otherwise. The state of its
 /// readers is in ``FeedArchive``.
-final class PersistenceState {
+package final class PersistenceState {
     /// The record of the newest snapshot.
     var snapshotNumber: UInt64
     /// Whether the newest snapshot says that the session listens to sources; nil: it is not known.
@@ -16,19 +16,14 @@ final class PersistenceState {
     /// The bytes of the state in the newest snapshot.
     private var snapshotBytes = 0
     let hasStoredAnswers: Bool
-    /// The epoch of this node's ownership; 0 for a journal without owners.
-    var epoch: Int64
-    /// When a question was sent to which the journal has answered that memory has its newest state,
-    /// by ``LoopServices/uptime``. Only for a journal with owners.
-    var confirmed: Int64 = 0
+    /// The data of the table's ``SessionPlacement`` about this stay in memory; nil without one.
+    package var placed: AnyObject?
     /// Whether a commit has succeeded since the session woke.
     var hasCommitted = false
     /// The table's tick when the session was last used.
     var lastUse: UInt64 = 0
-    /// Whether the session was used since ``Eviction`` last looked whether it may go to its home.
+    /// Whether the session was used since ``takeUse()`` was last called.
     var isUsed = true
-    /// When it was found unused, by ``LoopServices/uptime``. Only if ``isUsed`` is false.
-    var unusedSince: Int64 = 0
     /// The place in the table's ``IdleSessions``; nil while the session is asleep.
     var idlePosition: IdleSessions.Place?
 
@@ -36,7 +31,12 @@ final class PersistenceState {
         snapshotNumber = saved?.snapshot?.number ?? 0
         snapshotListens = saved?.snapshot?.listens ?? false
         hasStoredAnswers = saved?.hasStoredAnswers ?? false
-        epoch = saved?.epoch ?? 0
+    }
+
+    /// Whether the session was used since the last call. A function for the reason of ADR-0013.
+    package func takeUse() -> Bool {
+        defer { isUsed = false }
+        return isUsed
     }
 
     // MARK: Snapshots

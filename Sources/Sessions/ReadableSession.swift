@@ -1,6 +1,6 @@
 package import Feeds
 package import JSONCoding
-internal import Storage
+package import Storage
 
 /// A session whose state is in memory, for requests that only read: a session that decides, or a
 /// copy.
@@ -42,7 +42,7 @@ package protocol ReadableSession: FeedSource {
 extension ReadableSession {
     package var id: SessionID { feed.id }
     package var generation: Generation { feed.generation }
-    var key: SessionKey { feed.key }
+    package var key: SessionKey { feed.key }
 
     // MARK: Requests
 

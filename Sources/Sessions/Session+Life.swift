@@ -14,7 +14,7 @@ extension Session {
     package var isAwake: Bool { machine != nil }
 
     /// Whether the session carries out requests.
-    var isRunning: Bool { if case .awake = life { true } else { false } }
+    package var isRunning: Bool { if case .awake = life { true } else { false } }
 
     /// Whether the session carries out requests that only read.
     package var isReadable: Bool { isRunning }
@@ -28,12 +28,9 @@ extension Session {
     }
 
     /// Whether the creation is not committed yet.
-    var isBeingCreated: Bool { uncommitted.first?.creates ?? false }
+    package var isBeingCreated: Bool { uncommitted.first?.creates ?? false }
 
-    var isEnding: Bool { if case .ending = life { true } else { false } }
-
-    /// Whether this node's ownership is not a later one than that of `epoch`.
-    func ownsSince(_ epoch: Int64) -> Bool { persistence.map { $0.epoch <= epoch } ?? false }
+    package var isEnding: Bool { if case .ending = life { true } else { false } }
 
     package var hasEnded: Bool { if case .ended = life { true } else { false } }
 }

@@ -123,16 +123,16 @@ extension Session {
         }
         return uncommitted.isEmpty && !feed.isFramingStates && waits.isEmpty && tasks.isIdle
             && machine.isQuiet
-            && (table.cluster == nil ? streams.isAtRest : streams.isEmpty)
+            && (table.placement == nil ? streams.isAtRest : streams.isEmpty)
     }
 
     /// Whether the session acts without a request: it runs effects, or listens to sources.
-    var isWorking: Bool {
+    package var isWorking: Bool {
         isAwake && !(tasks.isIdle && machine?.isQuiet ?? true)
     }
 
     /// Whether the newest snapshot is of the newest record, and says whether the session listens.
-    var isSaved: Bool {
+    package var isSaved: Bool {
         persistence?.snapshotNumber == history.newest.number
             && persistence?.snapshotListens == tasks.listens
     }

@@ -40,13 +40,13 @@ package final class Session {
 
     private(set) var life: Life
     /// The same as the feed's. Why a copy: it is read for every record.
-    let history: History
+    package let history: History
     package let incarnation: UInt64
     /// Numbers the decisions of all sessions of the table that were made one upon the other: a
     /// session that is loaded or rolled back begins another lineage.
     private(set) var lineage: UInt64
     /// Nil if the journal has no archive.
-    let persistence: PersistenceState?
+    package let persistence: PersistenceState?
     /// The steps that are not committed, oldest first. Replies are attached to the last one.
     let uncommitted = StepQueue()
     var tasks: EffectTasks
@@ -109,7 +109,7 @@ package final class Session {
         traces.removeAll()
         life = .left
         feed.source = nil
-        table.cluster?.hints?.left(id)
+        table.placement?.left(id)
     }
 
     /// The end is committed, or the process ends.
@@ -169,8 +169,6 @@ package final class Session {
     ///   - charge: of the state that the session begins with, until the creation is committed.
     func create(for token: UInt64, owner: ExactText?, _ charge: WorkCharge? = nil) {
         feed.owner = owner
-        // Before the step, whose later ones are decided by the first owner.
-        if table.cluster != nil { persistence?.epoch = 1 }
         let step = step()
         step.creates = true
         step.charge = charge

@@ -1,6 +1,6 @@
 package import Feeds
 package import JSONCoding
-internal import Storage
+package import Storage
 
 /// A copy of a session for readers: the state that the journal had when the session was read.
 /// Another node decides on the session, or no node does.
@@ -19,14 +19,14 @@ package final class SessionCopy: ReadableSession {
     package private(set) var isAwake = true
     package var copyCharge: WorkCharge?
     /// Whether later reads may be shown the copy: it is small, or counts as optional bytes.
-    var mayBeKept = false
+    package var mayBeKept = false
     /// Streams that open together. One search finds the parts of the state for all of them.
     private var requests: [SubscriptionRequest] = []
 
     /// - Parameter feed: the session's feed. It has this state until the copy is closed or
     ///   released.
     /// - Throws: what a load of the session would throw.
-    init(
+    package init(
         _ saved: SavedSession, _ feed: Feed, _ registration: Registration, in table: SessionTable
     ) throws(RecoveryFault) {
         self.feed = feed
@@ -46,7 +46,7 @@ package final class SessionCopy: ReadableSession {
     deinit { close() }
 
     /// Removes the state from memory.
-    func close() {
+    package func close() {
         guard isAwake else { return }
         isAwake = false
         feed.source = nil
@@ -77,7 +77,7 @@ package final class SessionCopy: ReadableSession {
     }
 
     /// Opens the streams that were requested. Called before the state leaves memory.
-    func openStreams() {
+    package func openStreams() {
         guard let opener = StreamOpener(feed) else { return }
         defer { requests = [] }
         for request in requests {
@@ -93,7 +93,7 @@ package final class SessionCopy: ReadableSession {
     /// Finds out the bytes of the state, unless it was encoded already.
     ///
     /// - Returns: nil if it has no JSON.
-    func measure() -> Int? {
+    package func measure() -> Int? {
         if stateBytes == nil {
             var state: [UInt8] = []
             try? encodeState(.raw, at: nil, to: &state)

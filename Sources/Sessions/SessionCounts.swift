@@ -20,13 +20,8 @@ package struct SessionCounts: Sendable {
     package var turns = TimeHistogram()
     /// Steps in each batch.
     package var batches = SizeHistogram()
-    package var claims = ClaimCounts()
-    package var reads = ReadCounts()
-    package var followed = FollowCounts()
     /// Sessions that were woken because they act without a request.
     package var woken: UInt64 = 0
-    /// Sessions that this node owns; 0 for a journal without owners.
-    package var owned = 0
 
     package init() {}
 
@@ -42,11 +37,7 @@ package struct SessionCounts: Sendable {
         laggedReaders += other.laggedReaders
         turns.add(other.turns)
         batches.add(other.batches)
-        claims.add(other.claims)
-        reads.add(other.reads)
-        followed.add(other.followed)
         woken += other.woken
-        owned += other.owned
     }
 }
 
@@ -67,13 +58,6 @@ extension SessionTable {
         counts.runningEffects = effects.running
         counts.turns = turns.times
         counts.woken = loads.wokenCount
-        if let cluster {
-            counts.claims = cluster.claims.counts
-            counts.owned = awakeCount
-            counts.reads = cluster.reads.counts
-            counts.followed = cluster.followed.counts(in: self)
-            counts.followed.stateBytes = feeds.subscribers.stateBytes
-        }
         return counts
     }
 }

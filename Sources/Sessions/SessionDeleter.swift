@@ -1,53 +1,40 @@
-internal import Feeds
-internal import Storage
+package import Feeds
+package import Storage
 
 /// Deletes sessions that cannot be loaded: today's code cannot rebuild them, or their records
 /// cannot be read.
 ///
 /// Design: a record of the end needs only the session's position, which the journal has. While a
 /// deletion is under way the session is not loaded: requests for it wait for the outcome.
-struct SessionDeleter {
-    let table: SessionTable
+package struct SessionDeleter {
+    package let table: SessionTable
 
     /// Deletes a session that ``SessionTable/find(_:)`` or a load found quarantined or unreadable.
     /// Calls `act` later, on this loop.
     func delete(_ id: SessionID, then act: @escaping (DeletionOutcome) -> Void) {
         guard !table.loads.operations.isLoading(id) else { return deleteAfterLoad(id, then: act) }
         guard table.loads.operations.addDeleter(act, of: id) else { return }
-        if let claims = table.cluster?.claims {
-            claims.claim(id, isDeletion: true, in: table) { claim in
-                switch claim {
-                case .failure(let failure): finish(id, .unreadable(failure))
-                case .success(.nothing): finishMissing(id)
-                case .success(.ended): finishEnded(id)
-                case .success(.elsewhere(let node, let traits)):
-                    finish(id, .overtaken(.elsewhere(claims.member(node), traits)))
-                case .success(.noNode(let traits, let stateVersion)):
-                    finish(id, .overtaken(.noNode(traits, stateVersion: stateVersion)))
-                case .success(.owned(let saved)):
-                    commitEnd(of: id, SavedHead(saved), epoch: saved.epoch)
-                }
-            }
-        } else {
-            table.ask { archive, answer in
-                archive.head(of: id.text, answer)
-            } then: { result in
-                switch result {
-                case .failure(let failure): finish(id, .unreadable(failure))
-                case .success(nil): finishMissing(id)
-                case .success(let head?) where head.isDeleted: finishEnded(id)
-                case .success(let head?): commitEnd(of: id, head, epoch: 0)
-                }
+        if let placement = table.placement { return placement.delete(id, by: self) }
+        table.ask { archive, answer in
+            archive.head(of: id.text, answer)
+        } then: { result in
+            switch result {
+            case .failure(let failure): finish(id, .unreadable(failure))
+            case .success(nil): finishMissing(id)
+            case .success(let head?) where head.isDeleted: finishEnded(id)
+            case .success(let head?): commitEnd(of: id, head)
             }
         }
     }
 
-    private func finishMissing(_ id: SessionID) {
+    /// The journal has no session with this id.
+    package func finishMissing(_ id: SessionID) {
         table.abandonReaders(of: id)
         finish(id, .overtaken(.nothing))
     }
 
-    private func finishEnded(_ id: SessionID) {
+    /// The session was deleted before.
+    package func finishEnded(_ id: SessionID) {
         recordEnd(of: id)
         finish(id, .overtaken(.ended))
     }
@@ -65,7 +52,10 @@ struct SessionDeleter {
         }
     }
 
-    private func commitEnd(of id: SessionID, _ head: SavedHead, epoch: Int64) {
+    /// - Parameter owned: nil if no other node writes to the journal.
+    package func commitEnd(
+        of id: SessionID, _ head: SavedHead, under owned: OwnedSession? = nil
+    ) {
         let end = HistoryEntry(
             session: head.key.session, reactor: head.reactor, generation: head.key.generation,
             head: .init(
@@ -75,13 +65,12 @@ struct SessionDeleter {
         var batch = Batch(
             records: [end], after: [head.key: head.end.position],
             lineage: table.sessions.nextIncarnation())
-        for index in batch.runs.indices { batch.runs[index].epoch = epoch }
-        table.commits.submit(
-            batch, deleting: id, OwnedSession(head.key, epoch: epoch), in: table)
+        if let owned { batch.decide(under: owned) }
+        table.commits.submit(batch, deleting: id, head.key, owned, in: table)
     }
 
     /// The journal has ended the batch of a deletion.
-    func batchEnded(_ id: SessionID, _ session: OwnedSession, _ failure: JournalFailure?) {
+    func batchEnded(_ id: SessionID, _ owned: OwnedSession?, _ failure: JournalFailure?) {
         guard let failure else {
             if let owner = table.loads.operations.owner(of: id) {
                 table.services.owners?.ended(owner)
@@ -89,7 +78,7 @@ struct SessionDeleter {
             recordEnd(of: id)
             return finish(id, .deleted)
         }
-        if failure.reason != .moved { table.cluster?.claims.release(session) }
+        if failure.reason != .moved, let owned { table.placement?.giveUp(owned) }
         // The end may be written all the same: the next request reads the journal again.
         table.absent.removeFault(of: id)
         finish(id, .failed(failure))
@@ -103,9 +92,9 @@ struct SessionDeleter {
         table.abandonReaders(of: id)
     }
 
-    /// Calls all callers back. The first deleter gets the outcome; for the others the session had
+    /// Ends the deletion: calls all callers back. The first deleter gets the outcome; for the others the session had
     /// ended before.
-    private func finish(_ id: SessionID, _ outcome: DeletionOutcome) {
+    package func finish(_ id: SessionID, _ outcome: DeletionOutcome) {
         guard let operation = table.loads.operations.remove(id) else { return }
         for (index, act) in operation.deleters.enumerated() {
             if case .deleted = outcome, index > 0 {
@@ -114,23 +103,13 @@ struct SessionDeleter {
                 act(outcome)
             }
         }
-        for follower in operation.followers {
+        for caller in operation.callers {
             if let found = table.present(id) {
-                follower.act(found)
+                caller.act(found)
             } else {
                 SessionLoader(table: table).load(
-                    id, while: follower.isWanted, then: follower.act)
+                    id, while: caller.isWanted, then: caller.act)
             }
         }
-    }
-}
-
-extension SavedHead {
-    fileprivate init(_ saved: SavedSession) {
-        self.init(key: saved.key, reactor: saved.reactor, isDeleted: saved.isDeleted)
-        owner = saved.owner
-        end = saved.end
-        keptAfter = saved.keptAfter
-        keptVersion = saved.keptVersion
     }
 }

@@ -1,9 +1,9 @@
-internal import Feeds
-internal import Storage
+package import Feeds
+package import Storage
 
 extension SessionTable {
     /// Reads the archive. Otherwise the same as ``JournalReader/ask(_:then:)``.
-    func ask<Value: Sendable>(
+    package func ask<Value: Sendable>(
         _ question: (any Archive, @escaping ArchiveAnswer<Value>) -> Void,
         then act: @escaping (Result<Value, JournalFailure>) -> Void
     ) {
@@ -13,5 +13,5 @@ extension SessionTable {
 
 extension LoopBound {
     /// Opens the value on the loop. A caller that has the table is on the loop.
-    func open(on table: SessionTable) -> Value { open(on: table.feeds) }
+    package func open(on table: SessionTable) -> Value { open(on: table.feeds) }
 }

@@ -1,18 +1,19 @@
-internal import Feeds
+package import Feeds
 internal import Storage
 
 // The table, as the feeds of its loop know it.
 extension SessionTable: FeedUpstream {
-    var questions: UInt64 { cluster?.followed.questions ?? 0 }
+    package var questions: UInt64 { placement?.questions ?? 0 }
 
-    func contains(_ feed: Feed) -> Bool { session(of: feed) != nil || asleep(feed.id) === feed }
-
-    func forget(_ feed: Feed) {
-        guard sessions.remove(feed), feed.isFollowed, !feed.isOver else { return }
-        cluster?.hints?.unfollow(feed.id)
+    package func contains(_ feed: Feed) -> Bool {
+        session(of: feed) != nil || asleep(feed.id) === feed
     }
 
-    func wake(_ feed: Feed, then act: @escaping (Bool) -> Void) {
+    package func forget(_ feed: Feed) {
+        if sessions.remove(feed) { placement?.forgot(feed) }
+    }
+
+    package func wake(_ feed: Feed, then act: @escaping (Bool) -> Void) {
         guard !commits.isStopped else { return act(false) }
         wake(feed.id) { found in
             guard case .session(let present) = found, present.feed === feed else {
@@ -22,9 +23,9 @@ extension SessionTable: FeedUpstream {
         }
     }
 
-    func loadState(of feed: Feed) { cluster?.followed.loadState(of: feed) }
+    package func loadState(of feed: Feed) { placement?.loadState(of: feed) }
 
-    func answer(_ answer: SubscriptionAnswer, to token: UInt64, of feed: Feed) {
+    package func answer(_ answer: SubscriptionAnswer, to token: UInt64, of feed: Feed) {
         let kind: Reply.Kind =
             switch answer {
             case .subscribed(let subscriber, let opening): .subscribed(subscriber, opening)
@@ -35,16 +36,16 @@ extension SessionTable: FeedUpstream {
         output.reply(Reply.Content(kind, of: feed, at: feed.history.newest), to: token)
     }
 
-    func confirm(_ request: SubscriptionRequest, of feed: Feed) {
+    package func confirm(_ request: SubscriptionRequest, of feed: Feed) {
         session(of: feed)?.confirm(request)
     }
 
-    func continuePublishing(_ feed: Feed) {
+    package func continuePublishing(_ feed: Feed) {
         guard let session = session(of: feed), session.isAwake else { return }
         session.publish(isContinued: true)
     }
 
-    func report(_ failure: FeedFailure, of feed: Feed) {
+    package func report(_ failure: FeedFailure, of feed: Feed) {
         switch failure {
         case .undecorated(let error):
             output.report(.failed(place: "transformState", error: error), of: feed)

@@ -1,4 +1,3 @@
-package import Cluster
 package import Feeds
 package import Storage
 
@@ -9,7 +8,7 @@ package final class SessionTable {
     package var limits: SessionLimits {
         didSet { feeds.limits = limits.feeds }
     }
-    let services: LoopServices
+    package let services: LoopServices
     // Why implicitly unwrapped: the owner of the table is its output, and sets it at once.
     package unowned var output: (any SessionOutput)! {
         didSet { feeds.output = output }
@@ -19,8 +18,8 @@ package final class SessionTable {
 
     var sessions = ResidentSessions()
     var absent: AbsentSessions
-    let loads = TableLoads()
-    let eviction = Eviction()
+    package let loads = TableLoads()
+    package let eviction = Eviction()
     /// The large state that was encoded last.
     var shown: ShownState?
     /// Streams that wait to be opened.
@@ -29,17 +28,23 @@ package final class SessionTable {
     /// The work that is being carried out; see ``Session/beginWork(_:_:)``.
     let turns: TurnMeter
     let effects = EffectTally()
-    let commits: CommitPipeline
-    /// Nil if this process owns every session.
-    package let cluster: TableCluster?
+    package let commits: CommitPipeline
+    /// Nil if no other process writes to the journal.
+    package let placement: (any SessionPlacement)?
     /// The subscriptions for streams of several sessions.
     package let relays: StreamRelays
 
-    /// - Parameter registrations: the reactors that sessions in the journal may have.
+    /// - Parameters:
+    ///   - registrations: the reactors that sessions in the journal may have.
+    ///   - placement: needed if several nodes write to the journal.
     package init(
         journal: any Journal, limits: SessionLimits, registrations: [Registration] = [],
-        services: LoopServices
+        services: LoopServices, placement: (any SessionPlacement)? = nil
     ) {
+        precondition(
+            placement != nil || journal.ownership == nil,
+            "sessions of a shared journal need a placement")
+        self.placement = placement
         self.journal = journal
         self.limits = limits
         self.services = services
@@ -47,7 +52,6 @@ package final class SessionTable {
         turns = TurnMeter(journal.takeCrashSlot())
         let hop = services.hop
         commits = CommitPipeline(journal, limits, hop: hop)
-        cluster = journal.ownership.map(TableCluster.init)
         feeds = FeedLoop(
             journal, limits.feeds, services.work, uptime: services.uptime
         ) { job in hop { job($0.feeds) } }
@@ -64,7 +68,7 @@ package final class SessionTable {
     package func dropShown() { shown = nil }
 
     /// The work on states of the present pass.
-    var pass: PassMeter { feeds.pass }
+    package var pass: PassMeter { feeds.pass }
 
     /// Reads of the journal by streams.
     var background: BackgroundQueue { feeds.background }
@@ -73,7 +77,7 @@ package final class SessionTable {
     var time: Int64 { services.now() }
 
     /// Milliseconds of a clock that is never set.
-    var uptime: Int64 { services.uptime() }
+    package var uptime: Int64 { services.uptime() }
 
     /// The call of a reactor's code that is under way, for other threads.
     package var presentWork: CrashSlotReader { turns.slot.reader }
@@ -97,7 +101,7 @@ package final class SessionTable {
     package func find(_ id: SessionID) -> SessionLookup {
         if let session = sessions[id] { return .session(session) }
         // Another node may have created the session anew, or be able to rebuild it.
-        if asleep(id) != nil || loads.operations.isDeleting(id) || cluster != nil {
+        if asleep(id) != nil || loads.operations.isDeleting(id) || placement != nil {
             return .notInMemory
         }
         return absent.find(id) ?? (journal.archive == nil ? .nothing : .notInMemory)
@@ -105,7 +109,7 @@ package final class SessionTable {
 
     /// The result of ``find(_:)``; nil in place of `notInMemory`. Check it after a wait, because an
     /// earlier callback may have created the session.
-    func present(_ id: SessionID) -> SessionLookup? {
+    package func present(_ id: SessionID) -> SessionLookup? {
         let found = find(id)
         if case .notInMemory = found { return nil }
         return found
@@ -117,28 +121,43 @@ package final class SessionTable {
         return session
     }
 
+    /// The session; nil if it has no state in memory, or has ended.
+    package func awake(_ id: SessionID) -> Session? {
+        sessions[id].flatMap { $0.isAwake ? $0 : nil }
+    }
+
+    /// The sessions in memory, in no order.
+    package var all: [Session] { Array(sessions.all) }
+
     /// The feed of a session that has only its subscribers in memory.
-    func asleep(_ id: SessionID) -> Feed? { sessions.asleep(id) }
+    package func asleep(_ id: SessionID) -> Feed? { sessions.asleep(id) }
+
+    /// All of these feeds, in no order.
+    package var asleep: [Feed] { sessions.asleep }
+
+    /// The hosted reactor of this name.
+    package func registration(_ name: String) -> Registration? { absent.registration(name) }
 
     /// Disconnects the subscribers of a session that is asleep. The subscribers of a followed
     /// session stay: they learn from the journal what became of it, and may still be getting its
     /// last events.
-    func abandonReaders(of id: SessionID) {
+    package func abandonReaders(of id: SessionID) {
         if let feed = asleep(id), !feed.isFollowed { feed.abandonReaders() }
     }
 
     /// Loads a session from the journal. Calls `act` later, on this loop, with the result that
     /// ``find(_:)`` has then, or with the reason why the session could not be loaded.
     ///
-    /// - Parameters:
-    ///   - deposed: A node that is known to be gone or silent. If it owns the session, it loses it.
-    ///   - isWanted: Whether the caller still waits; if not, `act` may not be called.
+    /// - Parameter isWanted: Whether the caller still waits; if not, `act` may not be called.
     package func wake(
-        _ id: SessionID, deposing deposed: Node? = nil,
-        while isWanted: @escaping () -> Bool = { true }, then act: @escaping (SessionLookup) -> Void
+        _ id: SessionID, while isWanted: @escaping () -> Bool = { true },
+        then act: @escaping (SessionLookup) -> Void
     ) {
-        SessionLoader(table: self).load(id, deposing: deposed, while: isWanted, then: act)
+        SessionLoader(table: self).load(id, while: isWanted, then: act)
     }
+
+    /// Whether the session is being loaded from the journal.
+    package func isLoading(_ id: SessionID) -> Bool { loads.operations.isLoading(id) }
 
     /// Wakes sessions that act without a request, a few at a time. Skips a session that is already
     /// in memory, is known to be quarantined, or belongs to another node.
@@ -162,9 +181,9 @@ package final class SessionTable {
         return nil
     }
 
-    /// Whether another node of the cluster hosts the reactor.
+    /// Whether another node hosts the reactor.
     package func isHostedElsewhere(_ reactor: String) -> Bool {
-        cluster?.claims.members.isHostedElsewhere(reactor) ?? false
+        placement?.isHostedElsewhere(reactor) ?? false
     }
 
     // MARK: Pages
@@ -206,13 +225,13 @@ package final class SessionTable {
         let session = try Session(feed, registration, self, saved: saved, isNew: true)
         // Subscribers of an earlier generation, which has just ended at another node, connect
         // again.
-        if cluster != nil {
+        if placement != nil {
             forgetOver(id)
             asleep(id)?.abandonReaders()
             absent.removeFault(of: id)
         }
         sessions.insert(session)
-        if cluster != nil { session.persistence?.confirmed = uptime }
+        placement?.creates(session, in: self)
         session.create(for: token, owner: owner, charge)
     }
 
@@ -223,7 +242,7 @@ package final class SessionTable {
     }
 
     /// Remembers that a session has ended, so that requests for it get 410.
-    func rememberEnded(_ id: SessionID) { absent.insertEnded(id, limit: limits.remembered) }
+    package func rememberEnded(_ id: SessionID) { absent.insertEnded(id, limit: limits.remembered) }
 
     // MARK: Leaving memory
 
@@ -240,7 +259,7 @@ package final class SessionTable {
     /// - Parameter mayExist: Whether the journal may have the session all the same.
     func remove(_ session: Session, mayExist: Bool = false) {
         guard sessions.remove(session) else { return }
-        cluster?.hints?.left(session.id)
+        placement?.left(session.id)
         if let owner = session.feed.owner, let owners = services.owners {
             if session.hasEnded {
                 owners.ended(owner)
@@ -263,7 +282,7 @@ package final class SessionTable {
     package func tick() -> Bool {
         eviction.beginTick()
         loads.tickBegan(in: self)
-        cluster?.claims.tickBegan()
+        placement?.tickBegan()
         dropShown()
         return continueTick()
     }
@@ -275,45 +294,14 @@ package final class SessionTable {
 
     /// Whether the heap should be trimmed: enough sessions have left memory since this last
     /// returned true.
-    package func claimHeapTrim() -> Bool {
-        guard eviction.claimHeapTrim() else { return false }
+    package func takeHeapTrim() -> Bool {
+        guard eviction.takeHeapTrim() else { return false }
         sessions.shrink()
         return true
     }
 
-    // MARK: Ownership
-
-    /// The sessions that this node owns. It examines every session.
-    package var owned: [OwnedSession] {
-        sessions.all.compactMap { session in
-            guard session.isAwake, let epoch = session.persistence?.epoch,
-                epoch > 0
-            else { return nil }
-            return OwnedSession(session.key, epoch: epoch)
-        }
-    }
-
-    /// Handles the news of a beat: sessions of this node have another owner, or may have one.
-    package func ownershipChanged(_ change: OwnershipChange) {
-        guard change.members.isHeard else {
-            for session in Array(sessions.all) {
-                let works = session.isWorking
-                depose(session)
-                // The rows still name this node, so nobody else may continue the work.
-                if works { loads.dueAtNextTick.insert(session.id) }
-            }
-            return
-        }
-        for owned in change.deposed {
-            guard let id = SessionID(owned.key.session), let session = sessions[id],
-                session.key == owned.key, session.ownsSince(owned.epoch)
-            else { continue }
-            depose(session)
-        }
-    }
-
     /// Removes a session from memory that another node owns, or may own.
-    func depose(_ session: Session) {
+    package func depose(_ session: Session) {
         guard session.isAwake else { return }
         FailedCommit(session: session, failure: .moved(session.key), isVerdict: false).depose()
     }
@@ -323,7 +311,7 @@ package final class SessionTable {
     /// Submits the steps of this round to the journal, as one batch. Called once a round.
     package func commit() {
         commits.commit(in: self)
-        cluster?.flush(in: self)
+        placement?.flush(in: self)
     }
 
     /// Ends a pass of the loop: delivers events, as many as the pass has room for.
@@ -369,25 +357,11 @@ package final class SessionTable {
         var left = loading.count
         guard left > 0 else { return act() }
         for id in loading {
-            _ = loads.operations.addFollower(of: id) { _ in
+            _ = loads.operations.addCaller(of: id) { _ in
                 left -= 1
                 if left == 0 { act() }
             }
         }
-    }
-
-    /// Gives up some of the idle sessions, because the node leaves. Called at a fixed interval
-    /// until the process ends.
-    package func handOver() {
-        guard let claims = cluster?.claims else { return }
-        claims.countHandedOver(eviction.handOver(100, in: self))
-    }
-
-    /// Gives up some of the idle sessions whose home is another member. Called four times a second
-    /// if ``hasOwners``.
-    package func sendHome() {
-        guard let claims = cluster?.claims else { return }
-        _ = eviction.sendHome(100, in: self, claims)
     }
 
     /// Whether an effect runs, or an action of a Cycler waits. It examines every session.
@@ -412,7 +386,7 @@ package final class SessionTable {
         dropShown()
         eviction.removeCandidates()
         loads.removeAll()
-        cluster?.removeAll()
+        placement?.removeAll()
         feeds.removeAll()
         openings.removeAll()
         relays.removeAll()

@@ -1,4 +1,4 @@
-internal import Feeds
+package import Feeds
 internal import Storage
 
 /// Decisions of a session that must be carried out: *records* to commit first, *events* to publish
@@ -7,8 +7,8 @@ internal import Storage
 /// Design: this is the contract between deciding and doing. One step collects all decisions of a
 /// session in one round of its loop. While its commit is under way the next step collects further
 /// decisions. Nothing is published that a crash could undo.
-final class Step {
-    let session: Session
+package final class Step {
+    package let session: Session
     /// The session's next step; see ``StepQueue``.
     var next: Step?
     /// The items for the journal; empty if it stores no records.
@@ -19,7 +19,7 @@ final class Step {
     let lineage: UInt64
     /// The end of the history that is committed when the step is.
     var end: HistoryEnd
-    /// Whether the step creates its session.
+    /// Whether the step creates its session. See ``isCreation``.
     var creates = false
     /// Whether the step still collects decisions: it is not submitted to the journal.
     var isGathering = true
@@ -44,8 +44,8 @@ final class Step {
     var waited: [SettledWaits.Wait] = []
     /// The commits of the traced requests whose decisions it has.
     var traced: [any TracedWork] = []
-    /// The records, if other nodes follow the session; sent to them after the commit.
-    var records: CommittedRecords?
+    /// The records, if other nodes read the session; sent to them after the commit.
+    package var records: CommittedRecords?
     /// The work of effects, carried out after the commit, in this order.
     var effects: [EffectOrder] = []
 
@@ -55,6 +55,9 @@ final class Step {
         lineage = session.lineage
         self.end = end
     }
+
+    /// Whether the step creates its session. A property of its own for the reason of ADR-0013.
+    package var isCreation: Bool { creates }
 
     /// The position that the next records of the step continue; nil if they create the session.
     var continued: HistoryPosition? { batch.runs.last?.last ?? (creates ? nil : start) }
@@ -68,9 +71,7 @@ final class Step {
         if part.runs.isEmpty, !part.isEmpty {
             part.expected.append(ExpectedEnd(session.key, at: start, lineage: lineage))
         }
-        keepRecords(part.runs)
-        // A creation has no owner before it.
-        if !creates, let epoch = session.persistence?.epoch, epoch > 0 { part.setEpoch(epoch) }
+        session.table.placement?.stamp(&part, of: self)
         return part
     }
 
@@ -101,13 +102,5 @@ final class Step {
         // The Cyclers have ended; a task that is never resumed would never end.
         for case .carryOn(let resume) in effects { resume(session) }
         effects = []
-    }
-}
-
-extension Batch {
-    /// Sets the epoch of the ownership under which the part of one session was decided.
-    fileprivate mutating func setEpoch(_ epoch: Int64) {
-        for index in runs.indices { runs[index].epoch = epoch }
-        for index in expected.indices { expected[index].epoch = epoch }
     }
 }

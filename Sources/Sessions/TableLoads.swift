@@ -1,11 +1,11 @@
 internal import DequeModule
-internal import Feeds
+package import Feeds
 
 /// The loads and deletions of a table's sessions.
 ///
 /// Design: only a few loads that no request waits for are under way at a time. So a request for
 /// another session waits for these few at most.
-final class TableLoads {
+package final class TableLoads {
     var operations = PendingOperations()
     /// Sessions to load that no request waits for. `ended` gets nil if the session needs no load
     /// when its turn comes.
@@ -19,6 +19,9 @@ final class TableLoads {
     private(set) var wokenCount: UInt64 = 0
 
     private static let limit = 16
+
+    /// Loads a session at the next tick.
+    package func loadAtNextTick(_ id: SessionID) { dueAtNextTick.insert(id) }
 
     /// Wakes sessions that act without a request. A later search finds again those that cannot be
     /// loaded now.

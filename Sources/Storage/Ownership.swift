@@ -123,6 +123,14 @@ package struct OwnedSession: Sendable, Hashable {
     }
 }
 
+extension Batch {
+    /// Names the ownership under which its parts, all of one session, were decided.
+    package mutating func decide(under owned: OwnedSession) {
+        for index in runs.indices { runs[index].epoch = owned.epoch }
+        for index in expected.indices { expected[index].epoch = owned.epoch }
+    }
+}
+
 /// The end of a session as this node has it in memory.
 package struct Confirmation: Sendable, Equatable {
     package var key: SessionKey

@@ -267,7 +267,7 @@ struct SleepTests {
         #expect(rig.table.continueTick())
         #expect(!rig.table.continueTick())
         #expect(rig.table.awakeCount == 1)
-        #expect(!rig.table.claimHeapTrim())
+        #expect(!rig.table.takeHeapTrim())
     }
 
     @Test func `case 138: a woken session has the same version, with nothing lost and nothing new`()

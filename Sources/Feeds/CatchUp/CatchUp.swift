@@ -384,7 +384,7 @@ final class CatchUp {
     ///
     /// - Parameter isFresh: whether the state was rebuilt for the first entry.
     private func check(_ entries: [HistoryEntry], isFresh: Bool = false) {
-        guard loop.journal.hasOwners, let fold,
+        guard loop.journal.isShared, let fold,
             let last = entries.last(where: { $0.kind == .mutation }),
             !isFresh || last.version > fold.version + 1,
             writer == nil || writer != knownWriter
@@ -489,7 +489,7 @@ final class CatchUp {
             client: subscriber.client, isWanted: { [self] in !isOver })
         let bytes = entries.reduce(0) { $0 + $1.storedBytes }
         // Many are read again: readers may wait for long, and many of them.
-        let kept = bytes > Self.sliceBytes && !loop.journal.hasOwners ? nil : entries
+        let kept = bytes > Self.sliceBytes && !loop.journal.isShared ? nil : entries
         ArchivedStates(feed: feed).rebuild(version(before: entries), for: request) {
             [self] result in
             let read: Result<ArchivedState?, JournalFailure>

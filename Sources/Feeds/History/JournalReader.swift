@@ -20,7 +20,7 @@ package final class JournalReader {
     package var keepsRecords: Bool { journal.keepsRecords }
 
     /// Whether several nodes write to the journal, so that what is in memory may not be the newest.
-    package var hasOwners: Bool { journal.ownership != nil }
+    package var isShared: Bool { journal.ownership != nil }
 
     /// Sends a job to the loop, after the jobs that are being sent there now.
     package func later(_ act: @escaping (FeedLoop) -> Void) {

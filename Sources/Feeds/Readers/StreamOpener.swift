@@ -52,7 +52,7 @@ package struct StreamOpener {
             switch feed.resumption(text, request.selection) {
             case .success(let position): after = position
             case .failure(let reason)
-            where reason.mayBeOther && loop.journal.hasOwners && source.isDeciding
+            where reason.mayBeOther && loop.journal.isShared && source.isDeciding
                 && !request.isConfirmed:
                 loop.upstream?.confirm(request, of: feed)
                 return

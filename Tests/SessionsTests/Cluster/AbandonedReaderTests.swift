@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Reactors
 import Storage
 import TestStreams
@@ -29,7 +30,7 @@ struct AbandonedReaderTests {
         rigs.look(at: 0)
         #expect(rigs[0].output.isStreaming(token))
         #expect(rigs[0].table.awakeCount == 0)
-        #expect(rigs[0].table.counts.followed.sessions == 1)
+        #expect(rigs[0].table.clusterCounts.followed.sessions == 1)
         let next = try rigs.wake("s", at: 1)
         _ = try rigs.post(Post.set(1), to: next, at: 1)
         rigs.look(at: 0)
@@ -45,7 +46,7 @@ struct AbandonedReaderTests {
         rigs.look(at: 0)
         let next = try rigs[0].session("s")
         #expect(next.isRunning)
-        #expect(rigs[0].table.counts.followed.sessions == 0)
+        #expect(rigs[0].table.clusterCounts.followed.sessions == 0)
         _ = try rigs.post(Post.set(1), to: next, at: 0)
         let names = rigs[0].transcript(token).events.map(\.name)
         #expect(names == ["snapshot", "reset", "snapshot", "a"])
@@ -62,7 +63,7 @@ struct AbandonedReaderTests {
         rigs.settle()
         rigs.look(at: 0)
         #expect(rigs[0].output.isStreaming(token))
-        #expect(rigs[0].table.counts.followed.sessions == 1)
+        #expect(rigs[0].table.clusterCounts.followed.sessions == 1)
         let names = rigs[0].transcript(token).events.map(\.name)
         #expect(names == ["snapshot", "reset", "snapshot"])
     }

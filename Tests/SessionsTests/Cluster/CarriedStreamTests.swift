@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Storage
 import Testing
 
@@ -45,7 +46,7 @@ struct CarriedStreamTests: FollowedStreams {
         for body in Self.bodies { _ = try rigs.post(body, to: session, at: 0) }
         let next = try takeOver(rigs)
         rigs.beat(0)
-        #expect(rigs[0].table.counts.followed.sessions == 1)
+        #expect(rigs[0].table.clusterCounts.followed.sessions == 1)
         #expect(rigs[0].table.awakeCount == 0)
         try check(rigs, next, streams)
     }
@@ -138,12 +139,12 @@ struct CarriedStreamTests: FollowedStreams {
         _ = try rigs.post(Post.set(1), to: session, at: 0)
         rigs.expire(0)
         rigs.beat(0, joins: false)
-        #expect(rigs[0].table.counts.followed.sessions == 1)
+        #expect(rigs[0].table.clusterCounts.followed.sessions == 1)
         for _ in 0..<3 { rigs.look(at: 0) }
         rigs.beat(0)
         let again = try rigs.wake("s", at: 0)
         for body in Self.bodies { _ = try rigs.post(body, to: again, at: 0) }
-        #expect(rigs[0].table.counts.followed.sessions == 0)
+        #expect(rigs[0].table.clusterCounts.followed.sessions == 0)
         try check(rigs, again, streams)
     }
 
@@ -190,7 +191,7 @@ struct CarriedStreamTests: FollowedStreams {
         let token = rigs[1].subscribe(next)
         rigs.cluster.leave(rigs.nodes[1].node)
         rigs.beat(1, joins: false)
-        #expect(rigs[1].table.counts.followed.sessions == 1)
+        #expect(rigs[1].table.clusterCounts.followed.sessions == 1)
         rigs.nodes[1].deliver(0)
         rigs.settle()
         #expect(rigs[1].table.asleep(next.id)?.generation == next.generation)
@@ -204,7 +205,7 @@ struct CarriedStreamTests: FollowedStreams {
         _ = try takeOver(rigs)
         rigs.beat(0)
         #expect(rigs[0].table.count == 0)
-        #expect(rigs[0].table.counts.followed.sessions == 0)
+        #expect(rigs[0].table.clusterCounts.followed.sessions == 0)
     }
 
     @Test func `the end comes to the subscribers of an owner that was deposed before`() throws {

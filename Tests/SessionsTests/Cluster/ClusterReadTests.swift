@@ -1,6 +1,7 @@
 // Why one file: each case is a sequence of reads of one small cluster.
 
 import Cluster
+import Clustering
 import Feeds
 import Storage
 import Testing
@@ -114,7 +115,7 @@ struct ClusterReadTests {
         #expect(session.version == 1)
         #expect(try read(rigs, at: 0) == state(2, 2))
         #expect(rigs[0].table.count == 0, "it decides nothing any more")
-        #expect(rigs[0].table.counts.claims.deposed == 1)
+        #expect(rigs[0].table.clusterCounts.claims.deposed == 1)
     }
 
     @Test func `all reads of a round ask one question`() throws {
@@ -169,7 +170,7 @@ struct ClusterReadTests {
         guard case .unreadable? = strict.absent.first else { throw Rig.NoSession(id: "s") }
         rigs.settle()
         #expect(usual.tokens.count == 1, "a late answer is nobody's")
-        #expect(rigs[0].table.counts.reads.unconfirmed == 1)
+        #expect(rigs[0].table.clusterCounts.reads.unconfirmed == 1)
     }
 
     @Test func `max-stale asks for no look`() throws {

@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 @testable import Feeds
 @testable import Sessions
 import Storage

@@ -1,4 +1,5 @@
 @testable import Feeds
+import Clustering
 import Storage
 
 @testable import Sessions
@@ -110,11 +111,11 @@ extension ClusterSimulation {
         tally.claims += cluster.claims
         tally.fenced += cluster.fenced
         for process in processes {
-            let counts = process.rig.table.counts
+            let counts = process.rig.table.clusterCounts
             tally.deposed += Int(counts.claims.deposed)
             tally.elsewhere += Int(counts.claims.elsewhere)
             tally.handedOver += Int(counts.claims.handedOver)
-            tally.woken += Int(counts.woken)
+            tally.woken += Int(process.rig.table.counts.woken)
             tally.sentHome += Int(counts.claims.sentHome)
         }
     }

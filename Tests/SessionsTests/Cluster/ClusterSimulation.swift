@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Storage
 import TestRandomness
 
@@ -272,7 +273,7 @@ final class ClusterSimulation {
     }
 
     private func countFollowed(at process: Process) {
-        let counts = process.rig.table.counts.followed
+        let counts = process.rig.table.clusterCounts.followed
         followQuestions += Int(counts.questions)
         received += Int(counts.received)
     }

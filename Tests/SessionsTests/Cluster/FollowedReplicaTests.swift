@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 @testable import Feeds
 import Storage
 import Testing
@@ -114,7 +115,7 @@ struct FollowedReplicaTests: FollowedStreams {
             _ = try rigs.post(body, to: next, at: 1)
             deliver(links, rigs)
         }
-        #expect(rigs[0].table.counts.followed.received > 5)
+        #expect(rigs[0].table.clusterCounts.followed.received > 5)
         #expect(second.lags == 0)
         check(rigs[0], readers, against: try Truth(rigs.cluster.journal.all, of: next))
     }
@@ -182,7 +183,7 @@ struct FollowedReplicaTests: FollowedStreams {
             crowd.rigs.run()
         }
         for (_, token) in crowd.readers { #expect(!crowd.rigs[1].output.isStreaming(token)) }
-        #expect(crowd.rigs[1].table.counts.followed.unconfirmed == 6)
+        #expect(crowd.rigs[1].table.clusterCounts.followed.unconfirmed == 6)
         #expect(crowd.second.table.subscriberCount == 0)
         #expect(crowd.rigs[1].table.count == 0)
     }
@@ -192,6 +193,6 @@ struct FollowedReplicaTests: FollowedStreams {
         for (_, token) in crowd.readers.reversed() { crowd.rigs[1].output.disconnect(token) }
         crowd.rigs.settle()
         #expect(crowd.rigs[1].table.count == 0)
-        #expect(crowd.rigs[1].table.counts.followed.sessions == 0)
+        #expect(crowd.rigs[1].table.clusterCounts.followed.sessions == 0)
     }
 }

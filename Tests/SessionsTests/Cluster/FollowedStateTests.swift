@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Storage
 import Testing
 

@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Storage
 import Testing
 
@@ -24,7 +25,7 @@ struct FollowedStreamEndTests: FollowedStreams {
             #expect(!rigs[1].output.isStreaming(here))
         }
         #expect(rigs[1].table.count == 0)
-        #expect(rigs[1].table.counts.followed.sessions == 0)
+        #expect(rigs[1].table.clusterCounts.followed.sessions == 0)
     }
 
     // If missing records meant that they were trimmed: `reset` with `trimmed`.
@@ -106,7 +107,7 @@ struct FollowedStreamEndTests: FollowedStreams {
         rigs.settle()
         _ = try rigs.stream("s", at: 1)
         #expect(!rigs[1].output.isStreaming(here))
-        #expect(rigs[1].table.counts.followed.sessions == 1)
+        #expect(rigs[1].table.clusterCounts.followed.sessions == 1)
     }
 
     @Test func `an end whose last events are gone is no silent one`() throws {
@@ -167,7 +168,7 @@ struct FollowedStreamEndTests: FollowedStreams {
         let events = rigs[1].transcript(token).events
         #expect(events.map(\.name) == ["snapshot", "reset", "snapshot", "a"])
         #expect(events[1].data.contains("generation"))
-        #expect(rigs[1].table.counts.followed.sessions == 1)
+        #expect(rigs[1].table.clusterCounts.followed.sessions == 1)
     }
 
     @Test func `a session that this node creates again disconnects its readers`() throws {
@@ -217,7 +218,7 @@ struct FollowedStreamEndTests: FollowedStreams {
             }
         }
         #expect(!rigs[1].output.isStreaming(token))
-        #expect(rigs[1].table.counts.followed.unconfirmed == 0)
+        #expect(rigs[1].table.clusterCounts.followed.unconfirmed == 0)
     }
 
     // Counted for the session, the failures of one ended with each read of the other.
@@ -266,7 +267,7 @@ struct FollowedStreamEndTests: FollowedStreams {
         rigs[1].table.askForChanges()
         #expect(!rigs[1].output.isStreaming(token))
         #expect(rigs[1].table.count == 0)
-        #expect(rigs[1].table.counts.followed.unconfirmed == 1)
+        #expect(rigs[1].table.clusterCounts.followed.unconfirmed == 1)
         _ = try rigs.post(Post.set(1), to: session, at: 0)
         #expect(names(rigs[1], token) == ["snapshot"])
     }

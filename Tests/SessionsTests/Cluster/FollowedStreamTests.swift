@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Reactors
 import Storage
 import Testing
@@ -42,7 +43,7 @@ struct FollowedStreamTests: FollowedStreams {
         #expect(rigs.nodes[1].counts[.claim] == nil)
         #expect(rigs[1].table.awakeCount == 0)
         #expect(rigs[1].table.counts.asleep == 1)
-        #expect(rigs[1].table.counts.followed.sessions == 1)
+        #expect(rigs[1].table.clusterCounts.followed.sessions == 1)
     }
 
     @Test func `one question is for all sessions`() throws {
@@ -294,7 +295,7 @@ struct FollowedStreamTests: FollowedStreams {
         }
         rigs.expire(0)
         let own = try rigs.wake("s", at: 1)
-        #expect(rigs[1].table.counts.followed.sessions == 0)
+        #expect(rigs[1].table.clusterCounts.followed.sessions == 0)
         for body in [Post.name("y")] + Self.bodies {
             _ = try rigs.post(body, to: own, at: 1)
         }

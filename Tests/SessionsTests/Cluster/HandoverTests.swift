@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Reactors
 import Storage
 import TestStreams
@@ -35,7 +36,7 @@ struct HandoverTests {
         let subscriber = rigs[0].subscribe(read)
         handOver(rigs)
         #expect(owners(rigs, "quiet", "effect", "stream") == [nil, 1, 1])
-        #expect(rigs[0].table.counts.claims.handedOver == 1)
+        #expect(rigs[0].table.clusterCounts.claims.handedOver == 1)
         #expect(rigs[0].table.runningEffectCount == 1)
         // Another node continues it.
         let quiet = try rigs.wake("quiet", at: 1)
@@ -57,9 +58,9 @@ struct HandoverTests {
         rigs.settle()
         rigs[0].table.handOver()
         rigs.settle()
-        #expect((1...100).contains(rigs[0].table.counts.claims.handedOver))
+        #expect((1...100).contains(rigs[0].table.clusterCounts.claims.handedOver))
         handOver(rigs)
-        #expect(rigs[0].table.counts.claims.handedOver == 250)
+        #expect(rigs[0].table.clusterCounts.claims.handedOver == 250)
         #expect(rigs[0].table.count == 0)
     }
 

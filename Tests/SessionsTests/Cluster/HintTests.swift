@@ -2,6 +2,7 @@ import Cluster
 import Storage
 import Testing
 
+@testable import Clustering
 @testable import Feeds
 @testable import Sessions
 
@@ -24,7 +25,7 @@ struct HintTests: FollowedStreams {
         let (rigs, links, session) = try linked()
         let token = try follow(links, rigs)
         #expect(questions(rigs) == 0, "the first hint names the position that was loaded")
-        #expect(rigs[1].table.counts.followed.hinted == 1)
+        #expect(rigs[1].table.clusterCounts.followed.hinted == 1)
         for number in 1...3 {
             _ = try rigs.post(Post.set(number), to: session, at: 0)
             #expect(rigs[1].lines(token).count == number)
@@ -167,7 +168,7 @@ struct HintTests: FollowedStreams {
         #expect(rigs.cluster.owner(of: "s") == nil)
         deliver(links, rigs)
         #expect(questions(rigs) == 1, "at once")
-        #expect(rigs[1].table.counts.followed.hinted == 0)
+        #expect(rigs[1].table.clusterCounts.followed.hinted == 0)
         rigs.look(at: 1)
         #expect(questions(rigs) == 2)
         let session = try rigs.wake("s", at: 0)
@@ -175,7 +176,7 @@ struct HintTests: FollowedStreams {
         #expect(links.count == 0, "nobody is known to follow")
         rigs.look(at: 1)
         deliver(links, rigs)
-        #expect(rigs[1].table.counts.followed.hinted == 1)
+        #expect(rigs[1].table.clusterCounts.followed.hinted == 1)
         _ = try rigs.post(Post.set(2), to: session, at: 0)
         deliver(links, rigs)
         #expect(names(rigs[1], token) == ["snapshot", "a", "a"])
@@ -191,7 +192,7 @@ struct HintTests: FollowedStreams {
         _ = try rigs.post(Post.set(1), to: next, at: 1)
         deliver(links, rigs)
         #expect(names(rigs[2], token) == ["snapshot", "a"])
-        #expect(rigs[2].table.counts.followed.hinted == 1)
+        #expect(rigs[2].table.clusterCounts.followed.hinted == 1)
     }
 
     @Test func `what a deposed owner decides is no event`() throws {
@@ -222,7 +223,7 @@ struct HintTests: FollowedStreams {
         deliver(links, rigs)
         let events = rigs[1].transcript(token).events
         #expect(events.map(\.name).suffix(3) == ["reset", "snapshot", "a"])
-        #expect(rigs[1].table.counts.followed.hinted == 1)
+        #expect(rigs[1].table.clusterCounts.followed.hinted == 1)
     }
 
     @Test func `an end comes with the owner's word`() throws {
@@ -244,7 +245,7 @@ struct HintTests: FollowedStreams {
         links.breakLinks(to: rigs.nodes[0].node)
         rigs.run()
         #expect(questions(rigs) == 1, "what the link may have lost")
-        #expect(rigs[1].table.counts.followed.hinted == 0)
+        #expect(rigs[1].table.clusterCounts.followed.hinted == 0)
         for number in 1...3 {
             _ = try rigs.post(Post.set(number), to: session, at: 0)
             rigs.look(at: 1)
@@ -275,6 +276,6 @@ struct HintTests: FollowedStreams {
         rigs[1].output.lose(token)
         rigs.settle()
         deliver(links, rigs)
-        #expect(rigs[1].table.counts.followed == FollowCounts())
+        #expect(rigs[1].table.clusterCounts.followed == FollowCounts())
     }
 }

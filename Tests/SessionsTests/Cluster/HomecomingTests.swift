@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Reactors
 import Storage
 import TestStreams
@@ -61,7 +62,7 @@ struct HomecomingTests {
         #expect(free(rigs, 20) == Array(strangers.dropFirst()))
         sendHome(rigs, after: 5_000)
         #expect(free(rigs, 20) == strangers)
-        #expect(rigs[0].table.counts.claims.sentHome == UInt64(strangers.count))
+        #expect(rigs[0].table.clusterCounts.claims.sentHome == UInt64(strangers.count))
         let there = try rigs.wake("s\(used)", at: 1)
         #expect(there.version == 1)
     }
@@ -126,7 +127,7 @@ struct HomecomingTests {
         try #require(!strangers.isEmpty)
         sendHome(rigs, after: 5_000, times: 4)
         #expect(free(rigs, 20) == strangers)
-        #expect(rigs[0].table.counts.claims.sentHome == UInt64(strangers.count))
+        #expect(rigs[0].table.clusterCounts.claims.sentHome == UInt64(strangers.count))
     }
 
     @Test func `one with effects or subscribers stays`() async throws {
@@ -169,6 +170,6 @@ struct HomecomingTests {
         #expect((1...100).contains(free(rigs, 600).count))
         sendHome(rigs, after: 5_000, times: 20)
         #expect(free(rigs, 600) == strangers)
-        #expect(rigs[0].table.counts.claims.sentHome == UInt64(strangers.count))
+        #expect(rigs[0].table.clusterCounts.claims.sentHome == UInt64(strangers.count))
     }
 }

@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Storage
 import Testing
 
@@ -180,7 +181,7 @@ struct KeptStateTests: FollowedStreams {
         rigs.settle()
         deliver(links, rigs)
         for _ in 0..<6 { rigs.look(at: 1) }
-        #expect(rigs[1].table.counts.followed.sessions == 0)
+        #expect(rigs[1].table.clusterCounts.followed.sessions == 0)
         #expect(rigs[1].table.feeds.subscribers.count == readers.count)
         #expect(rigs[1].table.feeds.subscribers.stateBytes == 0)
         for (_, token) in readers { rigs[1].output.setCapacity(nil, of: token) }
@@ -204,7 +205,7 @@ struct KeptStateTests: FollowedStreams {
             try post(body, session, rigs, links)
             #expect(kept() > 0)
             #expect(tally.stateBytes == kept())
-            #expect(rigs[1].table.counts.followed.stateBytes == kept())
+            #expect(rigs[1].table.clusterCounts.followed.stateBytes == kept())
         }
         for (_, token) in readers {
             rigs[1].output.disconnect(token)

@@ -2,6 +2,7 @@ import Cluster
 import Storage
 import Testing
 
+@testable import Clustering
 @testable import Feeds
 @testable import Sessions
 

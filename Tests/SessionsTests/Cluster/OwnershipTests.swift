@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Reactors
 import Storage
 import TestStreams
@@ -216,7 +217,7 @@ struct OwnershipTests {
         #expect(rigs[0].line(late) == "failed moved v0 n0")
         #expect(rigs[0].table.count == 0)
         #expect(rigs.cluster.journal.kept.count { $0.kind == .mutation } == 1)
-        #expect(rigs[0].table.counts.claims.deposed == 1)
+        #expect(rigs[0].table.clusterCounts.claims.deposed == 1)
     }
 
     @Test
@@ -377,6 +378,19 @@ struct OwnershipTests {
         let session = try rig.create("s", .ledger())
         try rig.act(Post.set(1), on: session)
         #expect(rig.journal.keptBatch.runs.allSatisfy { $0.epoch == 0 })
+        #expect(!rig.table.sharesJournal)
         #expect(rig.table.owned == [])
+    }
+
+    // Without one, its sessions would be decided here and at other nodes.
+    @Test func `a table of a shared journal needs a placement`() async {
+        await #expect(processExitsWith: .failure) {
+            _ = SessionTable(
+                journal: ScriptedNode(1, of: ScriptedCluster()),
+                limits: SessionLimits(sessions: 1, batch: 1, retention: Retention()),
+                services: LoopServices(
+                    now: { 0 }, hop: { _ in true },
+                    isolation: LoopIsolation(check: {}, runAfterStop: { _ in })))
+        }
     }
 }

@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Storage
 import Testing
 
@@ -46,7 +47,7 @@ struct ReceivedRecordTests: FollowedStreams {
         }
         #expect(count(.read, rigs) == reads)
         #expect(count(.follow, rigs) == 0)
-        #expect(rigs[1].table.counts.followed.received > 5)
+        #expect(rigs[1].table.clusterCounts.followed.received > 5)
         for (here, there) in zip(tokens, there) {
             #expect(rigs[1].lines(here.1) == rigs[0].lines(there))
         }
@@ -163,7 +164,7 @@ struct ReceivedRecordTests: FollowedStreams {
             rigs[0].drainInbox()
             while links.count > 0 { links.deliver(0) }
             rigs[1].drainInbox()
-            #expect(table.counts.followed.received == sent)
+            #expect(table.clusterCounts.followed.received == sent)
             most = max(most, table.counts.readers.lagBytes)
         }
         #expect((3_000_000...HeldRecords.limitBytes).contains(most), "\(most)")
@@ -297,13 +298,13 @@ struct ReceivedRecordTests: FollowedStreams {
         rigs.cluster.journal.loseHistory(1)
         // While the generation is void, and behind it.
         rigs[1].drainInbox()
-        let received = rigs[1].table.counts.followed.received
+        let received = rigs[1].table.clusterCounts.followed.received
         rigs[1].table.receive(session.id, late, from: rigs.nodes[0].node)
         #expect(rigs[1].table.asleep(session.id)?.history.committed.number == 0)
         rigs.settle()
         rigs[1].table.receive(session.id, late, from: rigs.nodes[0].node)
         rigs.settle()
-        #expect(rigs[1].table.counts.followed.received == received)
+        #expect(rigs[1].table.clusterCounts.followed.received == received)
         deliver(links, rigs)
         rigs.look(at: 1)
         let events = rigs[1].transcript(token).events

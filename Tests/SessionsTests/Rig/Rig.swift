@@ -1,3 +1,4 @@
+import Clustering
 import Feeds
 import JSONCoding
 import Reactors
@@ -70,7 +71,8 @@ final class Rig {
                 now: { clock.milliseconds }, uptime: { clock.uptime }, hop: { inbox.put($0) },
                 isolation: LoopIsolation(
                     check: { [seat] in seat.check() }, runAfterStop: { inbox.putLate($0) }),
-                topics: topics, owners: owners, work: work))
+                topics: topics, owners: owners, work: work),
+            placement: node.map { TableCluster($0) })
         table.output = output
         output.relays = table.relays
         second =

@@ -85,7 +85,7 @@ extension SessionTable {
             }
         }
         // Copying a session does not wake it.
-        guard !hasOwners else {
+        guard !sharesJournal else {
             return read(id, .confirmed, for: client, while: isWanted) { found, _ in
                 export(found)
             }

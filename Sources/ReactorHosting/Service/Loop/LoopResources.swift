@@ -1,3 +1,4 @@
+internal import Clustering
 internal import Feeds
 internal import Sessions
 internal import Sockets
@@ -110,12 +111,16 @@ final class LoopResources {
         counters.present = PresentCounts(
             connections: table.count, postponed: schedule.postponedCount + largeBodies.waitingCount,
             inbox: peers.waitingJobs(on: index),
-            sessions: sessions.counts, links: links?.count ?? 0,
+            sessions: sessions.counts, cluster: clusterCounts, links: links?.count ?? 0,
             linkBytes: links?.way.sentBytes ?? 0, forwards: links?.way.counts ?? ForwardCounts(),
             hints: links?.way.hints ?? HintCounts(),
             topics: links?.way.topics ?? TopicCounts(),
             parts: links?.way.parts ?? PartCounts())
         return counters
+    }
+
+    private var clusterCounts: ClusterCounts {
+        sessions.sharesJournal ? sessions.clusterCounts : ClusterCounts()
     }
 
     /// Counts a response: at the time at which it is due, which may be before it is sent.

@@ -1,3 +1,4 @@
+internal import Clustering
 internal import Feeds
 internal import Sessions
 internal import Storage
@@ -10,6 +11,7 @@ struct PresentCounts: Sendable {
     /// Jobs of other threads that wait for the loop.
     var inbox = 0
     var sessions = SessionCounts()
+    var cluster = ClusterCounts()
     /// Links to and from other nodes, and the bytes that were sent on them.
     var links = 0
     var linkBytes: UInt64 = 0
@@ -23,6 +25,7 @@ struct PresentCounts: Sendable {
         postponed += other.postponed
         inbox += other.inbox
         sessions.add(other.sessions)
+        cluster.add(other.cluster)
         links += other.links
         linkBytes += other.linkBytes
         forwards.add(other.forwards)
@@ -68,19 +71,19 @@ struct PresentCounts: Sendable {
             sessions.waitingReads)
         text.gauge(
             "owned_sessions", "Sessions that this node owns, of a journal with several nodes.",
-            sessions.owned)
+            cluster.owned)
         text.gauge(
             "followed_sessions",
             "Sessions that have subscribers here and that other nodes own, or none.",
-            sessions.followed.sessions)
+            cluster.followed.sessions)
         text.gauge(
             "hinted_sessions",
             "Followed sessions of which the owner says when there are new records.",
-            sessions.followed.hinted)
+            cluster.followed.hinted)
         text.gauge(
             "followed_state_bytes",
             "Bytes of the states of followed sessions that are kept for their streams.",
-            sessions.followed.stateBytes)
+            cluster.followed.stateBytes)
         text.gauge("links", "Links to other nodes and from them.", links)
         text.gauges(
             "effects_running", "Running steps of effects, by reactor.", "reactor",
@@ -97,36 +100,36 @@ struct PresentCounts: Sendable {
             sessions.laggedReaders)
         text.counters(
             "claims", "Claims of sessions, by result.", "result",
-            [("owned", sessions.claims.owned), ("elsewhere", sessions.claims.elsewhere)])
+            [("owned", cluster.claims.owned), ("elsewhere", cluster.claims.elsewhere)])
         text.counter(
             "deposed", "Sessions that left memory because another node owns them.",
-            sessions.claims.deposed)
+            cluster.claims.deposed)
         text.counter(
             "handed_over", "Sessions that were given up because this node leaves.",
-            sessions.claims.handedOver)
+            cluster.claims.handedOver)
         text.counter(
             "sent_home", "Sessions that were given up because another node is their home.",
-            sessions.claims.sentHome)
+            cluster.claims.sentHome)
         text.counter(
             "woken_sessions",
             "Sessions that were woken because their effects or sources rested.", sessions.woken)
         text.counter(
             "confirms", "Questions to the journal whether sessions in memory are the newest.",
-            sessions.reads.confirms)
+            cluster.reads.confirms)
         text.counter(
             "unconfirmed_reads", "Reads that were answered without, with an age.",
-            sessions.reads.unconfirmed)
+            cluster.reads.unconfirmed)
         text.counter(
             "follow_questions", "Questions to the journal which followed sessions have changed.",
-            sessions.followed.questions)
+            cluster.followed.questions)
         text.counter(
             "follow_records",
             "Hints with the records, which were shown without a question.",
-            sessions.followed.received)
+            cluster.followed.received)
         text.counter(
             "unconfirmed_streams",
             "Streams that were closed because the journal did not answer for ten seconds.",
-            sessions.followed.unconfirmed)
+            cluster.followed.unconfirmed)
         forwards.write(to: &text)
         hints.write(to: &text)
         topics.write(to: &text)

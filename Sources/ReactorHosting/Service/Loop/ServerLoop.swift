@@ -1,3 +1,4 @@
+internal import Clustering
 internal import Feeds
 internal import Sessions
 internal import Sockets
@@ -36,7 +37,8 @@ final class ServerLoop: LoopHandler {
                     peers.enqueue(on: id.owner(of: peers.count)) { job($0.sessions) }
                 },
                 isolation: LoopIsolation(loop.queue), topics: service.topics,
-                owners: service.owners, work: service.work))
+                owners: service.owners, work: service.work),
+            placement: hasSessions ? service.journal.ownership.map { TableCluster($0) } : nil)
         resources = LoopResources(
             index: index, service: service, peers: peers, table: table, sessions: sessions)
         sessions.output = self
@@ -46,10 +48,11 @@ final class ServerLoop: LoopHandler {
         }
         service.watch.add(index, loop.passes, sessions.presentWork)
         setTick()
-        if sessions.hasOwners { setQuarter() }
+        if sessions.sharesJournal { setQuarter() }
         resources.links = makeLinks()
-        sessions.cluster?.hints = resources.links
-        if resources.links != nil { sessions.cluster?.parts = self }
+        guard let links = resources.links else { return }
+        sessions.cluster?.hints = links
+        sessions.cluster?.parts = self
     }
 
     var sessions: SessionTable { resources.sessions }
@@ -151,7 +154,7 @@ final class ServerLoop: LoopHandler {
         if areMore {
             resources.table.setTimer(
                 token: Self.eviction, at: resources.now + .milliseconds(20))
-        } else if sessions.claimHeapTrim() {
+        } else if sessions.takeHeapTrim() {
             HeapTrimmer.trim()
         }
     }

@@ -185,7 +185,7 @@ enum RequestDispatcher {
         on connection: HTTPConnection
     ) throws(Problem) {
         let sessions = connection.loop.sessions
-        if sessions.hasOwners, endpoint.onlyReads(request) {
+        if sessions.sharesJournal, endpoint.onlyReads(request) {
             let freshness = Freshness(cacheControl: request.head.text(of: .cacheControl))
             return try park(&request, endpoint, session, connection, .copy(freshness))
         }

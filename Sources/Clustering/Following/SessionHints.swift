@@ -1,5 +1,6 @@
 package import Cluster
 package import Feeds
+package import Sessions
 internal import Storage
 
 /// The links on which the owners of sessions say that these have new records (ADR-0052).
@@ -38,8 +39,8 @@ extension Session {
 extension SessionTable {
     /// The newest position of a session that this node owns; nil if it does not.
     package func ownedEnd(of id: SessionID) -> CommittedEnd? {
-        guard let session = sessions[id], session.isRunning, !session.isBeingCreated,
-            session.persistence?.epoch ?? 0 > 0
+        guard let session = awake(id), session.isRunning, !session.isBeingCreated,
+            session.ownership != nil
         else { return nil }
         return session.committedEnd
     }

@@ -2,7 +2,8 @@
 
 internal import Cluster
 internal import DequeModule
-package import Feeds
+internal import Feeds
+internal import Sessions
 internal import Storage
 
 /// The sessions of a loop that have subscribers here, and on which another node decides, or no
@@ -52,7 +53,7 @@ final class FollowedSessions {
     init(_ ownership: any Ownership) { self.ownership = ownership }
 
     func counts(in table: SessionTable) -> FollowCounts {
-        let followed = table.sessions.followed
+        let followed = table.followed
         return FollowCounts(
             sessions: followed.count,
             hinted: followed.count { $0.archive?.following?.isHinted ?? false },
@@ -70,7 +71,7 @@ final class FollowedSessions {
 
     /// Loads a session for a stream. Calls the stream's `act` later, on the loop of the table. The
     /// state is in memory until `act` returns.
-    func open(_ id: SessionID, _ stream: FollowingLoad.Stream) { load(id).streams.append(stream) }
+    func open(_ id: SessionID, _ stream: StreamLookup) { load(id).streams.append(stream) }
 
     /// Loads a session whose subscribers need its state.
     @discardableResult
@@ -107,7 +108,7 @@ final class FollowedSessions {
             (load.asked, load.number) = (table.uptime, loads)
             // Another read would be too old as well, if the session has new records all the time.
             if load.isRepeated {
-                table.sessions.followed(load.id)?.archive?.following?.awaited = loads
+                table.followed(load.id)?.archive?.following?.awaited = loads
             }
             let ticket = pace.send()
             table.load(load.id, for: load.client) { [unowned table] result in
@@ -126,14 +127,14 @@ final class FollowedSessions {
     /// Whether a client waits for the load. Otherwise it is dropped, unless the session is followed
     /// already: it may need its state for its other subscribers.
     private func isNeeded(_ load: Load, in table: SessionTable) -> Bool {
-        guard load.dropUnwanted(), table.sessions.followed(load.id) == nil else { return true }
+        guard load.dropUnwanted(), table.followed(load.id) == nil else { return true }
         unsent[load.id] = nil
         return false
     }
 
     /// Asks for the records that have come during the load.
     private func endAwaiting(_ load: Load, in table: SessionTable) {
-        guard load.isRepeated, let feed = table.sessions.followed(load.id),
+        guard load.isRepeated, let feed = table.followed(load.id),
             let following = feed.archive?.following
         else { return }
         if following.awaited == load.number { feed.archive?.following?.awaited = nil }
@@ -168,7 +169,7 @@ final class FollowedSessions {
 
     /// A read of a followed session has failed. Its subscribers may need another.
     private func failed(_ id: SessionID, _ failure: JournalFailure, in table: SessionTable) {
-        guard let feed = table.sessions.followed(id),
+        guard let feed = table.followed(id),
             !(feed.archive?.following?.failures.mayContinue(at: table.uptime) ?? true)
         else { return }
         table.report(.unreadable(failure.detail), of: feed)
@@ -210,7 +211,9 @@ final class FollowedSessions {
             return load.respond(found)
         }
         do throws(RecoveryFault) {
-            let copy = try SessionLoader(table: table).follow(load.id, saved, asked: load.asked)
+            let copy = try SessionLoader(table: table).copyForReaders(load.id, saved) {
+                $0.beginFollowing(asked: load.asked)
+            }
             let feed = copy.feed
             feed.archive?.following?.loaded(
                 saved, mayListen: copy.registration.listensToTopics, by: load.number)
@@ -221,7 +224,7 @@ final class FollowedSessions {
             copy.close()
             feed.endOpening()
             // It may have no subscriber.
-            if table.sessions.followed(load.id) === feed { seekHints(of: feed, in: table) }
+            if table.followed(load.id) === feed { seekHints(of: feed, in: table) }
         } catch {
             load.respond(.quarantined(error))
         }
@@ -257,7 +260,7 @@ final class FollowedSessions {
     private func needsClaim(_ saved: SavedSession, in table: SessionTable) -> Bool {
         var following = FollowingState(confirmed: table.uptime)
         following.loaded(
-            saved, mayListen: table.absent.registration(saved.reactor)?.listensToTopics, by: loads)
+            saved, mayListen: table.registration(saved.reactor)?.listensToTopics, by: loads)
         return following.need(ownership.members, table.uptime) == .claim
     }
 
@@ -282,17 +285,17 @@ final class FollowedSessions {
         held.removeAll()
         waiting.removeAll { !isNeeded($0, in: table) }
         if table.feeds.subscribers.stateBytes > table.feeds.subscribers.stateLimit / 2 {
-            for feed in table.sessions.followed { feed.dropUnusedStates() }
+            for feed in table.followed { feed.dropUnusedStates() }
         }
-        for feed in table.sessions.followed { look(at: feed, now, in: table) }
+        for feed in table.followed { look(at: feed, now, in: table) }
         // Their subscribers are still getting the last events.
-        for feed in table.sessions.asleep where feed.isOver {
+        for feed in table.asleep where feed.isOver {
             feed.dropUnusedStates()
             feed.advanceWaiting()
         }
         let pause = ownership.followPause
         ask(
-            about: table.sessions.followed.filter {
+            about: table.followed.filter {
                 $0.archive?.following?.isDue(at: now, pause) ?? true
             },
             in: table)
@@ -301,7 +304,7 @@ final class FollowedSessions {
     /// Asks about the sessions for which hints have come.
     private func askHinted(in table: SessionTable) {
         guard !isAsking, !hinted.isEmpty else { return }
-        let feeds = hinted.compactMap { table.sessions.followed($0) }
+        let feeds = hinted.compactMap { table.followed($0) }
         hinted = []
         ask(about: feeds, in: table)
     }
@@ -356,7 +359,7 @@ final class FollowedSessions {
         isAsking = false
         guard case .success(let changes) = result else { return }
         for feed in feeds {
-            guard table.sessions.followed(feed.id) === feed, !feed.isVoid,
+            guard table.followed(feed.id) === feed, !feed.isVoid,
                 feed.archive?.following?.lastQuestion ?? 0 < questions
             else { continue }
             let change = changes[feed.id.text]
@@ -414,7 +417,7 @@ final class FollowedSessions {
 
     /// The owner reports the session's newest position. The round's question asks for it.
     func hint(_ id: SessionID, at end: CommittedEnd, in table: SessionTable) {
-        guard let feed = table.sessions.followed(id), !feed.isVoid else { return }
+        guard let feed = table.followed(id), !feed.isVoid else { return }
         feed.archive?.following?.hints.come()
         let isKnown =
             end.generation == feed.key.generation
@@ -428,7 +431,7 @@ final class FollowedSessions {
         _ id: SessionID, _ records: CommittedRecords, from owner: Node, in table: SessionTable
     ) {
         if held.isFull { held.removeAll() }
-        guard let feed = table.sessions.followed(id), let archive = feed.archive,
+        guard let feed = table.followed(id), let archive = feed.archive,
             archive.following?.awaited == nil, let bytes = feed.show(records, from: owner)
         else { return hint(id, at: records.committedEnd, in: table) }
         archive.following?.hints.come()
@@ -437,7 +440,7 @@ final class FollowedSessions {
     }
 
     func hintsEnded(of id: SessionID, in table: SessionTable) {
-        guard let feed = table.sessions.followed(id) else { return }
+        guard let feed = table.followed(id) else { return }
         feed.archive?.following?.hints.end(table.uptime)
         askSoon(about: feed)
     }
@@ -455,7 +458,7 @@ final class FollowedSessions {
     private func meetNeed(
         of feed: Feed, _ following: FollowingState, _ now: Int64, in table: SessionTable
     ) {
-        guard !table.loads.operations.isLoading(feed.id) else { return }
+        guard !table.isLoading(feed.id) else { return }
         switch following.need(ownership.members, now) {
         case .nothing: break
         case .owned: feed.archive?.following?.ownerIsPresent()
@@ -479,31 +482,6 @@ final class FollowedSessions {
 }
 
 extension SessionTable {
-    /// Finds a session for a stream. Calls `act` later, on this loop, or at once if the session is
-    /// in memory. In a cluster this claims nothing: if this node does not own the session, it
-    /// follows the session, and `act` has to subscribe before it returns. The load counts in the
-    /// share of `client`.
-    ///
-    /// - Parameter isWanted: whether the connection is open. If it is closed, the call of `act` may
-    ///   be omitted.
-    package func findForStream(
-        _ id: SessionID, for client: WorkClient?, while isWanted: @escaping () -> Bool,
-        then act: @escaping (SessionLookup) -> Void
-    ) {
-        if let found = present(id) { return act(found) }
-        guard let followed = cluster?.followed else {
-            return wake(id, while: isWanted, then: act)
-        }
-        followed.open(
-            id, FollowingLoad.Stream(client: client, isWanted: isWanted, act: act))
-    }
-
-    /// Asks the journal what became of the followed sessions. Called four times a second if
-    /// ``hasOwners``.
-    package func askForChanges() { cluster?.followed.ask(in: self) }
-}
-
-extension ResidentSessions {
     /// The followed feeds that have not ended. Another node decides on their sessions, or no node
     /// does.
     fileprivate var followed: [Feed] { asleep.filter { $0.isFollowed && !$0.isOver } }

@@ -1,5 +1,6 @@
 internal import Cluster
 internal import Feeds
+internal import Sessions
 internal import Storage
 
 /// Claims sessions for this node, and gives them up. Exists only if several nodes write
@@ -106,7 +107,7 @@ final class SessionClaims {
     /// this node can rebuild it.
     func reader(of saved: SavedSession, in table: SessionTable) -> SessionLookup? {
         let version = saved.snapshot?.stateVersion ?? 0
-        if let here = table.absent.registration(saved.reactor), here.stateVersion >= version {
+        if let here = table.registration(saved.reactor), here.stateVersion >= version {
             return nil
         }
         let members = ownership.members
@@ -224,8 +225,8 @@ final class SessionClaims {
 
     /// Gives up a session that leaves memory, unless it was never created.
     func release(_ session: Session) {
-        guard let epoch = session.persistence?.epoch, epoch > 0 else { return }
-        let (owned, commits) = (OwnedSession(session.key, epoch: epoch), session.table.commits)
+        guard let owned = session.ownership else { return }
+        let commits = session.table.commits
         guard commits.isUndecided(session.id) else { return release(owned) }
         commits.afterSubmitted { [unowned self] in release(owned) }
     }

@@ -1,4 +1,5 @@
 internal import Feeds
+internal import Sessions
 internal import Storage
 
 /// Copies of sessions that this node does not have awake, for the reads that come next.

@@ -1,6 +1,7 @@
 internal import Cluster
 internal import DequeModule
-package import Feeds
+internal import Feeds
+internal import Sessions
 internal import Storage
 
 /// Finds sessions for requests that only read them. Exists only if several nodes write to
@@ -15,19 +16,10 @@ internal import Storage
 /// While the journal does not answer, sessions in memory are shown with the time since they were
 /// last confirmed.
 final class SessionReads {
-    /// A request that waits for its session.
-    struct Read {
-        let freshness: Freshness
-        let client: WorkClient?
-        /// Whether the client still waits; if not, `act` may not be called.
-        let isWanted: () -> Bool
-        let act: (SessionLookup, Age) -> Void
-    }
-
     /// The reads of one session in one round.
     private final class Group {
         let id: SessionID
-        var reads: [Read] = []
+        var reads: [SessionRead] = []
         /// When the question was sent, by the loop's own clock in milliseconds.
         var asked: Int64 = 0
         /// How often its load was sent again because there was no room for it.
@@ -36,7 +28,7 @@ final class SessionReads {
         init(_ id: SessionID) { self.id = id }
 
         /// Takes the reads; the caller responds to them.
-        func takeReads() -> [Read] {
+        func takeReads() -> [SessionRead] {
             defer { reads = [] }
             return reads
         }
@@ -84,8 +76,8 @@ final class SessionReads {
     init(_ ownership: any Ownership) { self.ownership = ownership }
 
     /// Finds a session. Calls `act` later, on the loop of the table.
-    func find(_ id: SessionID, _ read: Read, in table: SessionTable) {
-        if let limit = read.freshness.limitMilliseconds, let session = table.readable(id),
+    func find(_ id: SessionID, _ read: SessionRead, in table: SessionTable) {
+        if let limit = read.freshness.limitMilliseconds, let session = table.awake(id),
             table.age(of: session) <= limit
         {
             return showStale(id, read, in: table)
@@ -93,12 +85,12 @@ final class SessionReads {
         gather(id, read)
     }
 
-    private func showStale(_ id: SessionID, _ read: Read, in table: SessionTable) {
+    private func showStale(_ id: SessionID, _ read: SessionRead, in table: SessionTable) {
         let (hop, bound) = (table.services.hop, LoopBound(read))
         _ = hop { table in
             let read = bound.open(on: table)
             // It may have left memory meanwhile.
-            guard let session = table.readable(id) else {
+            guard let session = table.awake(id) else {
                 table.cluster?.reads.gather(id, read)
                 return
             }
@@ -107,7 +99,7 @@ final class SessionReads {
         }
     }
 
-    private func gather(_ id: SessionID, _ read: Read) {
+    private func gather(_ id: SessionID, _ read: SessionRead) {
         if let group = groups[id] { return group.reads.append(read) }
         let group = Group(id)
         group.reads.append(read)
@@ -127,9 +119,9 @@ final class SessionReads {
         for group in round {
             group.asked = table.uptime
             asked.append(group)
-            if let session = table.readable(group.id) {
+            if let session = table.awake(group.id) {
                 questions.append(
-                    Question(group, session, epoch: session.persistence?.epoch))
+                    Question(group, session, epoch: session.tenure?.epoch))
             } else if let copy = copies.find(group.id, at: table.uptime, table.feeds.journal.losses)
             {
                 questions.append(Question(group, copy))
@@ -164,7 +156,7 @@ final class SessionReads {
                 let change = changes[group.id.text]
                 if let copy = question.shown as? SessionCopy {
                     answer(group, copy, at: position, change, in: table)
-                } else if let session = table.readable(group.id), session === question.shown {
+                } else if let session = table.awake(group.id), session === question.shown {
                     answer(group, session, at: position, change, in: table)
                 } else {
                     // The session has left memory meanwhile.
@@ -182,8 +174,7 @@ final class SessionReads {
             table.depose(session)
             return load(group, in: table)
         }
-        session.persistence?.confirmed = max(
-            session.persistence?.confirmed ?? 0, group.asked)
+        if let tenure = session.tenure { tenure.confirmed = max(tenure.confirmed, group.asked) }
         for read in group.takeReads() { read.act(.session(session), .none) }
     }
 
@@ -263,15 +254,23 @@ final class SessionReads {
         _ id: SessionID, _ result: Result<LoadedSession, JournalFailure>,
         for client: WorkClient?, in table: SessionTable
     ) -> SessionLookup? {
-        let loader = SessionLoader(table: table)
         switch result {
-        case .failure(let failure): return loader.copy(id, .failure(failure))
+        case .failure(let failure): return .unreadable(failure)
         case .success(.overBudget): return nil
         case .success(.saved(let saved, let charge)):
-            let found = loader.copy(id, .success(saved))
+            let found = self.copy(id, saved, in: table)
             guard case .copy(let copy) = found else { return found }
             return count(copy, charge, for: client, in: table) ? found : nil
         }
+    }
+
+    private func copy(
+        _ id: SessionID, _ saved: SavedSession?, in table: SessionTable
+    ) -> SessionLookup {
+        guard let saved else { return .nothing }
+        guard !saved.isDeleted else { return .ended }
+        return table.cluster?.claims.reader(of: saved, in: table)
+            ?? SessionLoader(table: table).copy(id, saved)
     }
 
     /// Counts a copy as long as it is in memory: as optional bytes if there is room for them.
@@ -344,7 +343,7 @@ final class SessionReads {
 
     private func answerLate(_ group: Group, _ failure: JournalFailure, in table: SessionTable) {
         for read in group.takeReads() {
-            guard read.freshness != .confirmed, let session = table.readable(group.id) else {
+            guard read.freshness != .confirmed, let session = table.awake(group.id) else {
                 read.act(.unreadable(failure), .none)
                 continue
             }
@@ -360,35 +359,6 @@ final class SessionReads {
         asked = []
         copies = SessionCopies()
     }
-}
-
-/// How much a reader wants to know whether it sees the newest state (RFC 9111 §5.2.1).
-package enum Freshness: Sendable, Equatable {
-    /// It accepts no state whose age is not zero.
-    case confirmed
-    /// It prefers the newest state.
-    case preferred
-    /// It accepts a state of this age, or of any age if that is nil, without a question to the
-    /// journal.
-    case stale(seconds: UInt64?)
-
-    fileprivate var limitMilliseconds: Int64? {
-        guard case .stale(let seconds) = self else { return nil }
-        guard let seconds, seconds < UInt64(Int64.max / 1_000) else { return .max }
-        return Int64(seconds) * 1_000
-    }
-}
-
-/// The time since a state was confirmed to be the newest.
-package struct Age: Sendable, Equatable {
-    /// Rounded up; nil if it was the newest at a moment after the request.
-    package let seconds: Int64?
-
-    package static let none = Age(seconds: nil)
-
-    private init(seconds: Int64?) { self.seconds = seconds }
-
-    init(milliseconds: Int64) { seconds = max(0, milliseconds + 999) / 1_000 }
 }
 
 /// The reads of sessions among several nodes.
@@ -410,38 +380,8 @@ extension JournalFailure {
 }
 
 extension SessionTable {
-    /// Whether several nodes write to the journal, so that a session in memory may not be
-    /// the newest.
-    package var hasOwners: Bool { cluster != nil }
-
-    /// Finds a session for a request that only reads it. Calls `act` later, on this loop: with a
-    /// session in memory, with a copy of one, or with the reason why there is none.
-    ///
-    /// - Precondition: ``hasOwners``.
-    /// - Parameters:
-    ///   - client: the client for which a copy is made.
-    ///   - isWanted: whether the client still waits; if not, `act` may not be called.
-    package func read(
-        _ id: SessionID, _ freshness: Freshness, for client: WorkClient? = nil,
-        while isWanted: @escaping () -> Bool = { true },
-        then act: @escaping (SessionLookup, Age) -> Void
-    ) {
-        let read = SessionReads.Read(
-            freshness: freshness, client: client, isWanted: isWanted, act: act)
-        cluster?.reads.find(id, read, in: self)
-    }
-
-    /// Answers reads that wait for the journal for too long. Called a few times a second if
-    /// ``hasOwners``.
-    package func answerLateReads() { cluster?.reads.answerLate(in: self) }
-
-    /// The session if its state is in memory.
-    fileprivate func readable(_ id: SessionID) -> Session? {
-        sessions[id].flatMap { $0.isAwake ? $0 : nil }
-    }
-
     /// Milliseconds since the session was confirmed to be the newest.
     fileprivate func age(of session: Session) -> Int64 {
-        uptime - (session.persistence?.confirmed ?? 0)
+        uptime - (session.tenure?.confirmed ?? 0)
     }
 }

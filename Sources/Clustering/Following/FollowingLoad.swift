@@ -1,4 +1,5 @@
 internal import Feeds
+internal import Sessions
 
 /// A read of a session that is not followed yet, or whose state is needed.
 final class FollowingLoad {
@@ -12,14 +13,8 @@ final class FollowingLoad {
     var isRepeated = false
     /// How often the load was sent again because it had found no room.
     var repeats = 0
-    /// A stream that waits for the load.
-    struct Stream {
-        let client: WorkClient?
-        /// Whether the stream's connection is open.
-        let isWanted: () -> Bool
-        let act: (SessionLookup) -> Void
-    }
-    var streams: [Stream] = []
+    /// The streams that wait for it.
+    var streams: [StreamLookup] = []
     /// The client for which the load is sent.
     var client: WorkClient? { streams.first?.client }
     /// Counts the session that was read, until its streams are open; nil if it is small.

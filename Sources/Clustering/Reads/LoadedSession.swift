@@ -1,4 +1,5 @@
 internal import Feeds
+internal import Sessions
 internal import Storage
 
 /// A session as the archive has it, for readers. It counts while it waits for the loop, and until
