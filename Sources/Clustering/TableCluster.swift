@@ -120,7 +120,7 @@ extension TableCluster: SessionPlacement {
     package func loadState(of feed: Feed) { followed.loadState(of: feed) }
 
     package func forgot(_ feed: Feed) {
-        if feed.isFollowed, !feed.isOver { hints?.unfollow(feed.id) }
+        if feed.isElsewhere, !feed.isOver { hints?.unfollow(feed.id) }
     }
 
     // MARK: Parts

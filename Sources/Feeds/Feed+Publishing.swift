@@ -82,9 +82,9 @@ extension Feed {
 
     /// Counts the bytes of states that a stream keeps, after it was extended for a reader and the
     /// reader has written what its connection accepts. A followed session has another limit
-    /// (``FollowedState``).
+    /// (``KeptState``).
     func account(_ stream: SharedStream) {
-        if stream.selection.readsStates, !isFollowed { stream.account() }
+        if stream.selection.readsStates, !isElsewhere { stream.account() }
     }
 
     // MARK: The life of its session
@@ -93,8 +93,8 @@ extension Feed {
     ///
     /// - Parameters:
     ///   - isCopy: whether the state is for readers alone.
-    ///   - wasFollowed: whether another node has decided until now.
-    package func continueStreams(asCopy isCopy: Bool, wasFollowed: Bool) {
+    ///   - wasElsewhere: whether another node has decided until now.
+    package func continueStreams(asCopy isCopy: Bool, wasElsewhere: Bool) {
         // Records may have been committed after a commit that was reported as failed, or by another
         // node. The subscribers do not have them.
         for stream in streams.all {
@@ -103,15 +103,15 @@ extension Feed {
             // The journal's records are framed for each reader, so the stream has not seen
             // their states.
             if isBehind { stream.restart(at: end) }
-            guard stream.selection.readsStates, isBehind || wasFollowed else { continue }
+            guard stream.selection.readsStates, isBehind || wasElsewhere else { continue }
             if isCopy {
                 stream.showsPart(of: shown(at: history.committed.number))
             } else {
                 stream.forgetPart()
             }
         }
-        if wasFollowed || isCopy { advanceWaiting() }
-        guard wasFollowed else { return }
+        if wasElsewhere || isCopy { advanceWaiting() }
+        guard wasElsewhere else { return }
         for stream in streams.all { loop.replicas.examine(stream, of: self) }
     }
 
@@ -181,7 +181,7 @@ extension Feed {
         let rest = streams.removing(stream)
         guard rest.all.count < streams.all.count else { return }
         streams = rest
-        stream.followed = nil
+        stream.keptState = nil
         // A feed whose state is in memory stays: a session uses it, or subscribers are being added.
         if !isAwake, streams.isEmpty { loop.upstream?.forget(self) }
     }

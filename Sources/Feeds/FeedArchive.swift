@@ -22,27 +22,12 @@ package final class FeedArchive {
     /// Whether the journal has lost history of this generation. Only the readers are left, and they
     /// wait for the next generation.
     package var isVoid = false
-    private var followingBox: FollowingBox?
+    private var present: (any FeedUpkeep)?
 
-    /// Why not in the object itself: most feeds are never followed, and it is half of
-    /// their archive.
-    private final class FollowingBox {
-        var state: FollowingState
-
-        init(_ state: FollowingState) { self.state = state }
-    }
-
-    /// Nil if this node continues the feed.
-    package var following: FollowingState? {
-        get { followingBox?.state }
-        set {
-            guard let newValue else { return followingBox = nil }
-            if let followingBox {
-                followingBox.state = newValue
-            } else {
-                followingBox = FollowingBox(newValue)
-            }
-        }
+    /// Nil if a session of this process continues the feed, or wakes for its readers.
+    package var upkeep: (any FeedUpkeep)? {
+        get { present }
+        set { present = newValue }
     }
 
     init(_ saved: SavedSession?) {
@@ -56,7 +41,7 @@ package final class FeedArchive {
         keptVersion = saved.keptVersion
     }
 
-    /// Takes the values of a followed feed of which the journal has newer records.
+    /// Takes the values of a feed of which the journal has newer records.
     package func advance(to head: SavedHead) {
         keptAfter = head.keptAfter
         keptVersion = head.keptVersion

@@ -42,7 +42,7 @@ struct LostHistory {
         }
         feed.strandReaders()
         // A followed session is read again, but not claimed.
-        guard !feed.isFollowed else {
+        guard !feed.isElsewhere else {
             table.placement?.loadState(of: feed)
             return false
         }

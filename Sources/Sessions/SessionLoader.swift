@@ -101,7 +101,7 @@ package struct SessionLoader {
             try Session(feed, registration, table, saved: saved, isNew: false)
         } insert: { session in
             table.forget(session.feed)
-            session.feed.endFollowing()
+            session.feed.endUpkeep()
             table.sessions.insert(session)
         }
     }
@@ -132,11 +132,11 @@ package struct SessionLoader {
         do throws(RecoveryFault) {
             let (registration, generation) = try find(saved)
             if let feed = earlier, !feed.isVoid, feed.generation == generation {
-                let wasFollowed = feed.isFollowed
+                let wasElsewhere = feed.isElsewhere
                 let rebuilt = try make(feed, registration)
                 feed.archive?.wake(saved)
                 insert(rebuilt)
-                feed.continueStreams(asCopy: !rebuilt.isDeciding, wasFollowed: wasFollowed)
+                feed.continueStreams(asCopy: !rebuilt.isDeciding, wasElsewhere: wasElsewhere)
                 return rebuilt
             }
             let feed = Feed(id, generation, registration.events, saved, in: table.feeds)

@@ -142,7 +142,7 @@ package final class SessionTable {
     /// session stay: they learn from the journal what became of it, and may still be getting its
     /// last events.
     package func abandonReaders(of id: SessionID) {
-        if let feed = asleep(id), !feed.isFollowed { feed.abandonReaders() }
+        if let feed = asleep(id), !feed.isElsewhere { feed.abandonReaders() }
     }
 
     /// Loads a session from the journal. Calls `act` later, on this loop, with the result that
@@ -379,7 +379,7 @@ package final class SessionTable {
     package func stop() {
         for session in sessions.all { session.stop() }
         // Their readers have nothing left to wait for.
-        for feed in sessions.asleep { feed.endFollowing() }
+        for feed in sessions.asleep { feed.endUpkeep() }
         commits.abandonSteps()
         // The sessions refer to the table. A late job finds none of them.
         sessions.removeAll()

@@ -54,7 +54,7 @@ package final class TableLoads {
             }
             // After lost history, the session's subscribers reconnect with their last ids, and then
             // get the reason or a `reset`.
-            if let feed = table.asleep(id), feed.isVoid, !feed.isFollowed { feed.abandonReaders() }
+            if let feed = table.asleep(id), feed.isVoid, !feed.isElsewhere { feed.abandonReaders() }
         }
     }
 

@@ -95,7 +95,7 @@ struct ReplicaTests {
         rig.table.commit()
         rig.table.feeds.replicas.flush(to: rig.output) { sent, _ in messages += sent }
         #expect(messages.count == 1)
-        guard case .run(_, let run, epoch: 0)? = messages.first else {
+        guard case .run(_, let run, edition: 0)? = messages.first else {
             Issue.record("no events are sent")
             return
         }

@@ -254,11 +254,11 @@ final class FollowedSessions {
     /// - Precondition: the session's state has left memory.
     func carryOn(_ feed: Feed, in table: SessionTable) {
         guard !feed.streams.isEmpty else { return table.forget(feed) }
-        feed.beginFollowing(FollowingState(since: table.uptime, loads, questions))
+        feed.beginUpkeep(FollowingState(since: table.uptime, loads, questions))
     }
 
     private func needsClaim(_ saved: SavedSession, in table: SessionTable) -> Bool {
-        var following = FollowingState(confirmed: table.uptime)
+        let following = FollowingState(confirmed: table.uptime)
         following.loaded(
             saved, mayListen: table.registration(saved.reactor)?.listensToTopics, by: loads)
         return following.need(ownership.members, table.uptime) == .claim
@@ -432,7 +432,8 @@ final class FollowedSessions {
     ) {
         if held.isFull { held.removeAll() }
         guard let feed = table.followed(id), let archive = feed.archive,
-            archive.following?.awaited == nil, let bytes = feed.show(records, from: owner)
+            archive.following?.awaited == nil,
+            let bytes = feed.show(records, by: Writer(number: owner.number))
         else { return hint(id, at: records.committedEnd, in: table) }
         archive.following?.hints.come()
         received += 1
@@ -484,9 +485,9 @@ final class FollowedSessions {
 extension SessionTable {
     /// The followed feeds that have not ended. Another node decides on their sessions, or no node
     /// does.
-    fileprivate var followed: [Feed] { asleep.filter { $0.isFollowed && !$0.isOver } }
+    fileprivate var followed: [Feed] { asleep.filter { $0.isElsewhere && !$0.isOver } }
 
     fileprivate func followed(_ id: SessionID) -> Feed? {
-        asleep(id).flatMap { $0.isFollowed && !$0.isOver ? $0 : nil }
+        asleep(id).flatMap { $0.isElsewhere && !$0.isOver ? $0 : nil }
     }
 }

@@ -102,7 +102,7 @@ package struct ArchivedStates {
         _ version: UInt64, from snapshot: Snapshot?, _ rebuild: Rebuild,
         then act: @escaping Ended
     ) {
-        guard feed.isAwake || feed.isFollowed else {
+        guard feed.isAwake || feed.isElsewhere else {
             return act(.failure(.leftMemory))
         }
         guard let snapshot else { return act(.done(.success(nil))) }

@@ -1,6 +1,5 @@
 // Why one file: reading, showing and falling behind share the private state of one reader.
 
-internal import Cluster
 internal import JSONCoding
 internal import Storage
 
@@ -33,9 +32,9 @@ final class CatchUp {
     /// The bytes of ``fold`` when it was encoded last.
     private var foldBytes = 0
     /// A node whose records have the form that `fold` can apply.
-    private var knownWriter: Node?
+    private var knownWriter: Writer?
     /// The node that has written the entries that were read last, if it is known.
-    private var writer: Node?
+    private var writer: Writer?
     /// The client has no event id yet: it could not continue if the connection ended now.
     private var needsID: Bool
     /// The client requests all kept events and has got none: the first event may be any one. The
@@ -118,7 +117,7 @@ final class CatchUp {
     /// connection ends: without a machine a state would be shown as no bytes.
     private func mayContinue() -> Bool {
         guard !isOver else { return false }
-        if !feed.isAwake, !feed.isFollowed { abandon() }
+        if !feed.isAwake, !feed.isElsewhere { abandon() }
         return !isOver
     }
 
@@ -149,14 +148,14 @@ final class CatchUp {
 
     /// The journal does not have the next record.
     private func fallBehind() {
-        guard let following = archive.following else { return loseTrack() }
-        guard !following.isOver else { return readsEnded ? loseTrack() : proceed() }
+        guard let upkeep = archive.upkeep else { return loseTrack() }
+        guard !upkeep.isOver else { return readsEnded ? loseTrack() : proceed() }
         // A session that has ended, or has another generation, has no records either.
         let present = JournalGap(after: reached, question: loop.upstream?.questions ?? 0)
         let missed = subscriber.missedReads
         let gap = missed.gap.flatMap { $0.after == reached ? $0 : nil } ?? present
         missed.gap = gap
-        if following.confirms(gap) { loseTrack() } else { wait() }
+        if upkeep.confirms(gap) { loseTrack() } else { wait() }
     }
 
     private func loseTrack() {
@@ -171,7 +170,7 @@ final class CatchUp {
         guard !needsID else { return abandon() }
         keepState()
         end()
-        archive.following?.hasWaiting = true
+        archive.upkeep?.hasWaiting = true
         subscriber.fallBehind(after: reached)
     }
 
@@ -190,9 +189,8 @@ final class CatchUp {
         let place = CatchUpCache.Key(
             selection: selection, reached: reached, passed: passed, isFromStart: isAtStart,
             isOver: readsEnded)
-        // The readers of a followed session are at one position. Elsewhere there are few
-        // that read states.
-        let isShared = !selection.readsStates || feed.isFollowed
+        // The readers of a followed session are at one position. Elsewhere there are few that read states.
+        let isShared = !selection.readsStates || feed.isElsewhere
         if isShared {
             if let slice = archive.slices[place] {
                 return loop.background.append { [self] in receive(slice) }
@@ -221,7 +219,7 @@ final class CatchUp {
     ///
     /// - Parameter writer: the node that has written it; nil: it is not known.
     private func share(
-        _ result: Result<[HistoryEntry], JournalFailure>, by writer: Node? = nil,
+        _ result: Result<[HistoryEntry], JournalFailure>, by writer: Writer? = nil,
         at place: CatchUpCache.Key, _ isShared: Bool
     ) {
         guard isShared else {
@@ -245,7 +243,7 @@ final class CatchUp {
 
     /// The first reader that still exists frames a slice of states for all that wait for it.
     private func showStates(
-        _ result: Result<[HistoryEntry], JournalFailure>, by writer: Node?,
+        _ result: Result<[HistoryEntry], JournalFailure>, by writer: Writer?,
         at place: CatchUpCache.Key
     ) {
         let readers = archive.slices.removeWaiting(for: place)
@@ -291,7 +289,7 @@ final class CatchUp {
         let end = feed.committedPosition(for: selection)
         let known = Array(shown.prefix { $0.position <= end })
         // A session that is followed and has no records may have ended.
-        if isAtStart, !known.isEmpty || !feed.isFollowed, !begins(with: known.first) {
+        if isAtStart, !known.isEmpty || !feed.isElsewhere, !begins(with: known.first) {
             proceed()
             return nil
         }
@@ -325,7 +323,7 @@ final class CatchUp {
         switch result {
         case .success(let value): return value
         case .failure
-        where feed.isFollowed && (loop.upstream?.contains(feed) ?? false)
+        where feed.isElsewhere && (loop.upstream?.contains(feed) ?? false)
             && subscriber.missedReads.failures.mayContinue(at: loop.uptime()):
             wait()
             return nil
@@ -357,10 +355,10 @@ final class CatchUp {
 
     /// Continues with the state that the stream has kept, if it is the one at this version.
     private func takeState(at version: UInt64) -> Bool {
-        guard let kept = subscriber.stream.followed, kept.fold.version == version else {
+        guard let kept = subscriber.stream.keptState, kept.fold.version == version else {
             return false
         }
-        subscriber.stream.followed = nil
+        subscriber.stream.keptState = nil
         (fold, knownWriter) = (kept.fold, kept.writer)
         beginPart(kept.fold)
         return true
@@ -369,8 +367,8 @@ final class CatchUp {
     /// Leaves the state to the stream, for the next records.
     private func keepState() {
         let stream = subscriber.stream
-        guard feed.isFollowed, let fold,
-            stream.followed?.isPoorer(than: fold, by: knownWriter) ?? true
+        guard feed.isElsewhere, let fold,
+            stream.keptState?.isPoorer(than: fold, by: knownWriter) ?? true
         else { return }
         stream.keep(fold, by: knownWriter, of: feed)
         self.fold = nil

@@ -50,7 +50,7 @@ package final class SharedStream {
     let tally: SubscriberTally
     /// For a stream of states of a followed session: the state at `framedThrough`, or an earlier
     /// one; nil if none is kept. The framer is at the same state.
-    var followed: FollowedState?
+    var keptState: KeptState?
     /// The offset and the position of the `end` event; nil while the session lives.
     private(set) var ending: (offset: Int, position: Position)?
 
@@ -286,7 +286,7 @@ package final class SharedStream {
                     end = HistoryPosition(entry.number - 1)
                     break
                 }
-                let state = try followed?.state(behind: entry, of: feed)
+                let state = try keptState?.state(behind: entry, of: feed)
                 let shown = state.flatMap {
                     framer.change(to: ShownVersion($0, feed.loop.pass))
                 }
@@ -295,11 +295,11 @@ package final class SharedStream {
                 }
             }
         } catch {
-            followed = nil
+            keptState = nil
             marks.removeLast(marks.count - count)
             throw error
         }
-        if followed?.exceedsLimit ?? false { followed = nil }
+        if keptState?.exceedsLimit ?? false { keptState = nil }
         let made = scratch.count
         add(&scratch)
         framedThrough = end
@@ -468,7 +468,7 @@ package final class SharedStream {
             subscriber.strand()
         }
         removeAll()
-        followed = nil
+        keptState = nil
     }
 
     /// The `snapshot` block at `number`, made once per number.

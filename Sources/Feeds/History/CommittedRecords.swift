@@ -1,4 +1,3 @@
-internal import Cluster
 package import Storage
 
 /// Consecutive records that a session's owner has committed, on their way to nodes that follow the
@@ -74,6 +73,13 @@ package struct CommittedRecords: Equatable, Sendable {
     }
 }
 
+/// One run of one program that writes records: what is known of their form stays true.
+package struct Writer: Hashable, Sendable {
+    private let number: Int64
+
+    package init(number: Int64) { self.number = number }
+}
+
 /// Records that the owner of a followed session has sent, until its subscribers here have got them.
 struct ReceivedRecords {
     /// The position that the entries continue.
@@ -82,19 +88,19 @@ struct ReceivedRecords {
     private var entries: [HistoryEntry] = []
     private var bytes = 0
 
-    /// The node that has written them; nil: it is not known.
-    private(set) var writer: Node?
+    /// Nil: it is not known.
+    private(set) var writer: Writer?
 
     /// Beyond this, the older ones are dropped: the journal has them.
     private static let limitBytes = 4 * CommittedRecords.limitBytes
 
     mutating func append(
-        _ more: [HistoryEntry], after position: HistoryPosition, by node: Node, bytes: Int
+        _ more: [HistoryEntry], after position: HistoryPosition, by other: Writer, bytes: Int
     ) {
-        let isNext = entries.last?.position == position && writer == node
+        let isNext = entries.last?.position == position && writer == other
         if !isNext || self.bytes + bytes > Self.limitBytes {
             removeAll()
-            (after, writer) = (position, node)
+            (after, writer) = (position, other)
         }
         entries += more
         self.bytes += bytes

@@ -25,7 +25,7 @@ final class RemoteReader: ReaderOutput {
     /// gone.
     var readers = 0
     /// Of a replica: counts the times that the shown history was void.
-    private(set) var epoch: UInt64 = 0
+    private(set) var edition: UInt64 = 0
     /// Of a replica: whether its readers were disconnected.
     private(set) var isAbandoned = false
     /// Of a reader: whether a run is on its way.
@@ -58,7 +58,7 @@ final class RemoteReader: ReaderOutput {
     func change() { table.changed(self) }
 
     /// The history that was sent is void.
-    func strand() { epoch += 1 }
+    func strand() { edition += 1 }
 
     // MARK: Runs
 

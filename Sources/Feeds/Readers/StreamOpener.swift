@@ -188,7 +188,7 @@ package struct StreamOpener {
         let stream = SharedStream(
             selection, after: feed.committedPosition(for: selection),
             tally: loop.subscribers)
-        if feed.isFollowed {
+        if feed.isElsewhere {
             if selection.readsStates {
                 stream.showsPart(of: feed.shown(at: history.committed.number))
             }

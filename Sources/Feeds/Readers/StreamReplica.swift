@@ -14,7 +14,7 @@ package struct ReplicaOpening: Sendable {
     let selection: Selection
     /// The position up to which the reader has everything.
     let position: HistoryPosition
-    let epoch: UInt64
+    let edition: UInt64
 }
 
 /// The result of moving a reader's connection.
@@ -42,7 +42,7 @@ package struct LaggingReader: Sendable {
     /// Of its connection, on the loop of the replica.
     let token: UInt64
     /// Of the replica when the reader fell behind.
-    let epoch: UInt64
+    let edition: UInt64
     /// The position up to which it has everything; nil: its history is void.
     let position: HistoryPosition?
     let client: WorkClient?
@@ -52,7 +52,7 @@ package struct LaggingReader: Sendable {
 /// before the connections that are moved after them.
 package enum ReplicaMessage: Sendable {
     // To the loop of the readers, with the replica's number.
-    case run(UInt64, FramedRun, epoch: UInt64)
+    case run(UInt64, FramedRun, edition: UInt64)
     /// The replica gets nothing more. Its readers are disconnected: with `isWhole` those that have
     /// everything, otherwise all.
     case end(UInt64, isWhole: Bool)
@@ -82,23 +82,23 @@ final class StreamReplica {
     let opening: ReplicaOpening
     let stream: SharedStream
     /// Counts the times that the shown history was void.
-    private var epoch: UInt64
+    private var edition: UInt64
     private unowned let table: StreamReplicas
 
     init(_ opening: ReplicaOpening, _ tally: SubscriberTally, _ table: StreamReplicas) {
         self.opening = opening
         self.table = table
-        epoch = opening.epoch
+        edition = opening.edition
         stream = SharedStream(opening.selection, after: opening.position, tally: tally)
     }
 
     /// Adds bytes.
     ///
-    /// Invariant: with an epoch, all bytes of the one before are dropped. So no position of a
+    /// Invariant: with an edition, all bytes of the one before are dropped. So no position of a
     /// reader is one of another history.
-    func append(_ run: FramedRun, epoch: UInt64) {
-        if epoch != self.epoch {
-            self.epoch = epoch
+    func append(_ run: FramedRun, edition: UInt64) {
+        if edition != self.edition {
+            self.edition = edition
             stream.beginAnew()
         }
         stream.append(run)
@@ -119,7 +119,7 @@ final class StreamReplica {
         table.fetch(
             for: subscriber, of: opening.key,
             LaggingReader(
-                token: subscriber.id, epoch: epoch, position: position,
+                token: subscriber.id, edition: edition, position: position,
                 client: subscriber.client))
     }
 

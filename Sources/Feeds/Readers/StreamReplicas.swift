@@ -134,7 +134,7 @@ package final class StreamReplicas {
             return false
         }
         self.unreceived[remote.loop] = unreceived + run.bytes.count
-        post(.run(number, run, epoch: remote.epoch), to: remote.loop)
+        post(.run(number, run, edition: remote.edition), to: remote.loop)
         return true
     }
 
@@ -167,7 +167,7 @@ package final class StreamReplicas {
             feed != nil || stream.ending != nil
         else { return post(.finish(reader.token, isWhole: false), to: loop) }
         let state: Subscriber.State
-        if let position = reader.position, reader.epoch == replica.epoch {
+        if let position = reader.position, reader.edition == replica.edition {
             feed?.extend(stream, forReader: position)
             state = .behind(after: position)
         } else {
@@ -277,7 +277,7 @@ package final class StreamReplicas {
         guard let other = replica.subscriber, other.isAtRest, !other.isPending else { return false }
         let opening = ReplicaOpening(
             key: ReplicaKey(loop: home.loop, number: number), selection: stream.selection,
-            position: stream.framedThrough, epoch: replica.epoch)
+            position: stream.framedThrough, edition: replica.edition)
         switch output.move(subscriber, to: loop, opening) {
         case .moved: replica.readers += 1
         case .lost: break
@@ -350,9 +350,9 @@ package final class StreamReplicas {
     package func receive(_ messages: [ReplicaMessage], from loop: Int, in feeds: FeedLoop) {
         for message in messages {
             switch message {
-            case .run(let number, let run, let epoch):
+            case .run(let number, let run, let edition):
                 received[loop, default: 0] += run.bytes.count
-                if let replica = replica(number, of: loop) { append(run, epoch, replica, feeds) }
+                if let replica = replica(number, of: loop) { append(run, edition, replica, feeds) }
             case .end(let number, let isWhole):
                 replica(number, of: loop)?.end(isWhole: isWhole)
             case .missed(let token, let run):
@@ -380,10 +380,10 @@ package final class StreamReplicas {
     }
 
     private func append(
-        _ run: FramedRun, _ epoch: UInt64, _ replica: StreamReplica, _ feeds: FeedLoop
+        _ run: FramedRun, _ edition: UInt64, _ replica: StreamReplica, _ feeds: FeedLoop
     ) {
         let stream = replica.stream
-        replica.append(run, epoch: epoch)
+        replica.append(run, edition: edition)
         feeds.deliver(stream)
         guard run.mayBeKept else { return stream.dropAll() }
         let limit = min(Self.keptLimit, feeds.limits.retention.bytes)

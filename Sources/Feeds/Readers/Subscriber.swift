@@ -396,9 +396,9 @@ package final class Subscriber {
         }
         if let position, rejoin(after: position) { return true }
         guard let position, let feed, feed.archive != nil,
-            stream.ending == nil || feed.isFollowed
+            stream.ending == nil || feed.isElsewhere
         else { return reset(.trimmed) }
-        guard feed.isAwake || feed.isFollowed else {
+        guard feed.isAwake || feed.isElsewhere else {
             wake(feed)
             return false
         }
@@ -442,7 +442,7 @@ package final class Subscriber {
         guard let feed else { return false }
         // Without a state in memory there is no snapshot for the reset.
         guard let opener = StreamOpener(feed) else {
-            if feed.isFollowed { feed.loop.upstream?.loadState(of: feed) } else { wake(feed) }
+            if feed.isElsewhere { feed.loop.upstream?.loadState(of: feed) } else { wake(feed) }
             return false
         }
         // The snapshot has the newest version, and the stream continues after it.

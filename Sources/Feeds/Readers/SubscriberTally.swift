@@ -7,7 +7,7 @@ package final class SubscriberTally {
     package let work: WorkBudget
     /// Streams that could not continue at their position.
     package private(set) var resets: [ResetReason: UInt64] = [:]
-    /// The bytes of JSON of the states that streams of followed sessions keep (``FollowedState``).
+    /// The bytes of JSON of the states that streams of followed sessions keep (``KeptState``).
     package var stateBytes = 0
     /// The limit for these bytes: beyond it, a further state is not kept.
     package var stateLimit = 16 << 20

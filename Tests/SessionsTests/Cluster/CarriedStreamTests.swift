@@ -1,8 +1,8 @@
 import Cluster
-import Clustering
 import Storage
 import Testing
 
+@testable import Clustering
 @testable import Feeds
 @testable import Sessions
 

@@ -162,7 +162,7 @@ extension ClusterSimulation {
         for process in processes where !process.isPaused {
             let found = sessions.compactMap(SessionID.init).first { id in
                 let feed = process.rig.table.asleep(id)
-                return (feed?.isFollowed ?? false) && (feed?.hasReplicas ?? false)
+                return (feed?.isElsewhere ?? false) && (feed?.hasReplicas ?? false)
             }
             guard let found, let owner = cluster.owner(of: found.text),
                 let other = processes.first(where: { $0.node.node == owner }), other !== process,

@@ -293,9 +293,9 @@ final class ClusterSimulation {
         process.rig.table.askForChanges()
         run(process)
         for id in sessions.compactMap(SessionID.init) {
-            guard let feed = process.rig.table.asleep(id), feed.isFollowed else { continue }
+            guard let feed = process.rig.table.asleep(id), feed.isElsewhere else { continue }
             if feed.hasReplicas { spread += 1 }
-            if feed.streams.all.contains(where: { $0.followed != nil }) { states += 1 }
+            if feed.streams.all.contains(where: { $0.keptState != nil }) { states += 1 }
         }
         if number(0..<2) == 0 { settle(process) }
     }

@@ -195,7 +195,7 @@ struct KeptStateTests: FollowedStreams {
         func kept() -> Int {
             let feed = rigs[1].table.asleep(session.id)
             return feed?.streams.all.reduce(0) { sum, stream in
-                guard let fold = stream.followed?.fold else { return sum }
+                guard let fold = stream.keptState?.fold else { return sum }
                 var state: [UInt8] = []
                 feed?.append(fold, to: &state)
                 return sum + state.count
@@ -248,10 +248,10 @@ struct KeptStateTests: FollowedStreams {
                 head: HistoryEntry.Head(
                     .mutation, at: HistoryPosition(number), version: number))
         }
-        for (entry, node) in zip(entries, [Node(number: 1), Node(number: 2)]) {
+        for (entry, writer) in zip(entries, [Writer(number: 1), Writer(number: 2)]) {
             received.append(
-                [entry], after: HistoryPosition(entry.number - 1), by: node, bytes: 1)
-            #expect(received.writer == node)
+                [entry], after: HistoryPosition(entry.number - 1), by: writer, bytes: 1)
+            #expect(received.writer == writer)
         }
         func read(after number: UInt64) -> [HistoryEntry]? {
             received.entries(after: HistoryPosition(number), through: 2, limitBytes: .max)

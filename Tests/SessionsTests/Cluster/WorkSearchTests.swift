@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Reactors
 import Storage
 import Synchronization

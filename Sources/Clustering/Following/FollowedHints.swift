@@ -1,7 +1,7 @@
-package import Cluster
+internal import Cluster
 
 /// The hints of a session that is followed.
-package struct FollowedHints {
+struct FollowedHints {
     /// The last request for hints that was sent.
     private struct Wish {
         let owner: Node
@@ -13,7 +13,7 @@ package struct FollowedHints {
 
     private var wish: Wish?
     /// Whether a hint has arrived since the last answered question was sent.
-    package var isDue = false
+    var isDue = false
 
     /// The milliseconds after which a node is asked again that has refused, or whose link has
     /// ended.
@@ -24,14 +24,14 @@ package struct FollowedHints {
         wish.map { $0.isGranted && $0.epoch == epoch } ?? false
     }
 
-    package enum Step { case nothing, follow(Node), unfollow }
+    enum Step { case nothing, follow(Node), unfollow }
 
     /// The next step towards hints from the session's owner.
     ///
     /// - Parameters:
     ///   - owner: Another node; nil: there are no hints.
     ///   - epoch: Counts the changes of the owner.
-    package mutating func next(_ owner: Node?, _ epoch: Int64?, _ now: Int64) -> Step {
+    mutating func next(_ owner: Node?, _ epoch: Int64?, _ now: Int64) -> Step {
         guard let owner, let epoch else {
             defer { wish = nil }
             return wish == nil ? .nothing : .unfollow
@@ -46,10 +46,10 @@ package struct FollowedHints {
     }
 
     /// A hint has arrived.
-    package mutating func come() { wish?.isGranted = true }
+    mutating func come() { wish?.isGranted = true }
 
     /// No more hints will arrive.
-    package mutating func end(_ now: Int64) {
+    mutating func end(_ now: Int64) {
         wish?.isGranted = false
         wish?.sent = now
     }

@@ -1,4 +1,3 @@
-package import Cluster
 package import Storage
 
 // A feed with readers here, on whose session another node decides, or no node.
@@ -9,25 +8,17 @@ package import Storage
 // while subscribers are added.
 extension Feed {
     /// Whether the feed has readers here, and another node decides on its session, or no node.
-    package var isFollowed: Bool { archive?.following != nil }
+    package var isElsewhere: Bool { archive?.upkeep != nil }
 
-    /// Whether a followed session has ended elsewhere.
-    package var isOver: Bool { archive?.following?.isOver ?? false }
+    /// Whether the session has ended elsewhere.
+    package var isOver: Bool { archive?.upkeep?.isOver ?? false }
 
     /// Whether the journal has lost history of this generation, so that only the readers are left.
     package var isVoid: Bool { archive?.isVoid ?? false }
 
-    /// - Parameter asked: When the session was read, by the loop's own clock.
-    package func beginFollowing(asked: Int64) {
-        guard let archive else { return }
-        var following = archive.following ?? FollowingState(confirmed: asked)
-        following.confirmed = max(following.confirmed, asked)
-        archive.following = following
-    }
-
-    /// This node has owned the session until now, and its state has left memory.
-    package func beginFollowing(_ following: FollowingState) {
-        archive?.following = following
+    /// A session of this process has continued the feed until now, and its state has left memory.
+    package func beginUpkeep(_ upkeep: any FeedUpkeep) {
+        archive?.upkeep = upkeep
         for stream in streams.all {
             stream.dropSnapshot()
             stream.deliverPending()
@@ -38,9 +29,9 @@ extension Feed {
     }
 
     /// This node decides on the session from now on. The subscribers stay.
-    package func endFollowing() {
-        for stream in streams.all { stream.followed = nil }
-        archive?.following = nil
+    package func endUpkeep() {
+        for stream in streams.all { stream.keptState = nil }
+        archive?.upkeep = nil
     }
 
     /// New subscribers were added, and the state has left memory.
@@ -68,7 +59,7 @@ extension Feed {
     ///   the subscribers then get a `reset` before `end`.
     package func endElsewhere(at end: UInt64?) {
         let isKept = end.map { $0 > history.committed.number } ?? false
-        archive?.following?.isOver = true
+        archive?.upkeep?.isOver = true
         if isKept, let end {
             showJournal(through: HistoryEnd(number: end, version: history.committed.version))
         }
@@ -83,7 +74,7 @@ extension Feed {
     /// Whether subscribers may be on other loops.
     var maySpread: Bool {
         if let source, source.isDeciding { return true }
-        return isFollowed && !isVoid && !isOver
+        return isElsewhere && !isVoid && !isOver
     }
 
     /// The session has another generation. The subscribers wait until it is loaded.
@@ -94,7 +85,7 @@ extension Feed {
 
     /// Continues the subscribers that have waited for the journal or for the state.
     package func advanceWaiting() {
-        archive?.following?.hasWaiting = false
+        archive?.upkeep?.hasWaiting = false
         for stream in streams.all {
             for subscriber in stream.subscribers where subscriber.isWaiting { subscriber.advance() }
         }
@@ -106,24 +97,24 @@ extension Feed {
     ///
     /// Design: for subscribers that have all earlier events, the records are framed once for each
     /// stream, as at the owner. They are framed with their states if the state before them is kept
-    /// (``FollowedState``). Other subscribers get them through the code that reads the journal.
+    /// (``KeptState``). Other subscribers get them through the code that reads the journal.
     ///
     /// - Returns: the bytes that the feed keeps of them; nil if they are not the next ones, or if
     ///   the session cannot be shown now.
-    package func show(_ records: CommittedRecords, from owner: Node) -> Int? {
-        guard let archive, isFollowed, !isVoid, !isOver,
+    package func show(_ records: CommittedRecords, by writer: Writer) -> Int? {
+        guard let archive, isElsewhere, !isVoid, !isOver,
             let entries = records.entries(
                 of: key, catalog.reactor, behind: history.committed)
         else { return nil }
         var bytes = 0
         if streams.showStates {
             archive.received.append(
-                entries, after: records.after, by: owner, bytes: records.text.count)
+                entries, after: records.after, by: writer, bytes: records.text.count)
             bytes += records.text.count
         }
         let end = HistoryEnd(records.end, version: records.version)
         for stream in streams.all where bytes <= SharedStream.surplusBytes {
-            bytes += frame(entries, by: owner, through: end, for: stream)
+            bytes += frame(entries, by: writer, through: end, for: stream)
         }
         // A stream that is not framed up to there falls behind.
         showJournal(through: end)
@@ -132,13 +123,13 @@ extension Feed {
     }
 
     private func frame(
-        _ entries: [HistoryEntry], by writer: Node, through end: HistoryEnd,
+        _ entries: [HistoryEntry], by writer: Writer, through end: HistoryEnd,
         for stream: SharedStream
     ) -> Int {
         let isLog = stream.selection.log
         guard stream.framedThrough == history.committedPosition(notes: isLog),
             !stream.selection.readsStates || !entries.contains(where: { $0.kind == .mutation })
-                || stream.followed?.continues(history.committed.version, by: writer) ?? false
+                || stream.keptState?.continues(history.committed.version, by: writer) ?? false
         else { return 0 }
         defer { loop.buffers.shrinkScratch() }
         do {
@@ -156,15 +147,15 @@ extension Feed {
         archive?.holdsRecords = false
         archive?.received.removeAll()
         // This node may own the session by now, or have shown its end.
-        guard isFollowed else { return }
+        guard isElsewhere else { return }
         for stream in streams.all where stream.ending == nil { stream.dropAll() }
     }
 
     /// Makes room for states of other feeds: drops those that were not used since the last call.
     package func dropUnusedStates() {
         for stream in streams.all {
-            guard let state = stream.followed else { continue }
-            if !state.isUsed { stream.followed = nil }
+            guard let state = stream.keptState else { continue }
+            if !state.isUsed { stream.keptState = nil }
             state.isUsed = false
         }
     }

@@ -1,4 +1,3 @@
-internal import Cluster
 internal import Storage
 
 /// The state of a followed session after the records that a stream of states has shown. With it,
@@ -6,20 +5,18 @@ internal import Storage
 ///
 /// Bounds: one for each stream of states, and 16 MiB of JSON for all streams of a loop. Without it
 /// the state before the next record is rebuilt from the journal (``CatchUp``).
-final class FollowedState {
+final class KeptState {
     let fold: any StateFold
-    /// The node whose records have the form that ``fold`` can apply; nil: it is not known of any.
-    ///
-    /// A node is one run of one program, so what is known of it stays true.
-    let writer: Node?
-    /// Whether it was used since ``FollowedSessions`` last looked.
+    /// The writer whose records have the form that ``fold`` can apply; nil: it is not known of any.
+    let writer: Writer?
+    /// Whether it was used since ``Feed/dropUnusedStates()`` was last called.
     var isUsed = true
     private let tally: SubscriberTally
     private var bytes: Int
 
     /// - Parameter bytes: the length of the state as JSON.
     /// - Returns: nil if there is no room.
-    init?(_ fold: any StateFold, by writer: Node?, bytes: Int, _ tally: SubscriberTally) {
+    init?(_ fold: any StateFold, by writer: Writer?, bytes: Int, _ tally: SubscriberTally) {
         guard tally.stateBytes + bytes <= tally.stateLimit else { return nil }
         (self.fold, self.writer, self.tally, self.bytes) = (fold, writer, tally, bytes)
         tally.stateBytes += bytes
@@ -30,16 +27,16 @@ final class FollowedState {
 
     deinit { tally.stateBytes -= bytes }
 
-    /// Whether the records after this version can be shown, if `node` has written them.
-    func continues(_ version: UInt64, by node: Node) -> Bool {
-        fold.version == version && writer == node
+    /// Whether the records after this version can be shown, if `other` has written them.
+    func continues(_ version: UInt64, by other: Writer) -> Bool {
+        fold.version == version && writer == other
     }
 
     /// Whether this state is to give way to that of a reader: an earlier one does, and one of which
     /// no writer is known.
-    func isPoorer(than other: any StateFold, by node: Node?) -> Bool {
+    func isPoorer(than other: any StateFold, by reader: Writer?) -> Bool {
         guard fold.version == other.version else { return fold.version < other.version }
-        return writer == nil && node != nil
+        return writer == nil && reader != nil
     }
 
     /// Applies a record.
@@ -63,13 +60,13 @@ extension SharedStream {
     /// Keeps the state after the records that a reader of a followed session has read in the
     /// journal.
     ///
-    /// - Parameter writer: as ``FollowedState/writer``.
-    func keep(_ fold: any StateFold, by writer: Node?, of feed: Feed) {
-        followed = nil
+    /// - Parameter writer: as ``KeptState/writer``.
+    func keep(_ fold: any StateFold, by writer: Writer?, of feed: Feed) {
+        keptState = nil
         var state: [UInt8] = []
         feed.append(fold, to: &state)
         feed.loop.pass.count(state.count)
-        followed = FollowedState(fold, by: writer, bytes: state.count, tally)
+        keptState = KeptState(fold, by: writer, bytes: state.count, tally)
         showsPart(of: ShownVersion(state, feed.loop.pass))
     }
 }

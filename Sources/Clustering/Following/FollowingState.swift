@@ -1,68 +1,66 @@
-package import Cluster
-package import Storage
+internal import Cluster
+internal import Feeds
+internal import Storage
 
 /// The knowledge of this node about a session that it follows.
-package struct FollowingState {
+final class FollowingState: FeedUpkeep {
     /// Counts the changes of the session's owner; nil until the journal was asked for it.
-    package private(set) var epoch: Int64?
+    private(set) var epoch: Int64?
     /// The node that owned the session in that epoch; nil: none.
-    package private(set) var owner: Node?
-    /// Whether the session acts without a request: it listens to a topic, or the effects of actions
-    /// were running when it was last loaded. Nil: the owner has changed since then.
-    package private(set) var hasWork: Bool?
+    private(set) var owner: Node?
+    /// Whether the session acts without a request: it listens to a topic, or the effects of actions were
+    /// running when it was last loaded. Nil: the owner has changed since then.
+    private(set) var hasWork: Bool?
     /// The last question that was sent before the session was followed. Its answer may be about an
     /// earlier stay.
-    package private(set) var lastQuestion: UInt64 = 0
+    private(set) var lastQuestion: UInt64 = 0
     /// The number of the load with which this generation was found; 0 before that.
-    package private(set) var firstLoad: UInt64 = 0
+    private(set) var firstLoad: UInt64 = 0
     /// When the last question that the journal has answered was sent, by the loop's own clock.
-    package var confirmed: Int64
+    var confirmed: Int64
     /// The number of the last question that the journal has answered.
-    package var answered: UInt64 = 0
+    var answered: UInt64 = 0
     /// When the session was last claimed, because its owner is gone.
-    package var claimed: Int64?
+    var claimed: Int64?
     /// Of loads for subscribers that need the state.
-    package var failures = ReadFailures()
+    var failures = ReadFailures()
     /// The claims since the owner left that were refused in favour of a node that does not own the
     /// session.
     private var refusals = 0
-    package var hints = FollowedHints()
+    var hints = FollowedHints()
     /// Whether a subscriber waits for the journal.
-    package var hasWaiting = false
-    /// The number of the load that shows the next records; nil: they are shown as soon as this
-    /// node has them.
-    package var awaited: UInt64?
+    var hasWaiting = false
+    /// The number of the load that shows the next records; nil: they are shown as soon as this node has them.
+    var awaited: UInt64?
     /// Whether the session has ended. Its subscribers get the last events.
-    package var isOver = false
+    var isOver = false
 
-    package init(confirmed: Int64) { self.confirmed = confirmed }
+    init(confirmed: Int64) { self.confirmed = confirmed }
 
     /// - Parameters:
     ///   - now: when this node has ceased to own the session.
     ///   - loads: the loads that were sent until then.
     ///   - questions: the questions that were sent until then.
-    package init(since now: Int64, _ loads: UInt64, _ questions: UInt64) {
+    init(since now: Int64, _ loads: UInt64, _ questions: UInt64) {
         confirmed = now
         firstLoad = loads + 1
         lastQuestion = questions
     }
 
-    /// Whether the journal's answers have this subscriber's gap, too. Otherwise the session may
-    /// have ended, and its records are read in another way.
     func confirms(_ gap: JournalGap) -> Bool { isOver || answered > gap.question }
 
     /// Whether the owner reports new records.
-    package var isHinted: Bool { hints.areComing(in: epoch) }
+    var isHinted: Bool { hints.areComing(in: epoch) }
 
     /// Whether the journal is to be asked.
     ///
     /// - Parameter pause: The milliseconds between two questions while the owner reports new
     ///   records. A question may come 125 ms early.
-    package func isDue(at now: Int64, _ pause: Int64) -> Bool {
+    func isDue(at now: Int64, _ pause: Int64) -> Bool {
         !isHinted || hints.isDue || hasWaiting || now - confirmed > pause - 125
     }
 
-    package mutating func setOwner(_ node: Node?, epoch: Int64) {
+    func setOwner(_ node: Node?, epoch: Int64) {
         guard let present = self.epoch else {
             (self.epoch, owner) = (epoch, node)
             return
@@ -77,7 +75,7 @@ package struct FollowingState {
     ///   - mayListen: whether its reactor's sources include a topic; nil: the reactor is not
     ///     hosted here.
     ///   - load: the number of the load.
-    package mutating func loaded(_ saved: SavedSession, mayListen: Bool?, by load: UInt64) {
+    func loaded(_ saved: SavedSession, mayListen: Bool?, by load: UInt64) {
         if firstLoad == 0 { firstLoad = load }
         if let ownership = saved.ownership { setOwner(ownership.owner, epoch: ownership.epoch) }
         hasWork = mayListen.map { $0 || !saved.running.isEmpty } ?? false
@@ -86,7 +84,7 @@ package struct FollowingState {
     }
 
     /// The next step for the session, so that its effects and sources do not stay idle for ever.
-    package func need(_ members: Members, _ now: Int64) -> Need {
+    func need(_ members: Members, _ now: Int64) -> Need {
         guard epoch != nil, !isOver, members.isHeard else { return .nothing }
         if let claimed, now - claimed < Self.claimPause { return .nothing }
         if let owner, owner != members.own.node { return members[owner] == nil ? .claim : .owned }
@@ -97,7 +95,7 @@ package struct FollowingState {
         }
     }
 
-    package enum Need { case nothing, owned, load, claim }
+    enum Need { case nothing, owned, load, claim }
 
     /// A claim was refused in favour of another node.
     ///
@@ -105,7 +103,7 @@ package struct FollowingState {
     /// the last beat.
     ///
     /// - Returns: whether there were enough refusals to show that no node continues the session.
-    package mutating func claimWasRefused(for node: Node) -> Bool {
+    func claimWasRefused(for node: Node) -> Bool {
         guard node != owner else {
             ownerIsPresent()
             return false
@@ -115,10 +113,10 @@ package struct FollowingState {
     }
 
     /// The session's owner is a member. Refusals before its next absence say nothing about that.
-    package mutating func ownerIsPresent() { refusals = 0 }
+    func ownerIsPresent() { refusals = 0 }
 
     /// A stream that nothing has confirmed for this time, in milliseconds, is closed.
-    package static let confirmationLimit: Int64 = 10_000
+    static let confirmationLimit = ReadFailures.limit
     /// The time between two claims of one session.
     private static let claimPause: Int64 = 1_000
     /// After this number of refused claims, no node continues the session, although the refusals
@@ -126,40 +124,17 @@ package struct FollowingState {
     private static let refusalLimit = 5
 }
 
-/// Reads of the journal that have failed one after the other, although the journal responds: the
-/// records may be damaged.
-package struct ReadFailures {
-    /// When the first and the last of them have failed; nil if the last read did not fail.
-    private var times: (first: Int64, last: Int64)?
+extension FeedArchive {
+    /// Nil if this node continues the feed.
+    var following: FollowingState? { upkeep as? FollowingState }
+}
 
-    /// A read has failed.
-    ///
-    /// - Parameter now: By the loop's own clock.
-    /// - Returns: false if all reads have failed for as long as a stream may be without an answer.
-    package mutating func mayContinue(at now: Int64) -> Bool {
-        let limit = FollowingState.confirmationLimit
-        let first = times.flatMap { now - $0.last < 2 * limit ? $0.first : nil } ?? now
-        times = (first, now)
-        return now - first < limit
+extension Feed {
+    /// - Parameter asked: When the session was read, by the loop's own clock.
+    func beginFollowing(asked: Int64) {
+        guard let archive else { return }
+        let following = archive.following ?? FollowingState(confirmed: asked)
+        following.confirmed = max(following.confirmed, asked)
+        archive.upkeep = following
     }
-
-    /// A read has not failed.
-    mutating func end() { times = nil }
-}
-
-/// A record that a read of the journal has not found.
-struct JournalGap {
-    /// The record comes next after this position.
-    let after: HistoryPosition
-    /// The number of the last question that was sent before the read ended.
-    let question: UInt64
-}
-
-/// The reads of the journal for one subscriber that did not find what comes next.
-///
-/// Why a class: most of many subscribers have none.
-final class MissedReads {
-    /// The record that the journal did not have when it was read.
-    var gap: JournalGap?
-    var failures = ReadFailures()
 }
