@@ -110,7 +110,7 @@ let package = Package(
         .target(
             name: "Feeds",
             dependencies: [
-                "JSONCoding", "Wire", "Storage", "Cluster",
+                "JSONCoding", "Wire", "Storage",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict
@@ -236,6 +236,9 @@ let package = Package(
         .testTarget(
             name: "ClusterTests", dependencies: ["Cluster", "TestRandomness"],
             swiftSettings: strict),
+        .testTarget(
+            name: "ClusteringTests", dependencies: ["Cluster", "Clustering"],
+            swiftSettings: strict),
         // What every journal promises, as one table of tests for all engines.
         .target(
             name: "EngineSuite", dependencies: ["Storage", "TestRandomness"],
@@ -288,8 +291,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CClientCurl", "Cluster", "reactor-server", "fixture-server", "PostgresRig",
-                "ReactorClient", "ReactorHosting", "ReactorPostgres", "ReactorReplay", "Reactors",
+                "CClientCurl", "Cluster", "Clustering", "reactor-server", "fixture-server",
+                "PostgresRig", "ReactorClient", "ReactorHosting", "ReactorPostgres",
+                "ReactorReplay", "Reactors",
                 "SampleReactors", "Sockets", "Storage", "TestProcesses", "Wire",
             ],
             swiftSettings: strict),
@@ -297,7 +301,7 @@ let package = Package(
             name: "ReactorHostingTests",
             dependencies: [
                 "ReactorHosting", "Wire", "Sockets", "JSONCoding", "Feeds", "Sessions", "Storage",
-                "Cluster", "Reactors",
+                "Cluster", "Clustering", "Reactors",
                 "TestRandomness",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

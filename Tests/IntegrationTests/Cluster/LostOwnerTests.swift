@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Testing
 import Wire
 

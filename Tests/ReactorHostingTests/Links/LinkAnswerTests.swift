@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Glibc
 import Feeds
 import Sessions

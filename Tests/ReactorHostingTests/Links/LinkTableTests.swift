@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Feeds
 import Glibc
 import Logging

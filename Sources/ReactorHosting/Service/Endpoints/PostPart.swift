@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Clustering
 internal import Cyclers
 internal import Feeds
 internal import Sessions

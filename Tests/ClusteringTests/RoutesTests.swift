@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Testing
 
 @Suite("Routes are remembered, the oldest forgotten first", .timeLimit(.minutes(15)))

@@ -1,4 +1,5 @@
 import Cluster
+import Clustering
 import Testing
 
 @Suite("A request is sent on until a node serves it, within bounds", .timeLimit(.minutes(15)))

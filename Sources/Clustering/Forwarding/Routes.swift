@@ -1,3 +1,5 @@
+package import Cluster
+
 /// The owners of sessions of which this node has heard, so that a request goes there at once.
 ///
 /// A route may be wrong: then the node that it names answers that the session has moved.

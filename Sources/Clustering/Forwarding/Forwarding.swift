@@ -1,3 +1,5 @@
+package import Cluster
+
 /// A client's request on its way to the node that decides on its session: where it goes next, and
 /// what the client gets if nobody serves it. A part's action on its way to its parent is such a
 /// request, and the part is the client.
