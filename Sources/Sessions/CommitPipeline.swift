@@ -167,8 +167,8 @@ package final class CommitPipeline {
     /// A batch that the journal has not ended yet.
     private enum Flight {
         case steps([Step])
-        /// The end of a session that is not in memory. It is not part of a step: its failure does not
-        /// fail the commits of other sessions.
+        /// The end of a session that is not in memory. It is not part of a step: its failure does
+        /// not fail the commits of other sessions.
         case deletion(SessionID, SessionKey, OwnedSession?)
         /// Not a batch: a caller that waits for the batches before it.
         case barrier(() -> Void)

@@ -3,11 +3,12 @@ internal import Feeds
 /// Removes sessions from memory: those that were not used for some ticks, the least recently used
 /// ones when as many are awake as may be, and those that another node is to continue.
 ///
-/// Design: each request that loads a session within the last sixteenth of the limit examines some of
-/// the sessions, the least recently used first, and saves those that are at rest. So there usually is
-/// one that can leave at once when the limit is reached. Otherwise the request is refused, and the
-/// next one finds a session that has been saved. In a table in which no session is at rest each such
-/// request costs these examinations and no more; the next one continues after the last of them.
+/// Design: each request that loads a session within the last sixteenth of the limit examines some
+/// of the sessions, the least recently used first, and saves those that are at rest. So there
+/// usually is one that can leave at once when the limit is reached. Otherwise the request is
+/// refused, and the next one finds a session that has been saved. In a table in which no session is
+/// at rest each such request costs these examinations and no more; the next one continues after the
+/// last of them.
 package final class Eviction {
     /// The number of calls of ``beginTick()``.
     private(set) var ticks: UInt64 = 0
@@ -143,7 +144,8 @@ package final class Eviction {
         return table.hasRoomForSession
     }
 
-    /// Whether there is room for all sessions that are being loaded, or will be when others have left.
+    /// Whether there is room for all sessions that are being loaded, or will be when
+    /// others have left.
     package func mayMakeRoom(in table: SessionTable) -> Bool {
         let surplus = table.awakeCount + table.loads.operations.count - table.limits.sessions
         guard surplus > 0 else { return true }
@@ -195,8 +197,8 @@ package final class Eviction {
 
     func countEvicted() { evictedCount += 1 }
 
-    /// Whether enough sessions have left memory, since this last returned true, that the heap should
-    /// be trimmed.
+    /// Whether enough sessions have left memory, since this last returned true, that the heap
+    /// should be trimmed.
     func takeHeapTrim() -> Bool {
         guard evictedCount >= Self.trimThreshold else { return false }
         evictedCount = 0

@@ -6,8 +6,8 @@ internal import DequeModule
 /// Design: a list for each tick, oldest first. Each session stores its place, so that it moves or
 /// leaves in constant time. A list that is due is emptied from its end, a few sessions at a time.
 ///
-/// Invariant: if the journal has an archive, each session that is awake is here exactly once, from the
-/// begin of its incarnation to the end. A dequeued session falls asleep or is put back.
+/// Invariant: if the journal has an archive, each session that is awake is here exactly once, from
+/// the begin of its incarnation to the end. A dequeued session falls asleep or is put back.
 package struct IdleSessions {
     /// A session is idle after this many ticks without use.
     static let ticks: UInt64 = 4

@@ -3,9 +3,9 @@ internal import Storage
 
 // Replies about positions that this node has not reached: another node may have reached them.
 extension Session {
-    /// Calls `act` when the journal has said that no other node has continued the session. A request
-    /// that another node has to serve gets `moved`. If no other node writes to the journal, `act` is
-    /// called at once.
+    /// Calls `act` when the journal has said that no other node has continued the session. A
+    /// request that another node has to serve gets `moved`. If no other node writes to the journal,
+    /// `act` is called at once.
     func confirm(for token: UInt64, then act: @escaping () -> Void) {
         guard table.sharesJournal else { return act() }
         table.read(id, .confirmed) { [self] found, _ in

@@ -92,8 +92,8 @@ package struct SessionDeleter {
         table.abandonReaders(of: id)
     }
 
-    /// Ends the deletion: calls all callers back. The first deleter gets the outcome; for the others the session had
-    /// ended before.
+    /// Ends the deletion: calls all callers back. The first deleter gets the outcome; for the
+    /// others the session had ended before.
     package func finish(_ id: SessionID, _ outcome: DeletionOutcome) {
         guard let operation = table.loads.operations.remove(id) else { return }
         for (index, act) in operation.deleters.enumerated() {

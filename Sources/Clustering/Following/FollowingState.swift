@@ -8,8 +8,8 @@ final class FollowingState: FeedUpkeep {
     private(set) var epoch: Int64?
     /// The node that owned the session in that epoch; nil: none.
     private(set) var owner: Node?
-    /// Whether the session acts without a request: it listens to a topic, or the effects of actions were
-    /// running when it was last loaded. Nil: the owner has changed since then.
+    /// Whether the session acts without a request: it listens to a topic, or the effects of actions
+    /// were running when it was last loaded. Nil: the owner has changed since then.
     private(set) var hasWork: Bool?
     /// The last question that was sent before the session was followed. Its answer may be about an
     /// earlier stay.
@@ -30,7 +30,8 @@ final class FollowingState: FeedUpkeep {
     var hints = FollowedHints()
     /// Whether a subscriber waits for the journal.
     var hasWaiting = false
-    /// The number of the load that shows the next records; nil: they are shown as soon as this node has them.
+    /// The number of the load that shows the next records; nil: they are shown as soon as this
+    /// node has them.
     var awaited: UInt64?
     /// Whether the session has ended. Its subscribers get the last events.
     var isOver = false
