@@ -254,7 +254,8 @@ final class ServerProcess: SessionOutput {
         case "putSession": try put(request, target, call)
         case "readSession": try target.readable().read(version: nil, for: call.token)
         case "deleteSession": try target.session().end(for: call.token)
-        case "streamEvents": try stream(request, target, call)
+        // A client asks for pulses after a 204, without accepting a stream.
+        case "streamEvents", "streamPulses": try stream(request, target, call)
         default: throw Problem(404, "unknown_path", "the simulated clients have no use for this")
         }
     }
@@ -309,6 +310,7 @@ final class ServerProcess: SessionOutput {
         switch target.found {
         case .session(let present): session = present
         case .copy(let copy): session = copy
+        case .ended where !request.accepts(.eventStream): throw .endedSession(target.id.text)
         case .ended: return call.respond(.noContent())
         case .quarantined(let fault):
             return call.respond(.endedStream(.quarantined(target.id.text, fault)))
@@ -318,6 +320,7 @@ final class ServerProcess: SessionOutput {
             return call.respond(.endedStream(.moved(target.id.text)))
         case .nothing, .notInMemory: throw .unknownSession(target.id.text, to: nil)
         }
+        try request.requireAccepted(.eventStream)
         call.options.wantsStream = true
         let query = try StreamQuery(StreamEvents.self, request, session.registration)
         session.subscribe(
