@@ -13,7 +13,8 @@ extension SessionTable {
     /// - Parameter deposed: A node that is known to be gone or silent. If it owns the session, it
     ///   loses it.
     package func wake(
-        _ id: SessionID, deposing deposed: Node?, while isWanted: @escaping () -> Bool,
+        _ id: SessionID, deposing deposed: Node?,
+        while isWanted: @escaping () -> Bool = { true },
         then act: @escaping (SessionLookup) -> Void
     ) {
         guard let cluster else { return wake(id, while: isWanted, then: act) }
