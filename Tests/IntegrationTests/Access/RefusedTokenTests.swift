@@ -30,9 +30,8 @@ struct RefusedTokenTests {
                 _ = try await client.send(
                     request(token, from: "192.0.2.\(number)", id: "mine-\(number)"))
             }
-            // The third request exceeds the burst of two.
-            for _ in 0..<3 {
-                _ = try await client.send(request("x", from: "192.0.2.9", id: "fast"))
+            // Three within a second exceed the burst of two. A slow machine needs more tries.
+            while try await client.send(request("x", from: "192.0.2.9", id: "fast")).status != 429 {
             }
             try await server.log.wait { $0.errors.contains("status=429") }
             let lines = server.log.present.errors.split(separator: "\n")
