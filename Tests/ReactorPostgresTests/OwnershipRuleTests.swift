@@ -32,7 +32,7 @@ struct OwnershipRuleTests {
     }
 
     /// A batch that was handed in while this node was the owner is decided by its place, even if
-    /// the owner has changed meanwhile: a statement on its way may be let in at any time.
+    /// the owner has changed meanwhile: a statement on its way may be accepted at any time.
     @Test func `a batch without an answer is handed in again without the fence`() async throws {
         try await check(.resubmitsWithoutFence) { rules in
             let server = try PostgresServer.shared.get()

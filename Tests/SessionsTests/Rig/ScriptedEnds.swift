@@ -39,7 +39,7 @@ struct ScriptedEnds {
             isDeleted: record.kind == .deleted)
     }
 
-    /// No part that was decided upon one of this batch is let in. A part without records
+    /// No part that was decided upon one of this batch is accepted. A part without records
     /// is lost alone.
     mutating func lose(_ batch: Batch) {
         for run in batch.runs where run.lineage != 0 {
