@@ -1,5 +1,5 @@
 /// Members that end in an orderly way. Nothing is published to all nodes until the sessions of such
-/// a node are awake at other members, or have been waited for long enough: they would miss it.
+/// a node are awake at other members, because they would miss it. This has a time limit.
 ///
 /// Bounds: only members are noted, and none is waited for beyond the two limits.
 package struct Departures: Sendable {

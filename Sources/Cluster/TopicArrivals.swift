@@ -42,8 +42,8 @@ package struct TopicArrivals<Value> {
 
     /// All that have come wait for the sessions that are being loaded now.
     ///
-    /// - Returns: False if none has come, or others wait already: for them there is
-    ///   ``endWait()`` first.
+    /// - Returns: False if none has arrived, or if others wait already: call ``endWait()`` for
+    ///   those first.
     package mutating func beginWait() -> Bool {
         guard waiting == nil, !queue.isEmpty else { return false }
         waiting = queue.count

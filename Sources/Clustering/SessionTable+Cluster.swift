@@ -3,12 +3,12 @@ package import Feeds
 package import Sessions
 package import Storage
 
-// The questions and calls of the server, if several nodes write to the journal.
+// Calls of the server if several nodes write to the journal.
 extension SessionTable {
     /// Nil if no other node writes to the journal.
     package var cluster: TableCluster? { placement as? TableCluster }
 
-    /// The same as ``wake(_:while:then:)``.
+    /// The same as ``wake(_:while:then:)``, but may depose an owner.
     ///
     /// - Parameter deposed: A node that is known to be gone or silent. If it owns the session, it
     ///   loses it.
@@ -30,7 +30,7 @@ extension SessionTable {
         all.compactMap { $0.isAwake ? $0.ownership : nil }
     }
 
-    /// Handles the news of a beat: sessions of this node have another owner, or may have one.
+    /// A beat has shown that sessions of this node have another owner, or may have one.
     package func ownershipChanged(_ change: OwnershipChange) {
         guard change.members.isHeard else {
             for session in all {
@@ -61,7 +61,7 @@ extension SessionTable {
     /// Answers reads that wait for the journal for too long. Called a few times a second.
     package func answerLateReads() { cluster?.reads.answerLate(in: self) }
 
-    /// Asks the journal what became of the followed sessions. Called four times a second.
+    /// Asks the journal which followed sessions have changed. Called four times a second.
     package func askForChanges() { cluster?.followed.ask(in: self) }
 }
 

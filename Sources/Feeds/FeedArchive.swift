@@ -41,7 +41,7 @@ package final class FeedArchive {
         keptVersion = saved.keptVersion
     }
 
-    /// Takes the values of a feed of which the journal has newer records.
+    /// The journal has newer records of the feed.
     package func advance(to head: SavedHead) {
         keptAfter = head.keptAfter
         keptVersion = head.keptVersion

@@ -1,7 +1,7 @@
 // The statements of ``Append``, each with and without the fence of an owner.
 extension Append {
     enum Form {
-        /// One row each, as nearly all have.
+        /// Parts of one row each, as nearly all are.
         case short
         /// Any number of rows.
         case plain
@@ -38,7 +38,8 @@ extension Append {
     ///
     /// - Parameters:
     ///   - rows: The columns of their rows, if each has one.
-    ///   - fence: The number of the parameter with the node. The next has the epochs; NULL: any.
+    ///   - fence: The number of the parameter with the node. The next one has the epochs; NULL
+    ///     accepts any.
     private static func present(
         from first: Int, with rows: [(name: String, type: String)] = [], fence: Int? = nil
     ) -> String {
@@ -88,8 +89,8 @@ extension Append {
             ORDER BY p.session, r.an, r.ap)
         """
 
-    /// Why `IN`: PostgreSQL hashes the sessions that were accepted, whose number it does not
-    /// expect. A join with them compares each part with each.
+    /// Why `IN`: PostgreSQL underestimates the number of accepted sessions. For `IN` it hashes
+    /// them; for a join it would compare each part with each of them.
     private static func short(fence: Int?) -> String {
         """
         WITH p AS MATERIALIZED (\(present(from: 2, with: columns, fence: fence))),

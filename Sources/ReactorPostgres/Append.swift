@@ -72,8 +72,8 @@ struct Append {
         }
     }
 
-    /// Nil for a part that may be in the database: if it was sent when this node was the owner, its
-    /// place alone decides.
+    /// Nil for a part that may be in the database already. It may have been accepted while this
+    /// node was the owner, so its place alone decides.
     private func namedEpoch(of part: Part) -> Int64? {
         part.mayBeWritten && rules.contains(.resubmitsWithoutFence) ? nil : part.epoch
     }

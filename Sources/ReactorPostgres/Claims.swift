@@ -125,8 +125,9 @@ struct Claims {
         SELECT id, generation, epoch, \(CommitPoint.columns) FROM won
         """
 
-    /// Whether the row `s` may be taken from its owner as `c` asks for: not a moment after it was
-    /// taken. A time in the future is of a former primary, or of a clock that was set back.
+    /// Whether the row `s` may be taken by force from the owner that `c` names: not within the
+    /// respite after the last time. A time further in the future comes from a former primary, or
+    /// from a clock that was set back, and does not count.
     ///
     /// - Parameter respite: The number of the parameter with the respite, in milliseconds.
     private static func mayDepose(respite: Int) -> String {

@@ -22,8 +22,8 @@ struct DatabaseState {
     /// When the newest commit was sent that was confirmed at ``database``.
     private var proved: ContinuousClock.Instant?
 
-    /// Twice the number of connections that commit: at least one of that many began after any
-    /// earlier one had ended, so a database that has them all has the earlier ones, too.
+    /// Twice the number of connections that commit. Of this many commits, at least one began after
+    /// all earlier commits had ended. So a database that has all of them has the earlier ones, too.
     private static let commitLimit = 44
     private static let otherLimit = 64
 

@@ -1,7 +1,8 @@
 internal import Storage
 internal import Synchronization
 
-/// Asks questions together with one statement: those that came while others were asked.
+/// Asks many questions with one statement: those that arrived while the previous statement was
+/// under way.
 final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
     /// Returns one answer for each question, in their order.
     typealias Act = @Sendable ([Question], Connection) throws(PostgresFault) -> [Answer]
@@ -18,14 +19,15 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
     private let book = Mutex(Book())
 
     private static var statementLimit: Int { 1_024 }
-    /// More would be a fault of the callers: they are refused.
+    /// The maximum number of questions that wait. More are a fault of the callers, and are refused.
     private static var waitingLimit: Int { 200_000 }
-    /// How long somebody else's lock is waited for.
+    /// How long a question waits for somebody else's lock.
     private let lockLimit: Duration
     private let wait: @Sendable (Duration) -> Void
 
-    /// Between two attempts. Why: a ``Line`` remembers a fault of connecting for a second, and a
-    /// short `lock_timeout` must not be met at full speed.
+    /// The pause between two attempts. Without it, attempts would follow each other at full speed
+    /// while a ``Line`` repeats a connection fault, which it does for a second, or with a short
+    /// `lock_timeout`.
     private static var pause: Duration { .milliseconds(50) }
 
     /// - Parameters:

@@ -151,8 +151,8 @@ struct Era {
         return found.bool(0, 0)
     }
 
-    /// The beats have the time of another server's clock. The newest came just before that server
-    /// was left, so all are moved until that one is now.
+    /// The beats have the time of another server's clock. The newest one came just before the nodes
+    /// left that server, so all are shifted so that the newest is now.
     private func moveBeats(within limit: Duration) throws(PostgresFault) {
         try connection.execute(
             """

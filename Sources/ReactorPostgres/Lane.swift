@@ -16,7 +16,7 @@ final class Lane: @unchecked Sendable {
     /// The moment since which there has been no connection, and the fault of the last attempt.
     private let absence = Mutex<(since: ContinuousClock.Instant, fault: PostgresFault)?>(nil)
 
-    /// After it the connection is given up, and the statement is sent again.
+    /// The time after which the connection is given up, and the statement is sent again.
     private static let statementLimit = Duration.seconds(5)
     private let lockLimit: Duration
     private static let partLimit = 1_024
@@ -37,7 +37,7 @@ final class Lane: @unchecked Sendable {
     /// Connects if there is no connection; ends what the last one may have under way.
     func connect() throws(PostgresFault) -> Connection {
         if let present {
-            // Another connection decides what one of an earlier era or primary still has under way.
+            // A new connection decides what one of an earlier era or primary has under way.
             guard !connector.isPresent(present.connection) else { return present.connection }
             drop()
         }
@@ -125,8 +125,8 @@ final class Lane: @unchecked Sendable {
                             giveUp(parts, error)
                             continue
                         }
-                        // It waits for a lock, so others go first, at a pace that a short
-                        // `lock_timeout` does not set.
+                        // It waits for a lock, so others go first. Without the pause, a short
+                        // `lock_timeout` would set the pace.
                         waiting.insert(parts, at: 0)
                         Line.wait(.milliseconds(50))
                     }

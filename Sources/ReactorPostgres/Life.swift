@@ -59,13 +59,14 @@ struct Life {
     /// The column after ``columns``.
     private static let isStandby = 14
 
-    /// One row in any case: each row says which server it is from.
+    /// Returns one row even without a session, because each row also says which server it is from.
     static let byID = """
         SELECT \(columns), pg_is_in_recovery()
         FROM (SELECT $1::text AS id) t LEFT JOIN sessions s ON s.id = t.id \(newest)
         """
 
-    /// Nil if the session has another generation, or has ended other than `isEnded` says.
+    /// Nil if the session has another generation, or if it has not ended but `isEnded` is true, or
+    /// the reverse.
     static func find(
         _ key: SessionKey, isEnded: Bool, _ connection: Connection
     ) throws(PostgresFault) -> Life? {

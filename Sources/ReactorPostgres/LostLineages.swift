@@ -1,13 +1,13 @@
 internal import Storage
 
-/// The lineages that have lost a part: what was decided upon it may still be handed in.
+/// The lineages that have lost a part. Decisions that were based on the lost part may still arrive.
 ///
 /// Used on one queue only.
 final class LostLineages: @unchecked Sendable {
     private var newer: [SessionKey: UInt64] = [:]
     private var older: [SessionKey: UInt64] = [:]
-    /// A lineage is remembered for at least as many losses: its session hears of the first within
-    /// one round of its loop.
+    /// A lineage is remembered for at least this number of further losses. That suffices: its
+    /// session hears of its loss within one round of its loop.
     private static let limit = 50_000
 
     func lose(_ key: SessionKey, _ lineage: UInt64) {

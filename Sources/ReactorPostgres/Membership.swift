@@ -6,8 +6,8 @@ internal import Synchronization
 /// Keeps this node among the members of its cluster.
 ///
 /// Design: each node writes a row once a second, and reads the others'. Only the database's clock
-/// says who is late; a node that cannot reach the database judges itself by its own (see `Lease`).
-/// Beats wait for no flush, so a standby that hangs does not end the members.
+/// decides which node is late; a node that cannot reach the database judges itself by its own (see
+/// `Lease`). Beats wait for no flush, so a standby that hangs does not end the members.
 final class Membership: @unchecked Sendable {
     fileprivate struct Book {
         var own: Member
@@ -61,7 +61,8 @@ final class Membership: @unchecked Sendable {
     /// The reason that there is no connection.
     var lineFailure: JournalFailure? { line.failure }
 
-    /// Reports at once that nothing is believed, and soon what the newest database has.
+    /// Reports at once that no database is believed, and the members of the newest one with the
+    /// next beat.
     private func databaseChanged() {
         report()
         line.async { [weak self] in
@@ -80,8 +81,8 @@ final class Membership: @unchecked Sendable {
                     [own.node.number, own.address], within: Self.limit)
             }
             try beatNow()
-            // Of two nodes that join at once, neither may see the other in its first beat. In its
-            // second, the one whose row is the later one sees the other's.
+            // Of two nodes that join at once, neither may see the other in its first beat. In the
+            // second, the node that wrote its row later sees the other's.
             try beatNow()
         }
     }
@@ -109,7 +110,7 @@ final class Membership: @unchecked Sendable {
         }
     }
 
-    /// Says with a beat that this node is about to end.
+    /// Announces with a beat that this node is about to end.
     func leave() {
         book.withLock { $0.own.isLeaving = true }
         line.async { [self] in try? beatNow() }
@@ -172,7 +173,8 @@ final class Membership: @unchecked Sendable {
         forgetOld()
     }
 
-    /// Reads once for each database which nodes have used it: others are no members of this one.
+    /// Reads, once for each database, which nodes have used it. Nodes of other databases are no
+    /// members.
     private func lookForAcquaintances(
         of node: Node, _ connection: Connection
     ) throws(PostgresFault) {
@@ -189,7 +191,7 @@ final class Membership: @unchecked Sendable {
         book.withLock { $0.acquaintances = members }
     }
 
-    /// With one beat of 60. If it fails, another node does it, or this one later.
+    /// Once in 60 beats. If this fails, another node does it, or this one later.
     private func forgetOld() {
         beats += 1
         guard beats % 60 == 1 else { return }
@@ -233,8 +235,8 @@ final class Membership: @unchecked Sendable {
         }
     }
 
-    /// Whether the node of the row `n` is a member. No node has a lease of more than a day, and a
-    /// beat of the future was before the clock was set back.
+    /// Whether the node of the row `n` is a member. A lease counts for a day at most. A beat that
+    /// is more than a lease in the future is older than a change of the clock, and does not count.
     static let isMember = """
         (n.seen BETWEEN clock_timestamp() - \(lease) AND clock_timestamp() + \(lease))
         """
@@ -288,7 +290,7 @@ final class Membership: @unchecked Sendable {
         }
     }
 
-    /// Why not after the next beat: that may be waiting for the database.
+    /// Sets a timer of its own, because the next beat may have to wait for the database.
     private func reportEndOfLease() {
         guard let end = book.withLock({ $0.lease.end }) else { return }
         let left = max(.zero, end - ContinuousClock.now) + .milliseconds(1)

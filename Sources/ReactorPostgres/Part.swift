@@ -1,6 +1,7 @@
 internal import Storage
 
-/// The data that consecutive batches of a group have of one generation: written whole or not.
+/// The data of one generation from consecutive batches of a group. It is written as a whole or not
+/// at all.
 final class Part {
     enum Outcome: Equatable {
         case open

@@ -2,7 +2,8 @@ internal import Cluster
 internal import Storage
 internal import Synchronization
 
-/// Reads a journal in PostgreSQL, over connections of its own; a read sees one moment.
+/// Reads a journal in PostgreSQL, over connections of its own. Each read sees the database at one
+/// moment.
 final class PostgresArchive: Archive, PostgresHistory {
     private let readers: [Line]
     private let proofs: Proofs
@@ -287,7 +288,8 @@ extension Line {
         }
     }
 
-    /// As ``read(_:)``, with other errors too. Any ends the connection: a transaction may be open.
+    /// Like ``read(_:)``, but may throw other errors. Any error ends the connection, because a
+    /// transaction may be open.
     private func attempt<Value>(
         _ act: (Connection) throws -> Value, until deadline: ContinuousClock.Instant
     ) throws -> (value: Value, reading: Reading) {

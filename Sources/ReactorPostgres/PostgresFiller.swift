@@ -207,7 +207,7 @@ package final class PostgresFiller: JournalVisitor {
 }
 
 extension HistoryPosition {
-    /// A position before this one, and not before any other that is: of a creation, itself.
+    /// The position that precedes this one; of a creation, the creation itself.
     fileprivate var predecessor: HistoryPosition {
         part > 1 ? HistoryPosition(number, part: part - 1) : HistoryPosition(max(number, 1) - 1)
     }

@@ -18,7 +18,7 @@ package final class PostgresJournal: Journal {
     private let hosts: DispatchQueue
     package let interrupted: [InterruptedWork]
 
-    /// How long a group waits for the database, and a statement without an answer for certainty.
+    /// How long a group waits for the database, and a statement without an answer for its outcome.
     package static let commitLimit = Duration.seconds(10)
 
     /// How long a part or a claim waits for a row that somebody else has locked.
@@ -33,7 +33,7 @@ package final class PostgresJournal: Journal {
     ///   - member: This process in a cluster; nil: it is the only one, and decides on all sessions.
     ///   - now: The time for retention, given the database's in milliseconds since 1970. Default:
     ///     the database's, since a node's clock may be wrong.
-    ///   - rules: All but in tests.
+    ///   - rules: All, except in tests.
     ///   - looksEvery: How often it looks for work and for lost connections; nil: never.
     /// - Throws: ``JournalFailure``: a sentence without secrets.
     package init(
@@ -203,7 +203,7 @@ package final class PostgresJournal: Journal {
         return queues[Int(UInt(bitPattern: index) % UInt(queues.count))]
     }
 
-    /// For a caller without a lane of its own, whose sessions have no other.
+    /// For a caller that has no lane. No other lane writes its sessions.
     package func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit {
         queues[0].commit(batch, ended: ended)
     }

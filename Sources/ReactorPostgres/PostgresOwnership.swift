@@ -3,7 +3,8 @@ internal import Storage
 
 /// The owners of sessions in PostgreSQL: columns of their rows (ADR-0048).
 ///
-/// One connection each beats, claims, confirms, and looks at followed sessions; none delays a read.
+/// Beats, claims, confirmations, and looks at followed sessions have a connection each. None of
+/// them delays a read.
 final class PostgresOwnership: Ownership {
     private let connector: Connector
     private let node: Node
@@ -15,7 +16,7 @@ final class PostgresOwnership: Ownership {
     private let followLine: Line
     private let claims: Desk<Claims.Request, Claims.Result>
     private let releases: Desk<[OwnedSession], Void>
-    /// While this node leaves.
+    /// The claims while this node leaves.
     private let departures: Desk<String, Claims.Result>
     private let confirmations: Desk<[Confirmation], [String: Change]>
     private let followed: Desk<[Confirmation], [String: Change]>
@@ -145,7 +146,7 @@ final class PostgresOwnership: Ownership {
     /// Gives a session up and names its home, which would otherwise refer each request back. A
     /// session that no other member can read is claimed here.
     ///
-    /// - Parameter home: The home of a session that there is not.
+    /// - Parameter home: The home if the session does not exist.
     private func leave(
         _ request: Claims.Request, to home: Node, _ answer: @escaping ArchiveAnswer<Claim>
     ) {
@@ -245,7 +246,7 @@ final class PostgresOwnership: Ownership {
         }
     }
 
-    /// As it would be without the rule, for its test.
+    /// The behaviour without the rule, for its test.
     private func loadAndClaim(
         _ request: Claims.Request, _ answer: @escaping ArchiveAnswer<Claim>
     ) {

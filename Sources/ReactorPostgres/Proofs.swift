@@ -76,7 +76,8 @@ struct Proving<Answer: Sendable>: Sendable {
     private let isNews: @Sendable (Answer) -> Bool
     private let otherwise: (@Sendable (Answer) -> Answer)?
 
-    /// After it ``otherwise`` is given. Longer than a slow commit, because each question needs one.
+    /// The time after which ``otherwise`` is given. Longer than a slow commit, because each
+    /// question needs a commit.
     private static var waitLimit: DispatchTimeInterval { .seconds(2) }
 
     /// - Parameters:

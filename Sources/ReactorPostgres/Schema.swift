@@ -12,7 +12,7 @@ enum Schema {
     /// The database's time in milliseconds since 1970; no node's clock matters.
     static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-    /// The object id of no table. In place of that of `cluster` it says: restored.
+    /// No table has this object id. In place of that of `cluster`, it marks a restored database.
     static let restoredTable: Int64 = 1
 
     /// The part that stands for a record: notes precede the record of their number.

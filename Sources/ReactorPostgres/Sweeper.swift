@@ -43,7 +43,7 @@ final class Sweeper: @unchecked Sendable {
         growth = Mutex(Growth(retention))
     }
 
-    /// Why this process should not be used: it cannot remove old rows, or its clock is wrong.
+    /// The reason why this process is not ready: it cannot remove old rows, or its clock is wrong.
     var failure: JournalFailure? { broken.withLock { $0 } }
 
     func open() throws(PostgresFault) {

@@ -1,14 +1,13 @@
 internal import Feeds
 
 /// Removes sessions from memory: those that were not used for some ticks, the least recently used
-/// ones when as many are awake as may be, and those that another node is to continue.
+/// ones at the limit of awake sessions, and those that another node is to continue.
 ///
 /// Design: each request that loads a session within the last sixteenth of the limit examines some
 /// of the sessions, the least recently used first, and saves those that are at rest. So there
 /// usually is one that can leave at once when the limit is reached. Otherwise the request is
-/// refused, and the next one finds a session that has been saved. In a table in which no session is
-/// at rest each such request costs these examinations and no more; the next one continues after the
-/// last of them.
+/// refused, and the next one finds a session that has been saved. If no session is at rest, each
+/// such request costs only these examinations. The next one continues where they stopped.
 package final class Eviction {
     /// The number of calls of ``beginTick()``.
     private(set) var ticks: UInt64 = 0

@@ -7,7 +7,7 @@ internal import DequeModule
 /// leaves in constant time. A list that is due is emptied from its end, a few sessions at a time.
 ///
 /// Invariant: if the journal has an archive, each session that is awake is here exactly once, from
-/// the begin of its incarnation to the end. A dequeued session falls asleep or is put back.
+/// when it wakes until it leaves memory. A dequeued session falls asleep or is put back.
 package struct IdleSessions {
     /// A session is idle after this many ticks without use.
     static let ticks: UInt64 = 4

@@ -46,8 +46,8 @@ struct LostHistory {
             table.placement?.loadState(of: feed)
             return false
         }
-        // Another node may decide on the session by now. If this node still does, the load ends
-        // this.
+        // Another node may own the session by now. If this node still owns it, the reload ends the
+        // following.
         table.placement?.carryOn(feed, in: table)
         return true
     }

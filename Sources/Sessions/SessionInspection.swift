@@ -1,8 +1,8 @@
 package import Feeds
 package import Storage
 
-/// Looks at a session without loading it. Being looked at is no use of a session: it falls asleep
-/// as if nobody looked.
+/// Looks at a session without loading it. Does not count as use: the session falls asleep as if
+/// nobody had looked.
 ///
 /// Design: the range of the kept records is read from the journal, if that keeps records, because
 /// it trims by itself; the read touches no record. An awake session replies after the commit of its

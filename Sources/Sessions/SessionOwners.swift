@@ -20,8 +20,8 @@ package final class SessionOwners: Sendable {
         var counts: [ExactText: Int]
         /// The number of losses after which the sessions are not counted yet.
         var recounts = 0
-        /// Since the first of them: sessions that were admitted, and those whose creation may be in
-        /// the journal although it has failed. A count may have missed each of them.
+        /// Sessions that were admitted since the first of these losses, and sessions whose creation
+        /// has failed but may be in the journal. A count may have missed any of them.
         var recent: [ExactText: Int] = [:]
 
         mutating func remember(_ owner: ExactText) {

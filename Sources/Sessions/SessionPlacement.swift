@@ -69,7 +69,7 @@ package protocol SessionPlacement: AnyObject {
     /// The number of questions to the journal that were sent for such readers.
     var questions: UInt64 { get }
 
-    /// Continues the readers of a session whose state has left memory from the journal. Without
+    /// A session's state has left memory, and its readers continue from the journal. Without
     /// readers, the table forgets the feed.
     func carryOn(_ feed: Feed, in table: SessionTable)
 
@@ -83,6 +83,6 @@ package protocol SessionPlacement: AnyObject {
 
     /// Sends a part's action to its parent.
     ///
-    /// - Returns: false if the parent can be at this process only.
+    /// - Returns: false if the parent can only be in this process.
     func send(_ action: PartAction) -> Bool
 }

@@ -17,9 +17,9 @@ package struct StreamLookup {
     package let act: (SessionLookup) -> Void
 }
 
-/// How much a reader wants to know whether it sees the newest state (RFC 9111 §5.2.1).
+/// How fresh a state a reader requires (RFC 9111 §5.2.1).
 package enum Freshness: Sendable, Equatable {
-    /// It accepts no state whose age is not zero.
+    /// It accepts only a state of age zero.
     case confirmed
     /// It prefers the newest state.
     case preferred

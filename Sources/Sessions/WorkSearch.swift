@@ -3,8 +3,8 @@ package import Feeds
 package import Storage
 internal import Synchronization
 
-/// Wakes the sessions that act without a request, and of which no process takes care: when the
-/// server starts, and among several nodes when a member has ended.
+/// Wakes the sessions that act without a request and that no process has awake: when the server
+/// starts, and in a cluster when a member has ended.
 ///
 /// Design: one search for all loops of the process, page by page. The next page is read when the
 /// sessions of the one before are awake, so memory holds one page. Each node wakes the sessions
@@ -28,8 +28,8 @@ package final class WorkSearch: Sendable {
     /// Sessions that are woken by requests alone.
     private let skipped: Set<String>
     /// The time between the start of the process and the first search. Default zero; ten minutes if
-    /// a reactor's code on a loop has ended the last process: sessions that end each process they
-    /// are woken in, one after the other, must not keep the server from serving requests.
+    /// a reactor's code on a loop has ended the last process. Otherwise sessions that end every
+    /// process that wakes them would keep the server from serving requests.
     package let firstPause: Duration
     private let wake: Wake
     private let book = Mutex(Book())
@@ -60,8 +60,7 @@ package final class WorkSearch: Sendable {
         if begins { read(after: 0) }
     }
 
-    /// Searches if the members have changed: one has ended, or has come that can read
-    /// other sessions.
+    /// Searches if the members have changed: one has ended, or a new one can read other sessions.
     package func membersChanged(_ members: Members) {
         let isNew = book.withLock { book in
             defer { book.members = members }

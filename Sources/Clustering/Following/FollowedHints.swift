@@ -15,8 +15,7 @@ struct FollowedHints {
     /// Whether a hint has arrived since the last answered question was sent.
     var isDue = false
 
-    /// The milliseconds after which a node is asked again that has refused, or whose link has
-    /// ended.
+    /// The milliseconds until a node that has refused, or whose link has ended, is asked again.
     private static let pause: Int64 = 1_000
 
     /// Whether the owner of that epoch sends hints.
@@ -29,7 +28,7 @@ struct FollowedHints {
     /// The next step towards hints from the session's owner.
     ///
     /// - Parameters:
-    ///   - owner: Another node; nil: there are no hints.
+    ///   - owner: Another node; nil if there is none to ask.
     ///   - epoch: Counts the changes of the owner.
     mutating func next(_ owner: Node?, _ epoch: Int64?, _ now: Int64) -> Step {
         guard let owner, let epoch else {

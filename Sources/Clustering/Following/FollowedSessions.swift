@@ -6,8 +6,8 @@ internal import Feeds
 internal import Sessions
 internal import Storage
 
-/// The sessions of a loop that have subscribers here, and on which another node decides, or no
-/// node. Exists only if several nodes write to the journal.
+/// The sessions of a loop that have subscribers here, and on which this node does not decide.
+/// Exists only if several nodes write to the journal.
 ///
 /// Design: four times a second, one question asks the journal which of them have new records, an
 /// end, another generation or another owner. If the owner reports new records (``SessionHints``),
@@ -15,8 +15,9 @@ internal import Storage
 /// so it shows what the journal had at a moment after the request. A position beyond that is
 /// `ahead`.
 ///
-/// Following claims nothing. But a session whose owner is gone is claimed, because its effects and
-/// sources would rest. The subscribers stay, whether this node or another one claims the session.
+/// Following claims nothing. But a session whose owner is gone is claimed. Otherwise its effects
+/// and sources would stay idle. The subscribers stay, whether this node or another one claims the
+/// session.
 ///
 /// Bounds: a followed session has a subscriber, and no state in memory. It is forgotten when its
 /// last subscriber leaves.
@@ -27,8 +28,8 @@ final class FollowedSessions {
     /// Loads that are not sent yet, by session. (A load that was sent may be older than a later
     /// request, so that request needs another load.)
     private var unsent: [SessionID: Load] = [:]
-    /// The loads that are not sent yet, the oldest first. Bound: those that clients wait for or
-    /// that subscribers need, and those that have come since ``ask(in:)`` was last called.
+    /// The loads that are not sent yet, the oldest first. Bound: those that clients or subscribers
+    /// wait for, and those that were added since ``ask(in:)`` was last called.
     private var waiting: Deque<Load> = []
     private var loadsUnderWay: Set<SessionID> = []
     private var pace = LoadPace()
@@ -47,7 +48,7 @@ final class FollowedSessions {
     /// Subscribers that were disconnected because the journal did not answer.
     private var unconfirmed: UInt64 = 0
 
-    /// Claims that are under way at the same time.
+    /// The maximum number of claims that are under way at the same time.
     private static let claimLimit = 16
 
     init(_ ownership: any Ownership) { self.ownership = ownership }
@@ -92,7 +93,7 @@ final class FollowedSessions {
     /// Sends the loads of this round, and the question that its hints call for. Called
     /// once a round.
     ///
-    /// Only one load of a session is under way. Streams that come meanwhile share the next load.
+    /// Only one load of a session is under way. Streams that arrive meanwhile share the next load.
     func flush(in table: SessionTable) {
         askHinted(in: table)
         var later: [Load] = []
@@ -106,7 +107,8 @@ final class FollowedSessions {
             unsent[load.id] = nil
             loads += 1
             (load.asked, load.number) = (table.uptime, loads)
-            // Another read would be too old as well, if the session has new records all the time.
+            // New records wait for this load. Otherwise it would be too old as well, if the session
+            // commits all the time.
             if load.isRepeated {
                 table.followed(load.id)?.archive?.following?.awaited = loads
             }
@@ -144,7 +146,7 @@ final class FollowedSessions {
     private func loaded(
         _ load: Load, _ result: Result<LoadedSession, JournalFailure>, in table: SessionTable
     ) {
-        // A claim may have been faster.
+        // A claim may have loaded the session first.
         if let found = table.present(load.id) { return load.respond(found) }
         switch result {
         case .failure(.historyLost): repeatLoad(load)
@@ -167,7 +169,8 @@ final class FollowedSessions {
         }
     }
 
-    /// A read of a followed session has failed. Its subscribers may need another.
+    /// A load of a followed session has failed. Disconnects the subscribers if loads have failed
+    /// for too long.
     private func failed(_ id: SessionID, _ failure: JournalFailure, in table: SessionTable) {
         guard let feed = table.followed(id),
             !(feed.archive?.following?.failures.mayContinue(at: table.uptime) ?? true)
@@ -176,7 +179,7 @@ final class FollowedSessions {
         feed.abandonReaders()
     }
 
-    /// The subscribers' generation is lost, and there is no other.
+    /// Disconnects subscribers whose generation is lost, because the session has no other.
     private func abandonVoid(_ id: SessionID, in table: SessionTable) {
         if let feed = table.asleep(id), feed.isVoid { feed.abandonReaders() }
     }
@@ -200,7 +203,7 @@ final class FollowedSessions {
             // Its subscribers get a `reset`, and continue with what the journal has.
             earlier.strandReaders()
         }
-        // Perhaps only subscribers that have left were waiting for it.
+        // The subscribers that needed the load may have left.
         guard earlier != nil || !load.streams.isEmpty else { return }
         if !load.isClaimed, !load.streams.isEmpty, needsClaim(saved, in: table) {
             return claim(load, in: table)
@@ -217,20 +220,20 @@ final class FollowedSessions {
             let feed = copy.feed
             feed.archive?.following?.loaded(
                 saved, mayListen: copy.registration.listensToTopics, by: load.number)
-            // The answers to the streams count on their own.
+            // The answers to the streams have charges of their own.
             _ = load.charge?.resize(to: 0)
             load.respond(.copy(copy))
             copy.openStreams()
             copy.close()
             feed.endOpening()
-            // It may have no subscriber.
+            // Without a subscriber the feed is no longer followed.
             if table.followed(load.id) === feed { seekHints(of: feed, in: table) }
         } catch {
             load.respond(.quarantined(error))
         }
     }
 
-    /// Whether the session was read before the last answer of the journal about it.
+    /// Whether the load has an older state of the session than this node knows.
     private func isOutdated(_ load: Load, _ saved: SavedSession, at present: Feed) -> Bool {
         guard present.key == saved.key else {
             return load.number < (present.archive?.following?.firstLoad ?? 0)
@@ -241,7 +244,7 @@ final class FollowedSessions {
     /// Whether the journal lacks records that were shown: a node sent them, but they were never
     /// committed. Nothing was shown since the load was sent.
     private func isContradicted(by load: Load, _ present: Feed) -> Bool {
-        // An end lasts: the load is older.
+        // Nothing follows an end, so the load is older than it.
         !present.isVoid && !present.isOver
             && present.archive?.following?.awaited == load.number
     }
@@ -264,7 +267,7 @@ final class FollowedSessions {
         return following.need(ownership.members, table.uptime) == .claim
     }
 
-    /// The streams of a session whose owner is gone begin at this node, if it becomes the owner.
+    /// Claims a session whose owner is gone, before its streams begin here.
     private func claim(_ load: Load, in table: SessionTable) {
         load.charge = nil
         SessionLoader(table: table).load(load.id) { found in
@@ -309,7 +312,7 @@ final class FollowedSessions {
         ask(about: feeds, in: table)
     }
 
-    /// There is one question at a time. Hints that come meanwhile wait for the next question.
+    /// There is one question at a time. Hints that arrive meanwhile wait for the next question.
     private func ask(about feeds: [Feed], in table: SessionTable) {
         let asked = feeds.filter { !$0.isVoid }
         guard !isAsking, !asked.isEmpty else { return }
@@ -415,7 +418,8 @@ final class FollowedSessions {
         }
     }
 
-    /// The owner reports the session's newest position. The round's question asks for it.
+    /// The owner reports the session's newest position. The next question asks for the records up
+    /// to it.
     func hint(_ id: SessionID, at end: CommittedEnd, in table: SessionTable) {
         guard let feed = table.followed(id), !feed.isVoid else { return }
         feed.archive?.following?.hints.come()
@@ -454,8 +458,8 @@ final class FollowedSessions {
 
     // MARK: Claims
 
-    /// Claims a session whose owner is gone. A read wakes no session, but the end of its owner
-    /// does.
+    /// Claims the session if its owner is gone. If it is not known whether the session acts without
+    /// a request, loads it first.
     private func meetNeed(
         of feed: Feed, _ following: FollowingState, _ now: Int64, in table: SessionTable
     ) {

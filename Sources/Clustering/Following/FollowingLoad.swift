@@ -4,12 +4,12 @@ internal import Sessions
 /// A read of a session that is not followed yet, or whose state is needed.
 final class FollowingLoad {
     let id: SessionID
-    /// When it was sent, and the number of loads that were sent until then.
+    /// When it was sent, and its number: loads are numbered in the order in which they are sent.
     var asked: Int64 = 0
     var number: UInt64 = 0
-    /// Whether a claim has shown that another node owns the session, or that it has no room here.
+    /// Whether a claim has failed, because another node owns the session or it has no room here.
     var isClaimed = false
-    /// Whether an earlier read of the session was too old when it came.
+    /// Whether the load repeats one whose state was older than what was shown.
     var isRepeated = false
     /// How often the load was sent again because it had found no room.
     var repeats = 0
@@ -17,7 +17,7 @@ final class FollowingLoad {
     var streams: [StreamLookup] = []
     /// The client for which the load is sent.
     var client: WorkClient? { streams.first?.client }
-    /// Counts the session that was read, until its streams are open; nil if it is small.
+    /// The charge for the session that was read, until its streams are open; nil if it is small.
     var charge: WorkCharge?
 
     init(_ id: SessionID) { self.id = id }

@@ -2,7 +2,7 @@ internal import Cluster
 internal import Feeds
 internal import Storage
 
-/// The knowledge of this node about a session that it follows.
+/// This node's view of a session that it follows.
 final class FollowingState: FeedUpkeep {
     /// Counts the changes of the session's owner; nil until the journal was asked for it.
     private(set) var epoch: Int64?
@@ -11,8 +11,8 @@ final class FollowingState: FeedUpkeep {
     /// Whether the session acts without a request: it listens to a topic, or the effects of actions
     /// were running when it was last loaded. Nil: the owner has changed since then.
     private(set) var hasWork: Bool?
-    /// The last question that was sent before the session was followed. Its answer may be about an
-    /// earlier stay.
+    /// The last question that was sent before this node began to follow the session. Its answer
+    /// does not count: it may be about the time before.
     private(set) var lastQuestion: UInt64 = 0
     /// The number of the load with which this generation was found; 0 before that.
     private(set) var firstLoad: UInt64 = 0
@@ -22,16 +22,16 @@ final class FollowingState: FeedUpkeep {
     var answered: UInt64 = 0
     /// When the session was last claimed, because its owner is gone.
     var claimed: Int64?
-    /// Of loads for subscribers that need the state.
+    /// The failed loads for subscribers that need the state.
     var failures = ReadFailures()
-    /// The claims since the owner left that were refused in favour of a node that does not own the
-    /// session.
+    /// The number of claims, since the owner left, that were referred to a node other than the
+    /// owner.
     private var refusals = 0
     var hints = FollowedHints()
     /// Whether a subscriber waits for the journal.
     var hasWaiting = false
-    /// The number of the load that shows the next records; nil: they are shown as soon as this
-    /// node has them.
+    /// The number of the load that must end before the next records are shown; nil: they are shown
+    /// as soon as this node has them.
     var awaited: UInt64?
     /// Whether the session has ended. Its subscribers get the last events.
     var isOver = false
@@ -70,7 +70,7 @@ final class FollowingState: FeedUpkeep {
         (self.epoch, owner, hasWork, refusals) = (epoch, node, nil, 0)
     }
 
-    /// Takes the values of a session that was loaded.
+    /// The session was loaded.
     ///
     /// - Parameters:
     ///   - mayListen: whether its reactor's sources include a topic; nil: the reactor is not
@@ -100,8 +100,8 @@ final class FollowingState: FeedUpkeep {
 
     /// A claim was refused in favour of another node.
     ///
-    /// That node may be the owner: it is alive, and this node's list of members may be as old as
-    /// the last beat.
+    /// If that node is the owner, it is alive: this node's list of members may be as old as the
+    /// last beat.
     ///
     /// - Returns: whether there were enough refusals to show that no node continues the session.
     func claimWasRefused(for node: Node) -> Bool {
@@ -113,15 +113,15 @@ final class FollowingState: FeedUpkeep {
         return refusals >= Self.refusalLimit
     }
 
-    /// The session's owner is a member. Refusals before its next absence say nothing about that.
+    /// The session's owner is a member, so earlier refusals no longer count.
     func ownerIsPresent() { refusals = 0 }
 
     /// A stream that nothing has confirmed for this time, in milliseconds, is closed.
     static let confirmationLimit = ReadFailures.limit
     /// The time between two claims of one session.
     private static let claimPause: Int64 = 1_000
-    /// After this number of refused claims, no node continues the session, although the refusals
-    /// name one.
+    /// After this number of refused claims, no node is expected to continue the session, although
+    /// the refusals name one.
     private static let refusalLimit = 5
 }
 

@@ -1,13 +1,13 @@
 package import Cluster
 
-/// The owners of sessions of which this node has heard, so that a request goes there at once.
+/// The owners of sessions, as far as this node knows them, so that requests go straight there.
 ///
 /// A route may be wrong: then the node that it names answers that the session has moved.
 package struct Routes<Session: Hashable & Sendable>: Sendable {
     private let limit: Int
     private var owners: [Session: (node: Node, number: UInt64)] = [:]
-    /// All routes in the order in which they were made, the oldest first; also some that were
-    /// forgotten, which have another number then.
+    /// All routes in the order in which they were made, the oldest first. An entry that was
+    /// forgotten or replaced has another number than its session has in `owners`.
     private var order: [(session: Session, number: UInt64)] = []
     private var oldest = 0
     private var lastNumber: UInt64 = 0

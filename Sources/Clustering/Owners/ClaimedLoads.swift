@@ -11,7 +11,7 @@ struct ClaimedLoads {
     private var table: SessionTable { loader.table }
     private var claims: SessionClaims { cluster.claims }
 
-    /// The maximum number of claims of a load, one after the other, that another node may overtake.
+    /// The maximum number of times that a load claims again because another node was faster.
     private static let claimLimit = 8
 
     /// - Parameters:
@@ -28,7 +28,8 @@ struct ClaimedLoads {
                 isOvertaken(saved, of: id, since: loads)
             {
                 guard overtaken >= Self.claimLimit else {
-                    // There may be no room by now, and the claim may be the newest after all.
+                    // Released first: this claim may be the newest after all, and the next attempt
+                    // may find no room.
                     claims.release(OwnedSession(saved.key, epoch: saved.epoch))
                     return read(id, overtaken: overtaken + 1)
                 }
@@ -43,9 +44,9 @@ struct ClaimedLoads {
     /// Whether another node claimed the session after this node did. This node follows the session,
     /// so it may learn of the other claim before it gets the answer to its own.
     ///
-    /// Why: the session was read for the claim, and its subscribers would be ahead of that state.
+    /// Why: the state that was read for the claim may be older than what its subscribers have.
     ///
-    /// - Parameter loads: Those for streams that were sent when the session was claimed.
+    /// - Parameter loads: The number of loads for streams that were sent before the claim.
     private func isOvertaken(
         _ saved: SavedSession, of id: SessionID, since loads: UInt64
     ) -> Bool {

@@ -26,7 +26,7 @@ final class SessionClaims {
     /// Claims that wait until their session is given up. A session has one claim at a time: the one
     /// of its ``PendingOperations/Operation``.
     private var waiting: [String: () -> Void] = [:]
-    /// Sessions that were given up for their home, with that member. The next claim of each is
+    /// Sessions that were given up for their home, each with that member. The next claim of each is
     /// referred to that member, because another node sent its request here when this node was still
     /// the owner.
     private var homes = Routes<SessionID>()
@@ -45,7 +45,7 @@ final class SessionClaims {
     /// Whether this node may own sessions.
     var isHeard: Bool { members.isHeard }
 
-    /// The node, as others reach it. A node that the last beat did not show has no address.
+    /// The node with its address, which is empty if the last beat did not show the node.
     func member(_ node: Node) -> Member {
         ownership.members[node] ?? Member(node: node, address: "", loops: 0)
     }
@@ -55,9 +55,9 @@ final class SessionClaims {
     /// Makes this node the owner of a session. Calls `act` later, on the loop of the table.
     ///
     /// - Parameters:
-    ///   - deposed: The owner that is gone or silent, and is deposed; nil if none is.
-    ///   - isDeletion: Whether the session is to be deleted, so that no node has to be able to read
-    ///     it.
+    ///   - deposed: The owner to depose, because it is gone or silent; nil if there is none.
+    ///   - isDeletion: Whether the session is claimed only to be deleted. Then no node has to be
+    ///     able to read it.
     func claim(
         _ id: SessionID, deposing deposed: Node? = nil, isDeletion: Bool = false,
         in table: SessionTable, then act: @escaping (Result<Claim, JournalFailure>) -> Void
@@ -103,8 +103,8 @@ final class SessionClaims {
 
     // MARK: Reading
 
-    /// The member that can read a session which this node cannot rebuild, if there is one. Nil if
-    /// this node can rebuild it.
+    /// The member, if any, that can read a session that this node cannot rebuild. Nil if this node
+    /// can rebuild it.
     func reader(of saved: SavedSession, in table: SessionTable) -> SessionLookup? {
         let version = saved.snapshot?.stateVersion ?? 0
         if let here = table.registration(saved.reactor), here.stateVersion >= version {
@@ -123,7 +123,7 @@ final class SessionClaims {
         return .elsewhere(member, traits)
     }
 
-    /// The knowledge about a session that was not claimed.
+    /// The result of looking for a session without claiming it.
     enum Sight {
         /// Another member owns it.
         case elsewhere(Node, SessionTraits)
@@ -135,12 +135,13 @@ final class SessionClaims {
     /// Finds out whether another member owns a session. Calls `act` later, on the loop
     /// of the table.
     ///
-    /// - Parameter deposed: An owner that is gone or silent, and does not count.
+    /// - Parameter deposed: An owner that is gone or silent. If it owns the session, the session
+    ///   counts as unowned.
     func look(
         for id: SessionID, deposing deposed: Node?, in table: SessionTable,
         then act: @escaping (Result<Sight, JournalFailure>) -> Void
     ) {
-        // No session has this generation, so the answer says how the present one differs.
+        // No session has this generation, so the answer describes the present one.
         let none = Confirmation(
             SessionKey(session: id.text, generation: ""), at: HistoryPosition(0))
         let (hop, bound, losses) = (table.services.hop, LoopBound(act), table.feeds.journal.losses)

@@ -5,9 +5,9 @@ internal import Sessions
 /// the other node is their home.
 final class SessionDepartures {
     private let claims: SessionClaims
-    /// The place after the session that ``handOver(_:in:)`` has examined last.
+    /// Where ``handOver(_:in:)`` continues to examine sessions.
     private var handoverCursor = Eviction.start
-    /// The same place for ``sendHome(_:in:)``.
+    /// Where ``sendHome(_:in:)`` continues.
     private var homeCursor = Eviction.start
 
     init(_ claims: SessionClaims) { self.claims = claims }
@@ -44,7 +44,7 @@ final class SessionDepartures {
     }
 
     /// A session that is not saved is given up with a later call, once its snapshot is committed.
-    /// If its state cannot be encoded, it is not tried all the time.
+    /// Its rest begins again, so a session whose state cannot be encoded is not tried all the time.
     private func wait(_ session: Session, in table: SessionTable) {
         if !session.isSaved { session.tenure?.unusedSince = table.uptime }
     }

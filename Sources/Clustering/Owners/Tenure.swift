@@ -1,12 +1,12 @@
 internal import Sessions
 internal import Storage
 
-/// The time for which this node decides on a session that it has in memory.
+/// This node's right to decide on a session, from its load until it leaves memory.
 final class Tenure {
     /// Counts the changes of the session's owner.
     let epoch: Int64
-    /// When a question was sent to which the journal has answered that memory has its newest state,
-    /// by ``LoopServices/uptime``.
+    /// When the last question was sent to which the journal answered that memory has the newest
+    /// state; by ``LoopServices/uptime``.
     var confirmed: Int64
     /// When the session was found unused, by the same clock.
     var unusedSince: Int64 = 0

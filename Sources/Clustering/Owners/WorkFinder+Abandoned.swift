@@ -2,8 +2,8 @@ internal import Cluster
 package import Storage
 
 extension WorkFinder {
-    /// Finds out whether a session that acts without a request has no owner, although a member
-    /// could wake it. Answers once, on any thread.
+    /// Finds out whether there is a session without an owner that acts without a request and that a
+    /// member could wake. Answers once, on any thread.
     package func findAbandoned(
         _ ownership: any Ownership, after place: Int64 = 0, _ answer: @escaping ArchiveAnswer<Bool>
     ) {

@@ -2,8 +2,8 @@ internal import Feeds
 internal import Sessions
 internal import Storage
 
-/// A session as the archive has it, for readers. It counts while it waits for the loop, and until
-/// its state has been made.
+/// A session that was read from the archive for readers. It is charged to the work budget while it
+/// waits for the loop, and until its state has been made.
 enum LoadedSession: Sendable {
     /// The charge is for the bytes that were read and the state that is made of them; nil if these
     /// are small.
@@ -11,7 +11,7 @@ enum LoadedSession: Sendable {
     /// There is no room for the answer, and its bytes are released.
     case overBudget
 
-    /// Called on the archive's thread, so that answers that wait for the loop are counted.
+    /// Called on the archive's thread, so that answers that wait for the loop are charged, too.
     fileprivate init(_ saved: SavedSession?, _ work: WorkBudget, for client: WorkClient?) {
         let bytes = RebuildQueue.factor * (saved?.stateBytes ?? 0)
         guard bytes > WorkBudget.smallestBytes else {
@@ -44,8 +44,8 @@ extension SessionTable {
 /// Design: the size of a session is not known before the journal has answered. If several loads
 /// together find no room, fewer are sent at a time, and those that found no room are sent again.
 ///
-/// Bounds: a load is sent again ``repeatLimit`` times. Other loads may be under way all the time,
-/// although the load finds no room because of what its own client holds.
+/// Bound: a load is sent again at most ``repeatLimit`` times. Otherwise a load that finds no room
+/// because of what its own client holds would be repeated for as long as other loads are under way.
 struct LoadPace {
     /// States may be large, so only this many are loaded at the same time.
     private static let limit = 64
@@ -89,7 +89,7 @@ struct LoadPace {
 }
 
 extension JournalFailure {
-    /// For subscribers of a followed session, which no client's request has loaded.
+    /// For a load that no client has requested: subscribers of a followed session need it.
     static let noRoom = JournalFailure(
         reason: .unavailable, detail: "the budget for answers has no room for the session's state")
 }

@@ -2,7 +2,7 @@ internal import Feeds
 internal import Sessions
 internal import Storage
 
-/// Copies of sessions that this node does not have awake, for the reads that come next.
+/// Copies of sessions that are not awake at this node, for later reads.
 ///
 /// Each is shown only after the journal has confirmed that the session's history still ends where
 /// the copy does. A copy that was not read for ``lifetime`` is removed. At ``limit``, or if the
@@ -12,7 +12,7 @@ struct SessionCopies {
         let copy: SessionCopy
         /// By the loop's own clock in milliseconds.
         var lastRead: Int64
-        /// The losses of history before it was loaded: after another one it shows nothing.
+        /// The number of losses of history when it was loaded. After another loss the copy is void.
         let losses: UInt64
     }
 

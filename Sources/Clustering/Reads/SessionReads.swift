@@ -27,7 +27,7 @@ final class SessionReads {
 
         init(_ id: SessionID) { self.id = id }
 
-        /// Takes the reads; the caller responds to them.
+        /// Removes the reads; the caller responds to them.
         func takeReads() -> [SessionRead] {
             defer { reads = [] }
             return reads
@@ -64,7 +64,7 @@ final class SessionReads {
     /// Loads that wait for others. Bound: those that clients wait for, and those that have come
     /// since ``answerLate(in:)`` was last called.
     private var waiting: Deque<Group> = []
-    /// Groups whose question has no answer yet, oldest first, and some that have.
+    /// Groups that wait for an answer, oldest first, and some that have got one.
     private var asked: Deque<Group> = []
     private var pace = LoadPace()
     private var copies = SessionCopies()
@@ -201,7 +201,7 @@ final class SessionReads {
         _ group: Group, _ copy: SessionCopy, at position: HistoryPosition, _ change: Change?,
         in table: SessionTable
     ) {
-        // The owner of a copy does not matter.
+        // A copy may be shown whichever node owns the session.
         let isNewest =
             change.map { change in
                 change.head?.key == copy.key && change.head?.isDeleted == false
@@ -282,7 +282,7 @@ final class SessionReads {
         in table: SessionTable
     ) -> Bool {
         let bytes = copy.stateEstimate
-        // Its bytes would count twice.
+        // Otherwise its bytes would count twice.
         _ = charge?.resize(to: 0)
         copy.mayBeKept = countOptional(bytes, of: copy, for: client, in: table)
         guard !copy.mayBeKept else { return true }
@@ -380,7 +380,7 @@ extension JournalFailure {
 }
 
 extension SessionTable {
-    /// Milliseconds since the session was confirmed to be the newest.
+    /// Milliseconds since the journal confirmed that memory has the newest state.
     fileprivate func age(of session: Session) -> Int64 {
         uptime - (session.tenure?.confirmed ?? 0)
     }

@@ -7,8 +7,8 @@ struct CatchUpCache {
         let selection: Selection
         let reached: HistoryPosition
         let passed: HistoryPosition
-        /// Whether the slice may begin later: its readers request all kept events, from whichever
-        /// is the oldest.
+        /// Whether the slice may begin later: its readers request all kept events, and any may be
+        /// the first.
         let isFromStart: Bool
         /// Whether the slice is of a followed session that is known to have ended.
         let isOver: Bool

@@ -1,6 +1,6 @@
 internal import Storage
 
-/// Keeps a feed up to date to which no session of this process appends: another process decides on
+/// Keeps a feed up to date that no session of this process appends to: another process decides on
 /// the session, or none.
 package protocol FeedUpkeep: AnyObject {
     /// Whether the session has ended. The readers get the last events.
@@ -9,8 +9,8 @@ package protocol FeedUpkeep: AnyObject {
     /// Whether a reader waits for the journal.
     var hasWaiting: Bool { get set }
 
-    /// Whether the journal's answers have this reader's gap, too. Otherwise the session may have
-    /// ended, and its records are read in another way.
+    /// Whether an answer that the journal gave after the read confirms the gap. Without one, the
+    /// session may have ended, and the records of ended sessions are read in another way.
     func confirms(_ gap: JournalGap) -> Bool
 }
 
@@ -28,20 +28,20 @@ package struct ReadFailures {
     /// A read has failed.
     ///
     /// - Parameter now: By the loop's own clock.
-    /// - Returns: false if all reads have failed for as long as a stream may be without an answer.
+    /// - Returns: false if reads have failed for ``limit`` without a success.
     package mutating func mayContinue(at now: Int64) -> Bool {
         let first = times.flatMap { now - $0.last < 2 * Self.limit ? $0.first : nil } ?? now
         times = (first, now)
         return now - first < Self.limit
     }
 
-    /// A read has not failed.
+    /// A read has succeeded.
     package mutating func end() { times = nil }
 }
 
 /// A record that a read of the journal has not found.
 package struct JournalGap {
-    /// The record comes next after this position.
+    /// The position that the record follows.
     let after: HistoryPosition
     /// The number of the last question that was sent before the read ended.
     package let question: UInt64
@@ -49,7 +49,7 @@ package struct JournalGap {
 
 /// The reads of the journal for one subscriber that did not find what comes next.
 ///
-/// Why a class: most of many subscribers have none.
+/// Why a class: most subscribers have none, and an empty reference is small.
 final class MissedReads {
     /// The record that the journal did not have when it was read.
     var gap: JournalGap?

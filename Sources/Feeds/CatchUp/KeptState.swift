@@ -7,7 +7,7 @@ internal import Storage
 /// the state before the next record is rebuilt from the journal (``CatchUp``).
 final class KeptState {
     let fold: any StateFold
-    /// The writer whose records have the form that ``fold`` can apply; nil: it is not known of any.
+    /// The writer whose records have the form that ``fold`` can apply; nil if none is known.
     let writer: Writer?
     /// Whether it was used since ``Feed/dropUnusedStates()`` was last called.
     var isUsed = true
@@ -32,8 +32,8 @@ final class KeptState {
         fold.version == version && writer == other
     }
 
-    /// Whether this state is to give way to that of a reader: an earlier one does, and one of which
-    /// no writer is known.
+    /// Whether a reader's state replaces this one: if this one is earlier, or if only the reader's
+    /// has a known writer.
     func isPoorer(than other: any StateFold, by reader: Writer?) -> Bool {
         guard fold.version == other.version else { return fold.version < other.version }
         return writer == nil && reader != nil

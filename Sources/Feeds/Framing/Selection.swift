@@ -53,8 +53,8 @@ package struct Selection: Hashable, Sendable {
         }
     }
 
-    /// Whether pulses are requested. A client knows its request, and perhaps not whether the
-    /// reactor has such pulses: so this and not `pulses` decides the form of a snapshot, and
+    /// Whether pulses are requested. A client knows what it has requested, but perhaps not whether
+    /// the reactor has such pulses. So this, and not `pulses`, decides the form of a snapshot, and
     /// whether there is one.
     package var wantsPulses: Bool { lacksPulses || pulses != 0 }
 

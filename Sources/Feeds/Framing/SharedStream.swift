@@ -142,8 +142,8 @@ package final class SharedStream {
     /// Sets the state that the readers have before the next record.
     func showsPart(of state: ShownVersion) { framer.showsPart(of: state) }
 
-    /// The bytes that a stream may have beyond those that it may keep, until subscribers have got
-    /// them or are behind: a few small actions make as many states.
+    /// The bytes that a stream may have beyond its limit, until its subscribers have received them
+    /// or lag. Why a bound: a few small actions can make many bytes of states.
     static let surplusBytes = 4 << 20
 
     /// Whether subscribers have to get bytes before more are added.
@@ -261,14 +261,14 @@ package final class SharedStream {
         if scratch.count >= ChunkedBytes.largestChunkBytes { scratch = [] }
     }
 
-    /// Frames records and notes that another node has committed, and that come next; not all of
-    /// them if they make too many bytes, or if the pass has no time for their states.
+    /// Frames the next records and notes, which another node has committed. Stops early if they
+    /// make too many bytes, or if the pass has no time for their states.
     ///
     /// - Parameter end: the position of the last of them that this stream may show.
     /// - Returns: the bytes that were added.
     /// - Throws: if the state after a record cannot be made. Nothing is added then.
-    /// - Precondition: a stream that shows states has the one before these records, if any
-    ///   is a mutation.
+    /// - Precondition: if the stream shows states and a record is a mutation, the stream has the
+    ///   state before the records.
     func frame(
         _ entries: [HistoryEntry], through end: HistoryPosition, of feed: Feed,
         scratch: inout [UInt8]

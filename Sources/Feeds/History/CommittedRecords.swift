@@ -47,8 +47,8 @@ package struct CommittedRecords: Equatable, Sendable {
 
     /// The entries, if they are those that come next after `present` and end where they say.
     ///
-    /// They may come from any program that has the secret of the cluster, so nothing of
-    /// them is assumed.
+    /// They may come from any program that has the secret of the cluster, so nothing about them is
+    /// assumed.
     package func entries(
         of key: SessionKey, _ reactor: String, behind present: HistoryEnd
     ) -> [HistoryEntry]? {
@@ -73,7 +73,7 @@ package struct CommittedRecords: Equatable, Sendable {
     }
 }
 
-/// One run of one program that writes records: what is known of their form stays true.
+/// One run of a program that writes records. The form of its records never changes.
 package struct Writer: Hashable, Sendable {
     private let number: Int64
 
@@ -88,7 +88,7 @@ struct ReceivedRecords {
     private var entries: [HistoryEntry] = []
     private var bytes = 0
 
-    /// Nil: it is not known.
+    /// Nil if it is not known.
     private(set) var writer: Writer?
 
     /// Beyond this, the older ones are dropped: the journal has them.
@@ -127,8 +127,8 @@ struct ReceivedRecords {
 
 /// The feeds of a loop that keep received records, or events of them.
 ///
-/// Why they are kept at all: most readers get an event within a pass or two. A reader that has not
-/// got it until it is dropped reads the journal.
+/// Why they are kept: most readers get an event within a pass or two. A slower reader reads the
+/// journal.
 package struct HeldRecords {
     private var feeds: [Feed] = []
     private var bytes = 0

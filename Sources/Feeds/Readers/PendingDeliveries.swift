@@ -17,8 +17,8 @@ package struct DeliveryLimits: Sendable {
 ///
 /// Design (ADR-0056): one event may go to many readers, while its answer goes to one client. Under
 /// load a pass with all deliveries would be long, and the requests of the next one late. So a pass
-/// makes some, and the rest follows in the next passes, in order. The rest is bounded: what causes
-/// more events than can be delivered is slowed down, as it was without it.
+/// makes some, and the rest follows in the next passes, in order. The rest is bounded, so that
+/// requests that cause more events than the loop can deliver are slowed down.
 ///
 /// Invariant: only deliveries know which subscribers wait. All else that changes a stream or a
 /// subscriber's place in it delivers first (``SharedStream/deliverPending()``).

@@ -94,8 +94,8 @@ final class StreamReplica {
 
     /// Adds bytes.
     ///
-    /// Invariant: with an edition, all bytes of the one before are dropped. So no position of a
-    /// reader is one of another history.
+    /// Invariant: a new edition drops all bytes of the previous one. So no reader is at a position
+    /// of another history.
     func append(_ run: FramedRun, edition: UInt64) {
         if edition != self.edition {
             self.edition = edition

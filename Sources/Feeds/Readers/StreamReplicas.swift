@@ -287,8 +287,8 @@ package final class StreamReplicas {
         return true
     }
 
-    /// Begins a replica. It reads for many clients, so it is in the share of none: a client that
-    /// has used up its own must not end the streams of the others.
+    /// Begins a replica. It is charged to no client, because it reads for many: a client that has
+    /// used up its share must not end the streams of the others.
     private func begin(
         _ stream: SharedStream, of feed: Feed, on loop: Int
     ) -> RemoteReader {

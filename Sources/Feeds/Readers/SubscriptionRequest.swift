@@ -31,8 +31,8 @@ package struct SubscriptionRequest {
     package var start: Start
     /// For the action log: the number of notes after the newest record at the time of the request.
     package var notes: UInt32 = 0
-    /// Whether the journal has said, since the request, that no other node has
-    /// continued the session.
+    /// Whether the journal has confirmed, since the request, that no other node has continued the
+    /// session.
     package var isConfirmed = false
 
     package init(token: UInt64, selection: Selection, start: Start) {

@@ -40,7 +40,7 @@ public struct Configuration: Sendable, Equatable {
         change: "when clients must not reach probes, metrics and administration")
 
     /// An address of its own for the links of other nodes, which makes this server a node of a
-    /// cluster: several servers with one journal in PostgreSQL, any of which takes any request
+    /// cluster: several servers with one journal in PostgreSQL, each of which accepts any request
     /// (ADR-0050). Other machines may reach it, and clients may need tokens, only if there is a
     /// ``clusterSecretPath``. Default none: no other server uses the journal.
     public var link: LinkAddress? = Setting.linkAddress(

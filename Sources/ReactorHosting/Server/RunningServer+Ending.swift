@@ -66,7 +66,8 @@ extension RunningServer {
         for loop in loops { loop.enqueue { $0.beginHandover() } }
     }
 
-    /// In a cluster, another node would begin effects again or abandon them, so they may end first.
+    /// In a cluster, another node would repeat effects or abandon them, so they get time to end
+    /// first.
     private func untilEffectsHaveEnded(by end: ContinuousClock.Instant) async {
         guard service.journal.ownership != nil else { return }
         while ContinuousClock.now < end {

@@ -30,8 +30,8 @@ enum ReadMetrics: ServiceEndpoint {
         return nil
     }
 
-    /// The time of a pass from which its loop is not waited for: less than the time-out of a
-    /// scrape, and more than a loop with much to do takes.
+    /// If a pass takes longer than this, its loop is not waited for. Less than the time-out of a
+    /// scrape, and more than a busy loop takes.
     private static func waitLimit(_ service: Service) -> Duration {
         min(service.watch.limit, .seconds(1))
     }

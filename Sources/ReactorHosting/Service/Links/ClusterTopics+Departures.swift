@@ -6,15 +6,15 @@ internal import Wire
 //
 // Why: a session that listens is never at rest, so it stays awake at a node that ends, until the
 // process has ended and another member wakes it. Between the two it would miss what is published.
-// So all nodes stop to publish before that, and begin again when it is awake.
+// So all nodes stop publishing before that, and begin again when it is awake.
 extension ClusterTopics {
     /// The time for which a node that ends waits for the others.
     static let leaveLimitNanoseconds: Int64 = 2_000_000_000
 
     // MARK: This node
 
-    /// Says to all nodes that this one ends. They publish nothing until its sessions are
-    /// awake at others.
+    /// Announces the end of this node to all others. They publish nothing until its sessions are
+    /// awake elsewhere.
     ///
     /// - Parameter done: Called once, on this loop, when no value is on its way to this node, or
     ///   when the others have not said so in time.

@@ -59,15 +59,15 @@ extension ClusterTopics {
         }
     }
 
-    /// Something has come from another node. The first time it gets the values that it may not
-    /// have: it has joined, or was not reached for a time.
+    /// Something has arrived from another node. The first time, that node gets the values that it
+    /// may lack, because it has joined or could not be reached.
     func heard(on link: OutgoingConnection) {
         guard link.far.loop == OutgoingLinks.FarEnd.topicLoop,
             link.machine.features?.contains(.topics) ?? false
         else { return }
         if !link.hasTopics {
-            // Without room for all, it is done again when more has come: values that are there
-            // are late then.
+            // Without room for all values, all are sent again when something more arrives. The node
+            // drops those that it has.
             link.hasTopics = memory.all.allSatisfy { topic, value in
                 let message = LinkPublication(
                     place: value.place, topic: topic, body: value.body)

@@ -8,9 +8,9 @@ internal import Wire
 ///
 /// Design: the topic's home gives a value its place in the order, delivers it to its own sessions,
 /// and sends it to all other members. Nothing is sent before a link to each of them is open and has
-/// room: a node that cannot be reached keeps a value from all sessions, and not from some. A value
-/// that may have reached some sessions and not others is a failure of its own (504). As long as the
-/// sessions of a node that ends are awake nowhere, nothing is published (``Departures``).
+/// room: if a node cannot be reached, no session gets the value. A value that may have reached some
+/// sessions and not others is a failure of its own (504). As long as the sessions of a node that
+/// ends are awake nowhere, nothing is published (``Departures``).
 ///
 /// Bounds: ``limit`` values, ``queueLimitBytes`` of those that wait to be sent or that the home
 /// has, those of ``TopicArrivals``, and the limits of links.
@@ -104,7 +104,7 @@ final class ClusterTopics {
     /// Publishes a value. `reply` is called once, now or later, on this loop.
     ///
     /// - Parameter isGuest: Whether another node takes this one for the topic's home. Then this
-    ///   node publishes the value, whatever it believes itself: nothing goes in circles.
+    ///   node publishes the value, even if it knows another home, so no value goes in circles.
     func publish(
         _ body: [UInt8], to topic: String, isGuest: Bool,
         reply: @escaping (LinkAnswer) -> Void
@@ -183,8 +183,8 @@ final class ClusterTopics {
         return isWaiting ? .wait : .publish(links)
     }
 
-    /// The other member that is to publish the value; nil: this node is. One that has ended, or
-    /// ends, is none.
+    /// The other member that is to publish the value; nil if this node is. Never a member that has
+    /// ended or is about to.
     private func home(of publication: TopicPublication, _ members: Members) -> Member? {
         var present = members
         for (index, member) in members.others.enumerated()

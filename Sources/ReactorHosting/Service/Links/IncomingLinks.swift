@@ -230,7 +230,7 @@ final class IncomingLinks {
     }
 
     /// Serves no further request, and ends each link when the requests under way are answered. The
-    /// other nodes hear that no other one had an effect.
+    /// other nodes learn that no other request had an effect.
     ///
     /// - Parameter act: Called when all have ended, or with ``close()``.
     func finish(then act: @escaping () -> Void) {

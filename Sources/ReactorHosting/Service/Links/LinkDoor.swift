@@ -1,12 +1,12 @@
 internal import Sockets
 internal import Wire
 
-/// Accepts the connections of other nodes, and passes each link to the loop for which it is once
-/// its peer has proved itself.
+/// Accepts the connections of other nodes, and passes each link to its loop once the peer has
+/// proved itself.
 ///
-/// Design: a loop of its own, so that bytes of strangers reach no loop that has sessions, and
-/// nobody waits for a proof on one. A peer has two seconds and a few hundred bytes, and strangers
-/// who say nothing keep no node out: the oldest of them makes room.
+/// Design: a loop of its own, so that no loop with sessions reads bytes of strangers or waits for a
+/// proof. A peer has two seconds and a few hundred bytes, and idle strangers keep no node out: the
+/// oldest of them makes room.
 final class LinkDoor: LoopHandler {
     /// The listener's limit: as many connections as this type holds, and as many that it has not
     /// seen yet. If there are more at one moment, they are reset.

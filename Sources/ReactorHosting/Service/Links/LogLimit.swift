@@ -1,7 +1,7 @@
 internal import Sockets
 
-/// Limits the log lines about one subject to one in ten seconds: a fault that recurs, or a
-/// stranger, does not fill the log.
+/// Limits the log lines about one subject to one in ten seconds: neither a recurring fault nor a
+/// stranger fills the log.
 struct LogLimit<Subject: Hashable> {
     private struct Line {
         var time: LoopInstant
@@ -12,8 +12,8 @@ struct LogLimit<Subject: Hashable> {
     private let interval: Duration
     private var lines: [Subject: Line] = [:]
 
-    /// The subjects that are remembered. For one more, all are forgotten, and may have
-    /// a line early.
+    /// The subjects that are remembered. At the limit all are forgotten, so some may get a line
+    /// early.
     private static var subjectLimit: Int { 1_000 }
 
     init(interval: Duration = .seconds(10)) { self.interval = interval }
