@@ -1,7 +1,8 @@
 /// The deletion of a session, and what its answers mean (C5).
 ///
-/// A 204 has no body, and something in between may have sent it. So the client deletes once more,
-/// and the service says that it is gone. Why not a GET: a client may be allowed to delete only.
+/// A 204 has no body that shows that the service has sent it; a proxy may have done so. So the
+/// client deletes once more, and the service confirms that the session is gone. Why not a GET: a
+/// client may be allowed to delete only.
 package struct Deletion: Sendable {
     package enum Step: Equatable, Sendable {
         case again

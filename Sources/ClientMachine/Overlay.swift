@@ -53,7 +53,7 @@ struct Overlay: Equatable, Sendable {
     var awaitsConfirmation: Bool { requests.contains { $0.receipt != nil && !$0.isCovered } }
 
     /// Whether there is room for more. Answered requests stay here until the confirmed state has
-    /// them, which is never if the program may send and not read.
+    /// them. It never does if the program may send but not read.
     func hasRoom(within limits: ClientLimits) -> Bool {
         var (actions, bytes) = (0, 0)
         for request in requests where request.receipt != nil && !request.isCovered {

@@ -228,8 +228,8 @@ struct OwnershipTests {
         await c.close()
     }
 
-    /// Its row names the node that leaves, which has the session not in memory: a release was lost.
-    /// Without the rule each of the two refers to the other.
+    /// The row names the node that leaves, although that does not have the session in memory: a
+    /// release was lost. Without the rule, each of the two nodes refers to the other.
     @Test func `a node that leaves gives up a session that it is asked for`() async throws {
         let rig = try Rig()
         let (a, b) = (try rig.node(1), try rig.node(2))

@@ -223,8 +223,8 @@ struct LaggingReaderTests {
         #expect(crowd.rig.table.subscriberCount == 0)
     }
 
-    // They were none of the next generation's until they had arrived: the limit admitted others
-    // in their place.
+    // They did not count for the next generation until they had arrived, so the limit admitted
+    // others in their place.
     @Test func `it is counted while it comes back to another generation`() throws {
         let crowd = try crowd()
         try crowd.rig.act(Post.set(1), on: crowd.session)
@@ -268,7 +268,7 @@ struct LaggingReaderTests {
         try checkReset(crowd)
     }
 
-    // It was taken for one that has the first event of the next generation, and got no reset.
+    // It counted as a reader that has the first event of the next generation, and got no reset.
     @Test func `it gets a reset of the next generation that the replica has dropped`() throws {
         let crowd = try crowd(retention: Retention(bytes: 2_000))
         try crowd.rig.act(Post.set(1), on: crowd.session)

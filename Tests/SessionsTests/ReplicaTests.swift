@@ -310,7 +310,7 @@ struct ReplicaTests {
         #expect(try rig.session("s").streams.subscriberCount == 6)
     }
 
-    // The replica read the gap at the cost of the reader that had moved first, and had no room.
+    // The replica was charged to the reader that had moved first, and had no room to read the gap.
     @Test func `a client that has used up its share ends the streams of no others`() throws {
         let (ada, bob) = (WorkClient(subject: "ada"), WorkClient(subject: "bob"))
         let work = WorkBudget(limit: 10_000_000, clientLimit: 200_000)

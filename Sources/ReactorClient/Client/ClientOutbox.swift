@@ -13,7 +13,7 @@ public struct ClientOutbox: Sendable {
     ///   - path: of the file, in a folder that exists. One client uses it at a time, and a second
     ///     one fails with `outboxUnavailable`, as do damage and a disk that cannot be written.
     ///   - account: whose actions it keeps: a file of another account cannot be opened, so that
-    ///     nothing is sent with the credentials of another user. Default: of nobody in particular.
+    ///     nothing is sent with the credentials of another user. Default: of no account.
     ///   - keepsStates: whether it keeps the last known states: those of the 1 024 sessions that
     ///     changed last, and 64 MiB together. They are written every 5 s, and when a session is
     ///     left. False also forgets those that an earlier client has kept. Default: true.

@@ -87,8 +87,8 @@ struct TopicTests {
         async throws
     {
         try await withJournal { journal in
-            // Otherwise it is awake by the time of the post, and gets the value as every
-            // other session.
+            // Otherwise it is awake by the time of the post, and gets the value like every other
+            // session.
             let options = journal.options + ["--admin", "on", "--wake-on-demand"]
             let member = "/v1/topics/member"
             let server = try await ServerProcess.start(.fixtures, options)

@@ -110,8 +110,8 @@ struct EventSourceTests {
             try await host.log.wait {
                 $0.output.contains(#""kind":"snapshot","data":"{\"alertMessage\":\"50\"}""#)
             }
-            // Of what it was away for nothing comes as an event: whole batches came while
-            // it was there.
+            // It gets no event of a batch that was posted while it was away, and every event of the
+            // others.
             let kinds = try kinds(host)
             let reset = try #require(kinds.firstIndex(of: "reset"))
             #expect(kinds[..<reset].count(where: { $0 == "alertMessage" }) % 50 == 0)

@@ -206,8 +206,8 @@ struct ClusterPartTests {
 
     // MARK: Nodes that do something else
 
-    /// A server with a part, and a peer that owns the part's parent. The server has the parent in
-    /// memory still.
+    /// A server with a part, and a peer that owns the part's parent. The server still has the
+    /// parent in memory.
     private func withPeer(
         _ acts: [ScriptedPeer.Act], hasPings: Bool = true, provesItself: Bool = true,
         hosting hosted: [Hosted] = Self.hosted, grace: Duration = .seconds(10),

@@ -64,7 +64,7 @@ struct ClusterTopicProcessTests: ProcessCluster {
             }
             for session in sessions { #expect(try await session.read()["version"] == 3) }
             try await servers[2].murder()
-            // Its host refuses, so it keeps no value from the others; then its session
+            // Its host refuses connections, so the others do not wait for it. Then its session
             // continues elsewhere.
             let answer = try await servers[0].client().post(Self.topic, "{\"name\":\"k\"}")
             #expect([200, 504].contains(answer.status), "\(answer.text)")

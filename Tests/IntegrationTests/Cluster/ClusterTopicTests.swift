@@ -244,8 +244,8 @@ struct ClusterTopicTests {
                 try await session.client.post(topic, "\"b\""), 503, "topic_unavailable",
                 detail: "ends")
             #expect(try await news(session) == before)
-            // Its process ends: nothing listens at its address, and nobody takes it for
-            // gone at once.
+            // Its process ends. Nothing listens at its address, but the others still wait for its
+            // sessions.
             await peer.end()
             try expectProblem(
                 try await session.client.post(topic, "\"c\""), 503, "topic_unavailable",

@@ -217,8 +217,8 @@ struct LostOwnerTests {
             let hidden = Member(node: Node(using: &randomness), address: "", loops: 1)
             cluster.journal.join(hidden)
             cluster.journal.give(session.id, to: hidden.node)
-            // Its home may be the peer, which has no answer: so the owner is asked for
-            // by the journal.
+            // The session's home may be the peer, which would not answer. Without the peer, this
+            // node asks the journal for the owner.
             cluster.journal.leave(cluster.journal.nodes[1])
             let response = try await Self.post(session)
             #expect(response.status == 503)

@@ -134,8 +134,8 @@ struct LostHistoryTests {
         }
     }
 
-    /// Events of the new era follow on the same connections, and a client that comes with an id of
-    /// the era before gets a `reset`.
+    /// Events of the new era follow on the same connections, and a client that resumes with an id
+    /// of the previous era gets a `reset`.
     private func expectContinuation(
         _ one: Watched, _ contents: inout [String: String]
     ) async throws {

@@ -14,8 +14,8 @@ struct PostgresTests {
         }
     }
 
-    /// Posts an alert with a key, again and again until it is acknowledged: a machine that holds
-    /// the test up may make the pause longer than the server waits.
+    /// Posts an alert with a key, again and again until it is acknowledged: on a slow machine the
+    /// pause may be longer than the server waits.
     private func alert(_ message: String, _ session: SessionHandle) async throws -> Int? {
         var request = Request.json(
             "POST", "\(session.path)/actions", #"{"type":"alert","message":"\#(message)"}"#)

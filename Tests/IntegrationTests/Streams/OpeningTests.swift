@@ -60,8 +60,8 @@ struct OpeningTests {
         #expect(try await some.next(3).map(\.name) == ["newest", "typing", "newest"])
     }
 
-    /// A client knows its request, and perhaps not the reactor: on a stream of several sessions
-    /// there are several.
+    /// A client knows its request, but perhaps not the reactor: a stream of several sessions may
+    /// have several reactors.
     @Test(arguments: [
         ("pulses", #"{}"#), ("events?only=pulses", #"{}"#),
         ("events?only=pulses&only=activities", #"{}"#), ("events?only=states", #"{"count":0}"#),

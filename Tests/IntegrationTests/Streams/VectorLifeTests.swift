@@ -33,8 +33,8 @@ struct VectorLifeTests {
             for events in reader.events {
                 #expect(events.dropFirst().map(\.data) == [#""awake""#, #""missed""#])
             }
-            // Continues where it is, without waking what has nothing to say, or with a
-            // block of ids.
+            // The stream continues at its positions, and wakes no session that has no events for
+            // it.
             try await untilAllSleep()
             for session in sessions { try await session.alert("sentinel") }
             try await reader.read(again) { $0.entries == sessions.map { $0.position(4) } }

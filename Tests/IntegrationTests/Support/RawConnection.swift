@@ -158,8 +158,8 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Sends what the closure gives, again and again, on the connection's own thread, until it
-    /// gives nil or the peer prevents it. Nothing else can be sent meanwhile.
+    /// Sends what the closure returns, repeatedly, on the connection's own thread, until it returns
+    /// nil or the peer prevents it. Nothing else can be sent meanwhile.
     func pump(everyMilliseconds pause: UInt32, _ next: @escaping @Sendable () -> [UInt8]?) {
         sending.async { [self] in
             while let bytes = next(), Self.send(bytes, to: descriptor) { usleep(pause * 1_000) }

@@ -83,8 +83,8 @@ extension ClientLife {
             server.settleAll()
             afterStep()
             let count = stepCount
-            // Some are gone by their turn: a client gives up an attempt for what
-            // another one brings.
+            // Some are gone before their turn: a client gives up an attempt if another one has
+            // brought the result.
             for flight in flights where flights.contains(where: { $0 === flight }) {
                 network(flight)
             }

@@ -6,8 +6,8 @@ import TestRandomness
 @testable import Feeds
 @testable import Sessions
 
-/// A random life of sessions on three nodes: of two, or of a crowd, of which a node follows more
-/// than it claims at a time.
+/// A random life of sessions on three nodes. There are two sessions, or a crowd. Of a crowd, a node
+/// follows more sessions than it claims at a time.
 final class ClusterSimulation {
     /// A request and what has become of it. Moments are numbers of steps.
     struct Request {

@@ -284,8 +284,8 @@ struct FollowedStreamTests: FollowedStreams {
 
     // MARK: Owners
 
-    // Without the state for the streams of parts the first change behind the claim is
-    // doubled or lost.
+    // Without the state for the streams of parts, the first change after the claim is doubled or
+    // lost.
     @Test func `the subscribers stay when their node becomes the owner`() throws {
         let (rigs, session) = try two()
         let tokens = try Self.selections().map { ($0, try rigs.stream("s", at: 1, $0)) }

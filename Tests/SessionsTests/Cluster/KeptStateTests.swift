@@ -23,8 +23,8 @@ struct KeptStateTests: FollowedStreams {
         check(rigs[1], readers, against: try Truth(rigs.cluster.journal.all, of: session))
     }
 
-    // Its state took the place of that of the others, and was of no known writer: all of them
-    // read the journal.
+    // Its state had no known writer, but replaced the state of the others. So all of them read the
+    // journal.
     @Test func `a reader that resumes leaves the others their state`() throws {
         let (rigs, links, session, readers) = try followStates()
         let ids = readers.map { lastID(rigs, $0.1) }

@@ -10,8 +10,8 @@ import Testing
     "ADR-0051 — what was read of a session before its newest records is read once more",
     .timeLimit(.minutes(15)))
 struct OutdatedLoadTests: FollowedStreams {
-    /// Everything that a node has read so far comes behind another event of the owner, and behind
-    /// the news of it.
+    /// Everything that a node has read so far arrives after another event of the owner, and after
+    /// the report of it.
     private func readLate(
         _ rigs: ClusterRig, _ links: ScriptedLinks, behind number: Int, of session: Session
     ) throws {

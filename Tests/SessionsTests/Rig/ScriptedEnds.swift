@@ -39,8 +39,8 @@ struct ScriptedEnds {
             isDeleted: record.kind == .deleted)
     }
 
-    /// No part that was decided upon one of this batch is accepted. A part without records
-    /// is lost alone.
+    /// No part that depends on a part of this batch is accepted. A part without records is lost
+    /// alone.
     mutating func lose(_ batch: Batch) {
         for run in batch.runs where run.lineage != 0 {
             lost.insert(Lineage(key: run.key, number: run.lineage))

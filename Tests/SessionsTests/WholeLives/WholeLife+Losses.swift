@@ -84,8 +84,8 @@ extension WholeLife {
         }
     }
 
-    /// A reader meets another generation only behind a `reset` with the reason `generation`, and in
-    /// each generation every event once.
+    /// A reader meets another generation only after a `reset` with the reason `generation`, and
+    /// gets every event of each generation once.
     func checkGenerations(_ reader: Reader, of id: String) {
         guard !stubbed.contains(id), reactors[id] == "ledger" else { return }
         var truths: [String: Truth] = [:]

@@ -37,7 +37,7 @@ final class WholeLife {
         let deliveries: DeliveryLimits
         /// Sessions of one client.
         let owned: Int
-        /// The subscribers of a stream from which on another loop shares them; `Int.max`:
+        /// The number of subscribers of a stream from which another loop shares them; `Int.max` if
         /// there is one loop.
         var replicasFrom = Int.max
 

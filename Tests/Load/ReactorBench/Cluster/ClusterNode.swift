@@ -22,8 +22,8 @@
         /// Begins to start; see ``isStarted()``.
         func start() throws(BenchError) { process = try VictimProcess(words) }
 
-        /// Whether the node has said where it listens. A node that has ended, because the database
-        /// is away, is started again, as an operator's supervisor does.
+        /// Whether the node has reported where it listens. A node that has ended, because the
+        /// database is away, is started again, as an operator's supervisor does.
         func isStarted() throws(BenchError) -> Bool {
             if process?.hasEnded() == true { try start() }
             guard let url = process?.address(timeout: TimeSpan(seconds: 0.001)) else {

@@ -1,6 +1,6 @@
 #if os(Linux)
-    /// A fault that lasts: steps that follow each other, each of which is asked again and again,
-    /// between the turns of the load, whether it is done.
+    /// A fault that lasts: a sequence of steps. Between the turns of the load, the present step is
+    /// asked whether it is done.
     final class FaultInFlight {
         typealias Step = () throws(BenchError) -> Bool
 

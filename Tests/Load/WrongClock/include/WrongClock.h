@@ -8,8 +8,8 @@
 //
 // Design: libfaketime 0.9.10 lets a program read another time, but a timer of timerfd_create(2)
 // that is set for a moment of that time waits until the true clock shows it. Dispatch sets all of
-// its timers in this way, so none fires behind a clock that is late or fast. Here moments and
-// durations go both ways.
+// its timers in this way, so none fires at the right moment if the clock is wrong. This library
+// converts moments and durations in both directions.
 //
 // Wrong: clock_gettime, gettimeofday, time, timerfd_settime, epoll_wait, poll, nanosleep,
 // sem_timedwait. Not wrong: the processor's clocks, pthread_cond_timedwait, and the times that the
