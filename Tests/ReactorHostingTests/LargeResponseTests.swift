@@ -13,8 +13,8 @@ struct LargeResponseTests {
     @Test func `a large body counts, and takes no more memory than it needs`() {
         let work = WorkBudget(limit: 1_000_000, clientLimit: 1_000_000)
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(300_000)
         for _ in 0..<150_000 { bytes.append(UInt8(ascii: "x")) }
-        #expect(bytes.capacity > 200_000)
         var response: Response? = Response.json(200, bytes).charged(to: work, for: client)
         #expect(work.used == 150_000)
         #expect(response.map(body)?.count == 150_000)
