@@ -117,11 +117,13 @@ final class Membership: @unchecked Sendable {
     }
 
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {
+        let present = members
         book.withLock { book in
             book.watcher = changed
+            book.reported = present
         }
-        let present = members
-        book.withLock { $0.reported = present }
+        // Changes in between were reported to nobody.
+        report()
     }
 
     /// Ends the membership: others may claim this node's sessions at once.
