@@ -179,7 +179,7 @@ struct SessionLink: Sendable {
         {
             isBehindGap = reader.skips(to: position)
         }
-        // Behind that: the block itself may follow the events that are lost.
+        // After that: the block itself may follow the events that are lost.
         let isUnknown = before == nil || reader.isStale
         let reading = reader.receive(block, demand: context.demand)
         if reader.confirmed != before { advanceBase() }

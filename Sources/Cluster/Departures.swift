@@ -54,7 +54,7 @@ package struct Departures: Sendable {
 
     /// Time has passed, or the members have changed.
     package mutating func observe(_ members: Members, at now: Int64) {
-        // Without the database nobody knows who has ended.
+        // Without the database nobody knows which nodes have ended.
         guard members.isHeard else { return }
         // One that has never said so here.
         for node in leavers where phases[node] == nil && members[node] == nil {

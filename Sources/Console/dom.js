@@ -4,7 +4,7 @@
 /**
  * Makes an element: `h("p.note", { id: "a" }, "text")`.
  *
- * @param {string} name With classes behind dots.
+ * @param {string} name With classes after dots.
  * @param {...any} parts Attributes first, if there are any: `on` are listeners by event, `false`, null and
  *   undefined leave an attribute out, `true` sets an empty one. Then the children.
  */

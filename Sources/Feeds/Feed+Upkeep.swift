@@ -104,7 +104,7 @@ extension Feed {
     package func show(_ records: CommittedRecords, by writer: Writer) -> Int? {
         guard let archive, isElsewhere, !isVoid, !isOver,
             let entries = records.entries(
-                of: key, catalog.reactor, behind: history.committed)
+                of: key, catalog.reactor, after: history.committed)
         else { return nil }
         var bytes = 0
         if streams.showStates {

@@ -88,7 +88,7 @@ struct Claims {
         }
     }
 
-    /// Whether the row `s` is owned by a member. The database's clock says who is one.
+    /// Whether the row `s` is owned by a member. The database's clock decides.
     static let isKept = """
         EXISTS (SELECT 1 FROM nodes n
             WHERE n.node = s.node AND \(Membership.isMember))

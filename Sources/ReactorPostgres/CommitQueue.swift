@@ -8,11 +8,11 @@ internal import Synchronization
 /// one statement, batches accumulate for the next.
 ///
 /// Invariant: a session is written by one loop, and so by one queue, which knows its lineages.
-final class CommitQueue: CommitLane {
+final class CommitQueue: BatchCommitter {
     typealias Ended = @Sendable (Verdict) -> Void
     private typealias Waiting = (batch: Batch, number: Int64, ended: Ended)
 
-    private struct Book {
+    private struct State {
         var waiting: [Waiting] = []
         var isWriting = false
         var isClosed = false
@@ -22,12 +22,12 @@ final class CommitQueue: CommitLane {
         var figures = JournalMetrics()
     }
 
-    private let lane: Lane
+    private let writer: PostgresWriter
     private let sweeper: Sweeper
     /// Used on the queue only.
     private let lineages = LostLineages()
     private let queue: DispatchQueue
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
     private let commitLimit: Duration
 
     init(
@@ -35,31 +35,31 @@ final class CommitQueue: CommitLane {
         lockLimit: Duration
     ) {
         queue = DispatchQueue(label: "journal.postgres.\(index)", qos: .userInitiated)
-        lane = Lane(connector, lockLimit: lockLimit)
+        writer = PostgresWriter(connector, lockLimit: lockLimit)
         self.sweeper = sweeper
         self.commitLimit = commitLimit
     }
 
     var failure: JournalFailure? {
-        book.withLock { $0.broken } ?? lane.absentBecause.map(JournalFailure.init)
+        state.withLock { $0.broken } ?? writer.absentBecause.map(JournalFailure.init)
     }
 
     var figures: JournalMetrics {
         let isFailing = failure != nil
-        return book.withLock { book in
-            var figures = book.figures
-            figures.waiting = book.waiting.count
+        return state.withLock { state in
+            var figures = state.figures
+            figures.waiting = state.waiting.count
             figures.isFailing = isFailing
             return figures
         }
     }
 
     func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {
-        let starts = book.withLock { book in
-            book.lastBatch += 1
-            book.waiting.append((batch, book.lastBatch, ended))
-            guard !book.isWriting else { return false }
-            book.isWriting = true
+        let starts = state.withLock { state in
+            state.lastBatch += 1
+            state.waiting.append((batch, state.lastBatch, ended))
+            guard !state.isWriting else { return false }
+            state.isWriting = true
             return true
         }
         if starts { queue.async { [self] in writeNext() } }
@@ -70,14 +70,14 @@ final class CommitQueue: CommitLane {
     func read<Value>(
         _ act: (Connection) throws(PostgresFault) -> Value
     ) throws(PostgresFault) -> Value {
-        try queue.sync { [lane] in
-            Result { () throws(PostgresFault) in try act(try lane.connect()) }
+        try queue.sync { [writer] in
+            Result { () throws(PostgresFault) in try act(try writer.connect()) }
         }.get()
     }
 
     func look(every pause: Duration) {
         queue.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak self] in
-            guard let self, !book.withLock({ $0.isClosed }) else { return }
+            guard let self, !state.withLock({ $0.isClosed }) else { return }
             lookNow()
             look(every: pause)
         }
@@ -96,13 +96,13 @@ final class CommitQueue: CommitLane {
     func close() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
-                let last = book.withLock { book in
-                    book.isClosed = true
-                    defer { book.waiting = [] }
-                    return book.waiting
+                let last = state.withLock { state in
+                    state.isClosed = true
+                    defer { state.waiting = [] }
+                    return state.waiting
                 }
                 if !last.isEmpty { write(last) }
-                lane.close()
+                writer.close()
                 continuation.resume()
             }
         }
@@ -111,10 +111,10 @@ final class CommitQueue: CommitLane {
     // MARK: On the queue
 
     private func writeNext() {
-        let (group, isClosed) = book.withLock { book in
-            defer { book.waiting = [] }
-            book.isWriting = !book.waiting.isEmpty
-            return (book.waiting, book.isClosed)
+        let (group, isClosed) = state.withLock { state in
+            defer { state.waiting = [] }
+            state.isWriting = !state.waiting.isEmpty
+            return (state.waiting, state.isClosed)
         }
         guard !group.isEmpty else { return }
         if isClosed {
@@ -126,14 +126,14 @@ final class CommitQueue: CommitLane {
     }
 
     private func lookNow() {
-        lane.probe()
-        if lane.absentSince == nil { book.withLock { $0.broken = nil } }
+        writer.probe()
+        if writer.absentSince == nil { state.withLock { $0.broken = nil } }
     }
 
     private func write(_ group: [Waiting]) {
         let start = ContinuousClock.now
-        let deadline = (lane.absentSince ?? start) + commitLimit
-        if let fault = lane.absentBecause, start >= deadline {
+        let deadline = (writer.absentSince ?? start) + commitLimit
+        if let fault = writer.absentBecause, start >= deadline {
             // Nobody waits again for a database that was waited for.
             return fail(group, JournalFailure(fault))
         }
@@ -142,7 +142,7 @@ final class CommitQueue: CommitLane {
             for part in wave where lineages.has(part.key, part.lineage) {
                 part.outcome = .refused(.lostLineage)
             }
-            lane.decide(wave.filter { $0.outcome == .open }, until: deadline)
+            writer.decide(wave.filter { $0.outcome == .open }, until: deadline)
             for part in wave where part.outcome != .committed && !part.runs.isEmpty {
                 lineages.lose(part.key, part.lineage)
             }
@@ -165,19 +165,19 @@ final class CommitQueue: CommitLane {
         let failures = verdicts.compactMap { verdict -> JournalFailure? in
             if case .failed(let failure) = verdict { failure } else { nil }
         }
-        book.withLock { book in
+        state.withLock { state in
             // A part that the database refuses is no failure of the database.
-            book.broken = failures.last { $0.reason != .refused }
-            book.figures.recordFailure(of: failures.count)
+            state.broken = failures.last { $0.reason != .refused }
+            state.figures.recordFailure(of: failures.count)
             guard failures.count < group.count else { return }
-            book.figures.recordCommit(of: group.count - failures.count, time)
+            state.figures.recordCommit(of: group.count - failures.count, time)
         }
         for (one, verdict) in zip(group, verdicts) { one.ended(verdict) }
     }
 
     /// Nothing of these batches was sent.
     private func fail(_ group: [Waiting], _ failure: JournalFailure) {
-        book.withLock { $0.figures.recordFailure(of: group.count) }
+        state.withLock { $0.figures.recordFailure(of: group.count) }
         for one in group {
             for run in one.batch.runs { lineages.lose(run.key, run.lineage) }
         }

@@ -47,23 +47,23 @@ struct Confirmations {
 
     private static func change(_ found: Rows, _ row: Int) -> Change {
         guard !found.isNull(row, 0) else { return Change(head: nil, owner: nil) }
-        let life = Life(found, row)
-        return Change(head: life.isDeleted ? nil : life.head, owner: life.node)
+        let stored = SessionRow(found, row)
+        return Change(head: stored.isDeleted ? nil : stored.head, owner: stored.node)
     }
 
     private static func change(_ found: Rows, _ row: Int, of key: SessionKey) -> Change {
         guard !found.isNull(row, 0) else { return Change(head: nil, owner: nil) }
-        let life = Life(found, row)
-        guard life.isDeleted else {
-            return Change(head: life.head, owner: life.node, epoch: life.epoch)
+        let stored = SessionRow(found, row)
+        guard stored.isDeleted else {
+            return Change(head: stored.head, owner: stored.node, epoch: stored.epoch)
         }
         // Its rows are removed one after the other, the newest last.
-        let isKept = life.key == key && life.end.number > 0
+        let isKept = stored.key == key && stored.end.number > 0
         return Change(
-            head: nil, owner: nil, epoch: life.epoch, end: isKept ? life.end.number : nil)
+            head: nil, owner: nil, epoch: stored.epoch, end: isKept ? stored.end.number : nil)
     }
 
-    /// Columns behind those of ``Life``.
+    /// Columns after those of ``SessionRow``.
     private static let (index, isStandby) = (14, 15)
 
     /// Of sessions that this node owns, or has a copy of.
@@ -75,11 +75,11 @@ struct Confirmations {
     /// - Parameter isOther: Whether the row `s` has another owner than `t` says.
     private static func statement(isOther: String) -> String {
         """
-        SELECT \(Life.columns), t.i, (SELECT pg_is_in_recovery())
+        SELECT \(SessionRow.columns), t.i, (SELECT pg_is_in_recovery())
         FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
             t(i, id, generation, number, part, epoch)
         LEFT JOIN sessions s ON s.id = t.id
-        \(Life.newest)
+        \(SessionRow.newest)
         WHERE s.session IS NULL OR s.deleted IS NOT NULL OR s.generation <> t.generation
             OR (r.number, r.part) IS DISTINCT FROM (t.number, t.part)
             OR \(isOther)

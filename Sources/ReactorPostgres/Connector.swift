@@ -67,7 +67,7 @@ final class Connector: Sendable {
     private let settling: Duration
     private let hosts: DatabaseHosts
     private let usage: UsageLock
-    private let book = Mutex(DatabaseState())
+    private let state = Mutex(DatabaseState())
 
     /// The time limit of one housekeeping statement, including the time to connect.
     static let limit = Duration.seconds(5)
@@ -89,28 +89,28 @@ final class Connector: Sendable {
     }
 
     /// The database of the last connection; nil before the first.
-    var database: Database? { book.withLock { $0.database } }
+    var database: Database? { state.withLock { $0.database } }
 
     // MARK: Losses of history
 
     /// The number of eras that have begun with the first connection or since.
-    var losses: UInt64 { book.withLock { $0.losses } }
+    var losses: UInt64 { state.withLock { $0.losses } }
 
     /// Calls `lost` before a connection shows anything of another era.
     func watchHistory(_ lost: @escaping @Sendable (UInt64) -> Void) {
-        book.withLock { $0.watchers.append(lost) }
+        state.withLock { $0.watchers.append(lost) }
     }
 
     /// The watchers refer to the loops, and those to the journal.
     func removeWatchers() {
-        book.withLock { book in
-            (book.watchers, book.changed, book.doubts) = ([], nil, nil)
+        state.withLock { state in
+            (state.watchers, state.changed, state.doubts) = ([], nil, nil)
         }
     }
 
     /// Whether the connection's results are from the newest database that this node has heard of. A
     /// former primary keeps its connections, which must neither show nor accept anything.
-    func isPresent(_ connection: Connection) -> Bool { book.withLock { $0.isPresent(connection) } }
+    func isPresent(_ connection: Connection) -> Bool { state.withLock { $0.isPresent(connection) } }
 
     /// Whether the connection's results are believed. Its commits are then acknowledged: a database
     /// that lacks them has lost history.
@@ -119,11 +119,11 @@ final class Connector: Sendable {
     /// The read that the connection has answered, as ``acknowledges(_:)``; nil if not believed.
     func reading(over connection: Connection) -> Reading? {
         let answered = ContinuousClock.now
-        return book.withLock { book in
-            guard book.isPresent(connection) else { return nil }
-            book.acknowledge(connection)
+        return state.withLock { state in
+            guard state.isPresent(connection) else { return nil }
+            state.acknowledge(connection)
             return Reading(
-                mark: connection.mark, answered: answered, needsProof: needsProof(book.database))
+                mark: connection.mark, answered: answered, needsProof: needsProof(state.database))
         }
     }
 
@@ -136,7 +136,7 @@ final class Connector: Sendable {
     // MARK: Proof
 
     /// Whether a commit was confirmed that was sent after the read was answered.
-    func isProved(_ reading: Reading) -> Bool { book.withLock { $0.isProved(reading) } }
+    func isProved(_ reading: Reading) -> Bool { state.withLock { $0.isProved(reading) } }
 
     /// Commits. Once the commit is confirmed, everything that the connection has shown is believed.
     func prove(_ connection: Connection, within limit: Duration) throws(PostgresFault) {
@@ -160,18 +160,18 @@ final class Connector: Sendable {
 
     /// For reports to other nodes; nil before the first database is believed.
     var standing: DatabaseStanding? {
-        book.withLock { book in
-            book.belief.present.map { DatabaseStanding($0, committed: book.committed) }
+        state.withLock { state in
+            state.belief.present.map { DatabaseStanding($0, committed: state.committed) }
         }
     }
 
     // MARK: Doubt
 
-    var mark: DatabaseMark? { book.withLock { $0.belief.present } }
+    var mark: DatabaseMark? { state.withLock { $0.belief.present } }
 
     /// The reason why no database is believed at the moment; nil if one is.
     var doubt: PostgresFault? {
-        book.withLock { $0.belief.sought }.map { .behind($0) }
+        state.withLock { $0.belief.sought }.map { .behind($0) }
     }
 
     /// - Parameters:
@@ -180,9 +180,9 @@ final class Connector: Sendable {
     func watchDatabase(
         changed: (@Sendable () -> Void)? = nil, doubts: (@Sendable (String) -> Void)? = nil
     ) {
-        book.withLock { book in
-            if let changed { book.changed = changed }
-            if let doubts { book.doubts = doubts }
+        state.withLock { state in
+            if let changed { state.changed = changed }
+            if let doubts { state.doubts = doubts }
         }
     }
 
@@ -190,9 +190,9 @@ final class Connector: Sendable {
     /// database is believed until it is found; if the believed one lacks its commits, until another
     /// era has begun.
     func hear(_ other: DatabaseStanding) {
-        let (begins, lacks, changed, doubts) = book.withLock { book in
-            let begins = book.belief.hear(other.mark)
-            return (begins, !begins && book.lacks(other), book.changed, book.doubts)
+        let (begins, lacks, changed, doubts) = state.withLock { state in
+            let begins = state.belief.hear(other.mark)
+            return (begins, !begins && state.lacks(other), state.changed, state.doubts)
         }
         if begins { hosts.forgetChoice() }
         if begins || lacks { changed?() }
@@ -205,16 +205,16 @@ final class Connector: Sendable {
     }
 
     /// Called when the tables were replaced: every connection is made again, and finds them.
-    func suspect() { book.withLock { $0.isChanging = true } }
+    func suspect() { state.withLock { $0.isChanging = true } }
 
     /// Records how far the log is flushed; see ``Database/lacks(_:)``.
     func recordFlushed(_ end: Int64, over connection: Connection) {
-        book.withLock { book in
-            guard var database = book.database, database.mark == connection.mark else {
+        state.withLock { state in
+            guard var database = state.database, database.mark == connection.mark else {
                 return
             }
             database.flushed = max(end, database.flushed)
-            book.database = database
+            state.database = database
         }
     }
 
@@ -247,7 +247,7 @@ final class Connector: Sendable {
         }
         if rules.contains(.beginsWithCommit) { try beginWithCommit(connection) }
         if let lost {
-            Self.end(lost, over: connection) { Line.wait(.milliseconds(20)) }
+            Self.end(lost, over: connection) { ConnectionQueue.wait(.milliseconds(20)) }
             if rules.contains(.beginsWithCommit) { try beginWithCommit(connection) }
         }
         let (backend, age) = try compare(connection)
@@ -262,12 +262,12 @@ final class Connector: Sendable {
     ) throws(PostgresFault) -> (Backend, adopted: Duration) {
         for _ in 0..<Self.lookLimit {
             // Read before the look, which shows all that was flushed by then: more may follow.
-            let (last, newest) = book.withLock { ($0.database, $0.belief.newest) }
+            let (last, newest) = state.withLock { ($0.database, $0.belief.newest) }
             let (found, backend, age) = try look(at: connection)
             if let isNew = try adopt(found, after: last, connection) {
                 return (backend, isNew ? .zero : age)
             }
-            guard newest != book.withLock({ $0.belief.newest }) else { break }
+            guard newest != state.withLock({ $0.belief.newest }) else { break }
         }
         hosts.forgetChoice()
         throw .formerPrimary
@@ -278,7 +278,7 @@ final class Connector: Sendable {
 
     /// A connection to the host that is believed, whose settings are those of the server.
     func open() throws(PostgresFault) -> Connection {
-        let connection = try hosts.connect(book.withLock { $0.belief }) {
+        let connection = try hosts.connect(state.withLock { $0.belief }) {
             hear(DatabaseStanding($0))
         }
         // A pooler that pools by transaction would share settings between this server and other
@@ -297,7 +297,7 @@ final class Connector: Sendable {
     /// that this node must not decide anything.
     private func settle(after age: Duration) {
         guard node != nil, age < settling else { return }
-        Line.wait(settling - age)
+        ConnectionQueue.wait(settling - age)
     }
 
     private func settings(_ name: String) -> String {
@@ -406,18 +406,18 @@ final class Connector: Sendable {
                 message: "the schema \(address.schema) has another journal than before; "
                     + "a server that is started anew takes it", isBroken: false)
         }
-        guard book.withLock({ $0.belief.accepts(found.mark) }) else { return nil }
+        guard state.withLock({ $0.belief.accepts(found.mark) }) else { return nil }
         var (found, begins) = (found, false)
-        let earlier = book.withLock { $0.beginChange(to: found, after: last) }
+        let earlier = state.withLock { $0.beginChange(to: found, after: last) }
         let adoption: Era.Adoption
         do throws(PostgresFault) {
             adoption = try Era(address, connection).bringUpToDate(with: found, after: earlier) {
                 begins = true
-                book.withLock { $0.isChanging = true }
+                state.withLock { $0.isChanging = true }
             }
         } catch {
             // A newer database must not be forgotten just because it was lost again.
-            book.withLock { _ = $0.belief.hear(found.mark) }
+            state.withLock { _ = $0.belief.hear(found.mark) }
             throw error
         }
         (found.era, found.branch) = (adoption.era, adoption.branch)
@@ -432,15 +432,15 @@ final class Connector: Sendable {
     /// - Parameter begins: Whether the era begins with this connection.
     /// - Returns: False if a newer database was found meanwhile.
     private func announce(_ found: Database, begins: Bool) -> Bool {
-        let (isNewest, changed) = book.withLock { book -> (Bool, (@Sendable () -> Void)?) in
-            guard book.belief.accepts(found.mark) else { return (false, nil) }
-            let (before, doubted) = (book.database, book.belief.sought != nil)
-            book.become(found)
+        let (isNewest, changed) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
+            guard state.belief.accepts(found.mark) else { return (false, nil) }
+            let (before, doubted) = (state.database, state.belief.sought != nil)
+            state.become(found)
             if found.era > before?.era ?? found.era || begins && before == nil {
-                book.losses += 1
-                for lost in book.watchers { lost(UInt64(found.era)) }
+                state.losses += 1
+                for lost in state.watchers { lost(UInt64(found.era)) }
             }
-            return (true, before?.mark == found.mark && !doubted ? nil : book.changed)
+            return (true, before?.mark == found.mark && !doubted ? nil : state.changed)
         }
         changed?()
         return isNewest

@@ -14,9 +14,9 @@ final class DatabaseHosts: Sendable {
     private let address: PostgresAddress
     /// Why a queue: of several callers the first one asks, and the others wait for its answer.
     private let queue = DispatchQueue(label: "journal.postgres.hosts")
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
-    private struct Book {
+    private struct State {
         /// Nil before the first look at the address.
         var hosts: [Host]?
         var chosen: (index: Int, at: ContinuousClock.Instant)?
@@ -32,15 +32,15 @@ final class DatabaseHosts: Sendable {
     init(_ address: PostgresAddress) { self.address = address }
 
     private var hosts: [Host] {
-        book.withLock { book in
-            if let hosts = book.hosts { return hosts }
+        state.withLock { state in
+            if let hosts = state.hosts { return hosts }
             let found = Self.hosts(of: address)
-            book.hosts = found
+            state.hosts = found
             return found
         }
     }
 
-    func forgetChoice() { book.withLock { ($0.chosen, $0.failed) = (nil, nil) } }
+    func forgetChoice() { state.withLock { ($0.chosen, $0.failed) = (nil, nil) } }
 
     // MARK: Connecting
 
@@ -62,26 +62,26 @@ final class DatabaseHosts: Sendable {
     private func choose(
         among hosts: [Host], _ belief: DatabaseBelief, _ heard: (DatabaseMark) -> Void
     ) throws(PostgresFault) -> Connection {
-        if let chosen = book.withLock({ $0.chosen }),
+        if let chosen = state.withLock({ $0.chosen }),
             ContinuousClock.now - chosen.at < Self.freshness,
             let connection = try? Connection(hosts[chosen.index])
         {
             return connection
         }
         // Callers must not ask hosts that do not answer one after the other.
-        if let failed = book.withLock({ $0.failed }),
+        if let failed = state.withLock({ $0.failed }),
             ContinuousClock.now - failed.at < Self.freshness
         {
             throw failed.fault
         }
         do throws(PostgresFault) {
             let (index, connection) = try chooseAnew(among: hosts, belief, heard)
-            book.withLock { book in
-                (book.chosen, book.failed) = ((index, ContinuousClock.now), nil)
+            state.withLock { state in
+                (state.chosen, state.failed) = ((index, ContinuousClock.now), nil)
             }
             return connection
         } catch {
-            book.withLock { $0.failed = (error, ContinuousClock.now) }
+            state.withLock { $0.failed = (error, ContinuousClock.now) }
             throw error
         }
     }

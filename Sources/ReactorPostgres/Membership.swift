@@ -9,7 +9,7 @@ internal import Synchronization
 /// decides which node is late; a node that cannot reach the database judges itself by its own (see
 /// `Lease`). Beats wait for no flush, so a standby that hangs does not end the members.
 final class Membership: @unchecked Sendable {
-    fileprivate struct Book {
+    fileprivate struct State {
         var own: Member
         var others: [Member] = []
         /// Nodes that are not members but may have links; see ``Ownership/acquaintances``.
@@ -21,14 +21,15 @@ final class Membership: @unchecked Sendable {
         var isClosed = false
     }
 
-    private let line: Line
+    private let queue: ConnectionQueue
     private let watching = DispatchQueue(label: "journal.postgres.members")
-    private let book: Mutex<Book>
-    /// The database whose nodes were read for ``Book/acquaintances``. On the line's queue.
+    private let state: Mutex<State>
+    /// The database whose nodes were read for ``State/acquaintances``. On the connection's queue.
     private var known: DatabaseMark?
-    /// Depositions that were reported, and are removed with the next beat. On the line's queue.
+    /// Depositions that were reported, and are removed with the next beat. On the
+    /// connection's queue.
     private var read: [Int64] = []
-    /// On the line's queue.
+    /// On the connection's queue.
     private var beats = 0
 
     /// A beat that is not answered in time is given up: its connection may be half open.
@@ -40,42 +41,42 @@ final class Membership: @unchecked Sendable {
     private static let loopLimit: Int64 = 65_536
 
     init(_ connector: Connector, _ own: Member, lease: Duration) {
-        line = Line(
+        queue = ConnectionQueue(
             connector, "beat", for: .members, settings: "SET synchronous_commit = off")
-        book = Mutex(Book(own: own, lease: Lease(lease)))
+        state = Mutex(State(own: own, lease: Lease(lease)))
         connector.watchDatabase(changed: { [weak self] in self?.databaseChanged() })
     }
 
     var members: Members {
-        let (mark, isInDoubt) = (line.connector.mark, line.connector.doubt != nil)
-        return book.withLock { book in
-            var members = book.members(at: ContinuousClock.now)
+        let (mark, isInDoubt) = (queue.connector.mark, queue.connector.doubt != nil)
+        return state.withLock { state in
+            var members = state.members(at: ContinuousClock.now)
             if let mark { members.database = mark }
             if isInDoubt { members.isHeard = false }
             return members
         }
     }
 
-    var acquaintances: [Member] { book.withLock { $0.acquaintances } }
+    var acquaintances: [Member] { state.withLock { $0.acquaintances } }
 
     /// The reason that there is no connection.
-    var lineFailure: JournalFailure? { line.failure }
+    var connectionFailure: JournalFailure? { queue.failure }
 
     /// Reports at once that no database is believed, and the members of the newest one with the
     /// next beat.
     private func databaseChanged() {
         report()
-        line.async { [weak self] in
-            guard let self, !book.withLock({ $0.isClosed }) else { return }
+        queue.async { [weak self] in
+            guard let self, !state.withLock({ $0.isClosed }) else { return }
             try? beatNow()
         }
     }
 
     /// Becomes a member. Processes that had this address before have ended.
     func join() throws(PostgresFault) {
-        try line.sync { [self] () throws(PostgresFault) in
-            let own = book.withLock { $0.own }
-            try line.run { connection throws(PostgresFault) in
+        try queue.sync { [self] () throws(PostgresFault) in
+            let own = state.withLock { $0.own }
+            try queue.run { connection throws(PostgresFault) in
                 _ = try connection.run(
                     "DELETE FROM nodes WHERE address = $2 AND address <> '' AND node <> $1",
                     [own.node.number, own.address], within: Self.limit)
@@ -88,8 +89,8 @@ final class Membership: @unchecked Sendable {
     }
 
     func begin(every pause: Duration) {
-        line.async(after: pause) { [weak self] in
-            guard let self, !book.withLock({ $0.isClosed }) else { return }
+        queue.async(after: pause) { [weak self] in
+            guard let self, !state.withLock({ $0.isClosed }) else { return }
             try? beatNow()
             begin(every: pause)
         }
@@ -97,14 +98,14 @@ final class Membership: @unchecked Sendable {
 
     func beat() async throws {
         try await withCheckedThrowingContinuation { continuation in
-            line.async { [self] in continuation.resume(with: Result { try beatNow() }) }
+            queue.async { [self] in continuation.resume(with: Result { try beatNow() }) }
         }
     }
 
     /// Beats at once if no beat has shown a node that owns a session. Calls `act` in any case.
     func meet(_ node: Node, then act: @escaping @Sendable () -> Void) {
         guard members[node] == nil else { return act() }
-        line.async { [self] in
+        queue.async { [self] in
             if members[node] == nil { try? beatNow() }
             act()
         }
@@ -112,15 +113,15 @@ final class Membership: @unchecked Sendable {
 
     /// Announces with a beat that this node is about to end.
     func leave() {
-        book.withLock { $0.own.isLeaving = true }
-        line.async { [self] in try? beatNow() }
+        state.withLock { $0.own.isLeaving = true }
+        queue.async { [self] in try? beatNow() }
     }
 
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {
         let present = members
-        book.withLock { book in
-            book.watcher = changed
-            book.reported = present
+        state.withLock { state in
+            state.watcher = changed
+            state.reported = present
         }
         // Changes in between were reported to nobody.
         report()
@@ -128,36 +129,36 @@ final class Membership: @unchecked Sendable {
 
     /// Ends the membership: others may claim this node's sessions at once.
     func close() async {
-        let node = book.withLock { book in
-            book.isClosed = true
-            book.watcher = nil
-            return book.own.node
+        let node = state.withLock { state in
+            state.isClosed = true
+            state.watcher = nil
+            return state.own.node
         }
         await withCheckedContinuation { continuation in
-            line.async { [self] in
+            queue.async { [self] in
                 // Otherwise it ends with the lease.
-                try? line.run { connection throws(PostgresFault) in
+                try? queue.run { connection throws(PostgresFault) in
                     _ = try connection.run(
                         "DELETE FROM nodes WHERE node = $1", [node.number], within: Self.limit)
                 }
                 continuation.resume()
             }
         }
-        await line.close()
+        await queue.close()
     }
 
-    // MARK: A beat, on the line's queue
+    // MARK: A beat, on the connection's queue
 
     private func beatNow() throws(PostgresFault) {
-        let own = book.withLock { $0.own }
+        let own = state.withLock { $0.own }
         // Only the last attempt counts: the one before may have reached a former primary.
-        let (found, taken, sent) = try line.run {
+        let (found, taken, sent) = try queue.run {
             [self] connection throws(PostgresFault) -> (Rows, Rows, Lease.Time) in
             let sent = ContinuousClock.now
             let found = try connection.run(Self.beat, beat(of: own), within: Self.limit)
             // The next connection finds it out like any other, and all loops are notified.
             let isPresent =
-                !line.connector.rules.contains(.comparesDatabases)
+                !queue.connector.rules.contains(.comparesDatabases)
                 || found.integer(0, 0, in: Era.range) == connection.mark?.era
             guard isPresent else { throw Self.anotherEra }
             try lookForAcquaintances(of: own.node, connection)
@@ -165,9 +166,9 @@ final class Membership: @unchecked Sendable {
                 Self.depositions, [own.node.number], within: Self.limit)
             return (found, taken, sent)
         }
-        book.withLock { book in
-            book.lease.renew(sentAt: sent)
-            book.others = Self.members(found)
+        state.withLock { state in
+            state.lease.renew(sentAt: sent)
+            state.others = Self.members(found)
         }
         report(Self.deposed(taken))
         read = (0..<taken.count).map { taken.integer($0, 0) }
@@ -190,14 +191,14 @@ final class Membership: @unchecked Sendable {
             }
         }
         known = connection.mark
-        book.withLock { $0.acquaintances = members }
+        state.withLock { $0.acquaintances = members }
     }
 
     /// Once in 60 beats. If this fails, another node does it, or this one later.
     private func forgetOld() {
         beats += 1
         guard beats % 60 == 1 else { return }
-        try? line.run { connection throws(PostgresFault) in
+        try? queue.run { connection throws(PostgresFault) in
             try connection.execute(Self.forgetting, within: Self.limit)
         }
     }
@@ -206,7 +207,7 @@ final class Membership: @unchecked Sendable {
         let reactors = own.reactors.sorted { $0.key < $1.key }
         return [
             own.node.number, own.address, own.loops, reactors.map(\.key), reactors.map(\.value),
-            Int64(book.withLock { $0.lease.duration } / .milliseconds(1)), own.isLeaving ? 1 : 0,
+            Int64(state.withLock { $0.lease.duration } / .milliseconds(1)), own.isLeaving ? 1 : 0,
             read,
         ]
     }
@@ -280,10 +281,10 @@ final class Membership: @unchecked Sendable {
     private func report(_ deposed: [OwnedSession] = []) {
         watching.async { [self] in
             let members = members
-            let call = book.withLock { book -> (@Sendable (OwnershipChange) -> Void, Members)? in
-                guard let watcher = book.watcher, !deposed.isEmpty || members != book.reported
+            let call = state.withLock { state -> (@Sendable (OwnershipChange) -> Void, Members)? in
+                guard let watcher = state.watcher, !deposed.isEmpty || members != state.reported
                 else { return nil }
-                book.reported = members
+                state.reported = members
                 return (watcher, members)
             }
             if let (watcher, members) = call {
@@ -294,7 +295,7 @@ final class Membership: @unchecked Sendable {
 
     /// Sets a timer of its own, because the next beat may have to wait for the database.
     private func reportEndOfLease() {
-        guard let end = book.withLock({ $0.lease.end }) else { return }
+        guard let end = state.withLock({ $0.lease.end }) else { return }
         let left = max(.zero, end - ContinuousClock.now) + .milliseconds(1)
         watching.asyncAfter(deadline: .now() + left / .seconds(1)) { [weak self] in
             guard let self, !members.isHeard else { return }
@@ -303,7 +304,7 @@ final class Membership: @unchecked Sendable {
     }
 }
 
-extension Membership.Book {
+extension Membership.State {
     fileprivate func members(at now: Lease.Time) -> Members {
         Members(own: own, others: others, isHeard: lease.isHeld(at: now))
     }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Reads a journal in PostgreSQL, over connections of its own. Each read sees the database at one
 /// moment.
 final class PostgresArchive: Archive, PostgresHistory {
-    private let readers: [Line]
+    private let readers: [ConnectionQueue]
     private let proofs: Proofs
     private let next = Atomic<Int>(0)
 
@@ -14,7 +14,7 @@ final class PostgresArchive: Archive, PostgresHistory {
 
     init(_ connector: Connector, _ proofs: Proofs) {
         self.proofs = proofs
-        readers = (0..<Self.connections).map { _ in Line(connector, "reader") }
+        readers = (0..<Self.connections).map { _ in ConnectionQueue(connector, "reader") }
     }
 
     var archive: PostgresArchive { self }
@@ -42,7 +42,7 @@ final class PostgresArchive: Archive, PostgresHistory {
         proves isNews: @escaping @Sendable (Value) -> Bool = { _ in false },
         _ act: @escaping @Sendable (Connection) throws -> Value
     ) {
-        let deadline = ContinuousClock.now + Life.limit
+        let deadline = ContinuousClock.now + SessionRow.limit
         read(Proving(proofs, isNews), until: deadline, answer, act)
     }
 
@@ -68,11 +68,11 @@ final class PostgresArchive: Archive, PostgresHistory {
 
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
         read(answer, proves: { $0 != nil }) { connection in
-            guard let life = try Life.find(session, connection) else { return nil }
-            guard !life.isDeleted else {
-                return SavedHead(key: life.key, reactor: life.reactor, isDeleted: true)
+            guard let stored = try SessionRow.find(session, connection) else { return nil }
+            guard !stored.isDeleted else {
+                return SavedHead(key: stored.key, reactor: stored.reactor, isDeleted: true)
             }
-            return life.head
+            return stored.head
         }
     }
 
@@ -95,7 +95,7 @@ final class PostgresArchive: Archive, PostgresHistory {
         }
         read(loaded, proves: \.isNews) { connection in
             let saved = try connection.atOneMoment {
-                try Life.find(session, connection)?.load(connection)
+                try SessionRow.find(session, connection)?.load(connection)
             }
             let end = saved.map { SavedEnd($0, connection.mark) }
             if let saved, let end, proved == nil, proofs.areNeeded,
@@ -137,7 +137,7 @@ final class PostgresArchive: Archive, PostgresHistory {
 
     func countSessions(of owner: String, upTo limit: Int, _ answer: @escaping Answer<Int>) {
         read(answer) { connection in
-            let found = try connection.run(Self.count, [owner, limit], within: Life.limit)
+            let found = try connection.run(Self.count, [owner, limit], within: SessionRow.limit)
             guard found.count > 0, !found.bool(0, 1) else { throw PostgresFault.standby }
             return Int(found.integer(0, 0))
         }
@@ -160,7 +160,7 @@ final class PostgresArchive: Archive, PostgresHistory {
         of session: SessionKey, key: String, _ connection: Connection
     ) throws(PostgresFault) -> StoredAnswer? {
         let found = try connection.run(
-            Self.answer, [session.session, session.generation, key], within: Life.limit)
+            Self.answer, [session.session, session.generation, key], within: SessionRow.limit)
         guard found.count > 0, !found.bool(0, 4) else { throw .standby }
         guard !found.isNull(0, 0) else { return nil }
         return StoredAnswer(
@@ -169,7 +169,7 @@ final class PostgresArchive: Archive, PostgresHistory {
             time: found.integer(0, 2))
     }
 
-    /// One row, as that of ``Life/byID``.
+    /// One row, as that of ``SessionRow/byID``.
     static let answer = """
         SELECT digest, status, time, body, pg_is_in_recovery()
         FROM (SELECT 1) one LEFT JOIN (answers JOIN sessions s USING (session))
@@ -187,13 +187,13 @@ final class PostgresArchive: Archive, PostgresHistory {
             if let reactor = range.reactor { parameters.add(reactor) }
             let found = try connection.run(
                 range.reactor == nil ? Self.page : Self.pageOfReactor, parameters,
-                within: Life.limit)
+                within: SessionRow.limit)
             return (0..<found.count).map { index in
-                let life = Life(found, index)
+                let stored = SessionRow(found, index)
                 return SavedLine(
-                    session: life.key.session, reactor: life.reactor,
-                    generation: life.key.generation, lastNumber: life.end.number,
-                    lastVersion: life.end.version)
+                    session: stored.key.session, reactor: stored.reactor,
+                    generation: stored.key.generation, lastNumber: stored.end.number,
+                    lastVersion: stored.end.version)
             }
         }
     }
@@ -203,11 +203,11 @@ final class PostgresArchive: Archive, PostgresHistory {
 
     private static func page(where condition: String) -> String {
         """
-        SELECT \(Life.columns)
+        SELECT \(SessionRow.columns)
         FROM (SELECT * FROM sessions
             WHERE id > $1 AND id >= $2 AND id < $3 AND deleted IS NULL \(condition)
             ORDER BY id LIMIT $4) s
-        \(Life.newest)
+        \(SessionRow.newest)
         ORDER BY s.id
         """
     }
@@ -225,10 +225,10 @@ extension PostgresHistory {
         limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         archive.read(answer) { [isOfEnded] connection in
-            guard let life = try Life.find(session, isEnded: isOfEnded, connection) else {
+            guard let stored = try SessionRow.find(session, isEnded: isOfEnded, connection) else {
                 return []
             }
-            return try life.records(after: start, through: last, limit, limitBytes, connection)
+            return try stored.records(after: start, through: last, limit, limitBytes, connection)
         }
     }
 
@@ -236,7 +236,7 @@ extension PostgresHistory {
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
     ) {
         archive.read(answer) { [isOfEnded] connection in
-            try Life.find(session, isEnded: isOfEnded, connection)?.snapshot(
+            try SessionRow.find(session, isEnded: isOfEnded, connection)?.snapshot(
                 at: version, connection)
         }
     }
@@ -245,7 +245,7 @@ extension PostgresHistory {
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
     ) {
         archive.read(answer) { [isOfEnded] connection in
-            try Life.find(session, isEnded: isOfEnded, connection)?.stateVersion(
+            try SessionRow.find(session, isEnded: isOfEnded, connection)?.stateVersion(
                 at: version, connection)
         }
     }
@@ -257,7 +257,7 @@ struct EndedSessions: PostgresHistory {
     var isOfEnded: Bool { true }
 }
 
-extension Life {
+extension SessionRow {
     fileprivate func records(
         after start: HistoryPosition, through last: UInt64, _ limit: Int, _ limitBytes: Int,
         _ connection: Connection
@@ -273,7 +273,7 @@ extension Life {
     }
 }
 
-extension Line {
+extension ConnectionQueue {
     /// - Parameter deadline: The deadline of the read, including the reads before it. While
     ///   somebody holds a lock, each of them may wait.
     fileprivate func read<Value: Sendable>(
@@ -314,9 +314,9 @@ extension Line {
 extension Connection {
     /// Several statements that see the database at one moment.
     func atOneMoment<Value>(_ act: () throws -> Value) throws -> Value {
-        try execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", within: Life.limit)
+        try execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", within: SessionRow.limit)
         let value = try act()
-        try execute("COMMIT", within: Life.limit)
+        try execute("COMMIT", within: SessionRow.limit)
         return value
     }
 }

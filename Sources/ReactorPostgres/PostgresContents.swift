@@ -9,17 +9,20 @@ package final class PostgresContents {
             connection = try Connector(address).open()
             try connection.execute(
                 "SET client_encoding = 'UTF8'; SET client_min_messages = error; SET jit = off",
-                within: Life.limit)
+                within: SessionRow.limit)
             let exists = try connection.run(
-                "SELECT to_regclass('\(address.schema).cluster') IS NOT NULL", within: Life.limit
+                "SELECT to_regclass('\(address.schema).cluster') IS NOT NULL",
+                within: SessionRow.limit
             ).bool(0, 0)
             guard exists else {
                 throw PostgresFault(
                     message: "there is no journal in the schema \(address.schema)", isBroken: false)
             }
-            try connection.execute("SET search_path = \(address.schema)", within: Life.limit)
-            let version = try connection.run("SELECT version FROM cluster", within: Life.limit)
-                .integer(0, 0)
+            try connection.execute("SET search_path = \(address.schema)", within: SessionRow.limit)
+            let version = try connection.run(
+                "SELECT version FROM cluster", within: SessionRow.limit
+            )
+            .integer(0, 0)
             guard version == Schema.version else {
                 throw PostgresFault(
                     message: "the tables have version \(version), and this program knows "
@@ -64,15 +67,15 @@ package final class PostgresContents {
         while true {
             let found = try connection.run(
                 """
-                SELECT \(Life.columns) FROM (
+                SELECT \(SessionRow.columns) FROM (
                     SELECT * FROM sessions WHERE id > $1 AND deleted IS NULL ORDER BY id LIMIT 100) s
-                \(Life.newest) ORDER BY s.id
+                \(SessionRow.newest) ORDER BY s.id
                 """, [after], within: Self.limit)
             guard found.count > 0 else { break }
             for index in 0..<found.count {
-                let life = Life(found, index)
-                try visit(life, visitor)
-                after = life.key.session
+                let stored = SessionRow(found, index)
+                try visit(stored, visitor)
+                after = stored.key.session
             }
         }
         let tombstones = try connection.run(
@@ -92,22 +95,22 @@ package final class PostgresContents {
 
     private static let limit = Duration.seconds(600)
 
-    private func visit(_ life: Life, _ visitor: any JournalVisitor) throws {
+    private func visit(_ stored: SessionRow, _ visitor: any JournalVisitor) throws {
         try visitor.visit(
             VisitedSession(
-                key: life.key, reactor: life.reactor, created: life.created,
-                owner: life.owner?.text,
-                keptAfter: life.keptAfter, keptVersion: life.keptVersion))
+                key: stored.key, reactor: stored.reactor, created: stored.created,
+                owner: stored.owner?.text,
+                keptAfter: stored.keptAfter, keptVersion: stored.keptVersion))
         // The newest record is always kept: it is the session's head.
-        let first = min(life.keptAfter + 1, life.end.number)
-        let start = life.keptAfter > 0 ? HistoryPosition(first - 1) : nil
-        try life.each(after: start, through: .max, connection) { record in
+        let first = min(stored.keptAfter + 1, stored.end.number)
+        let start = stored.keptAfter > 0 ? HistoryPosition(first - 1) : nil
+        try stored.each(after: start, through: .max, connection) { record in
             try visitor.visit(record)
             return true
         }
-        for snapshot in try life.snapshots(connection) { try visitor.visit(snapshot) }
-        for answer in try life.answers(connection) { try visitor.visit(answer) }
-        for action in try life.running(connection) { try visitor.visit(action) }
+        for snapshot in try stored.snapshots(connection) { try visitor.visit(snapshot) }
+        for answer in try stored.answers(connection) { try visitor.visit(answer) }
+        for action in try stored.running(connection) { try visitor.visit(action) }
     }
 
     /// A sentence for each row that no session has, and for each that does not continue the one

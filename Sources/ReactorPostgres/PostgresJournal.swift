@@ -198,12 +198,12 @@ package final class PostgresJournal: Journal {
         }
     }
 
-    package func takeLane() -> any CommitLane {
+    package func takeCommitter() -> any BatchCommitter {
         let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
         return queues[Int(UInt(bitPattern: index) % UInt(queues.count))]
     }
 
-    /// For a caller that has no lane. No other lane writes its sessions.
+    /// For a caller that has no writer. No other writer writes its sessions.
     package func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit {
         queues[0].commit(batch, ended: ended)
     }

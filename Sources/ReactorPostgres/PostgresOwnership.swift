@@ -11,15 +11,15 @@ final class PostgresOwnership: Ownership {
     private let rules: Rules
     private let membership: Membership
     private let archive: PostgresArchive
-    private let claimLine: Line
-    private let confirmLine: Line
-    private let followLine: Line
-    private let claims: Desk<Claims.Request, Claims.Result>
-    private let releases: Desk<[OwnedSession], Void>
+    private let claimQueue: ConnectionQueue
+    private let confirmQueue: ConnectionQueue
+    private let followQueue: ConnectionQueue
+    private let claims: QuestionQueue<Claims.Request, Claims.Result>
+    private let releases: QuestionQueue<[OwnedSession], Void>
     /// The claims while this node leaves.
-    private let departures: Desk<String, Claims.Result>
-    private let confirmations: Desk<[Confirmation], [String: Change]>
-    private let followed: Desk<[Confirmation], [String: Change]>
+    private let departures: QuestionQueue<String, Claims.Result>
+    private let confirmations: QuestionQueue<[Confirmation], [String: Change]>
+    private let followed: QuestionQueue<[Confirmation], [String: Change]>
 
     /// How long a claim waits for a row that somebody else holds.
     private let lockLimit: Duration
@@ -34,36 +34,36 @@ final class PostgresOwnership: Ownership {
         let membership = Membership(connector, own, lease: lease)
         (self.node, self.rules, self.membership, self.archive) = (node, rules, membership, archive)
         self.lockLimit = lockLimit
-        claimLine = Line(connector, "claims")
-        confirmLine = Line(connector, "confirmations")
-        followLine = Line(connector, "following")
+        claimQueue = ConnectionQueue(connector, "claims")
+        confirmQueue = ConnectionQueue(connector, "confirmations")
+        followQueue = ConnectionQueue(connector, "following")
         let present = { @Sendable in
             Claims(node: node, members: membership.members, rules: rules, respite: respite)
         }
         // A claim that was won is proved by its own commit, and the session is loaded later.
         let ends = Proving<Claims.Result>(proofs, { $0 == .ended })
-        claims = Desk(claimLine, lockLimit: lockLimit, ends) {
+        claims = QuestionQueue(claimQueue, lockLimit: lockLimit, ends) {
             requests, connection throws(PostgresFault) in
             try present().claim(requests, connection)
         }
-        releases = Desk(claimLine, lockLimit: lockLimit) {
+        releases = QuestionQueue(claimQueue, lockLimit: lockLimit) {
             lists, connection throws(PostgresFault) in
             try present().release(lists.flatMap(\.self), connection)
             return lists.map { _ in }
         }
-        departures = Desk(claimLine, lockLimit: lockLimit, ends) {
+        departures = QuestionQueue(claimQueue, lockLimit: lockLimit, ends) {
             sessions, connection throws(PostgresFault) in
             try present().leave(sessions, connection)
         }
         // A change is not shown: the session is loaded, or its own commits are awaited.
-        confirmations = Desk(confirmLine, lockLimit: lockLimit) {
+        confirmations = QuestionQueue(confirmQueue, lockLimit: lockLimit) {
             lists, connection throws(PostgresFault) in
             try Confirmations(node: node).look(at: lists, connection)
         }
         // While no standby answers, the other sessions are confirmed, and their streams stay.
         let changes = Proving<[String: Change]>(
             proofs, otherwise: { $0.mapValues { _ in .undecided } }, { !$0.isEmpty })
-        followed = Desk(followLine, lockLimit: lockLimit, changes) {
+        followed = QuestionQueue(followQueue, lockLimit: lockLimit, changes) {
             lists, connection throws(PostgresFault) in
             try Confirmations(node: node).look(at: lists, areFollowed: true, connection)
         }
@@ -76,14 +76,14 @@ final class PostgresOwnership: Ownership {
     /// Nil while this node is a member and has all connections.
     var failure: JournalFailure? {
         guard membership.members.isHeard else { return Self.failure(Self.unheard) }
-        return lines.compactMap(\.failure).first ?? membership.lineFailure
+        return queues.compactMap(\.failure).first ?? membership.connectionFailure
     }
 
-    private var lines: [Line] { [claimLine, confirmLine, followLine] }
+    private var queues: [ConnectionQueue] { [claimQueue, confirmQueue, followQueue] }
 
     /// Tries to make the connections that are missing.
     func look() {
-        for line in lines { line.look() }
+        for queue in queues { queue.look() }
     }
 
     var acquaintances: [Member] { membership.acquaintances }
@@ -99,7 +99,7 @@ final class PostgresOwnership: Ownership {
     }
 
     func join() throws(PostgresFault) {
-        for line in lines { try line.open() }
+        for queue in queues { try queue.open() }
         try membership.join()
     }
 
@@ -111,7 +111,7 @@ final class PostgresOwnership: Ownership {
 
     func close() async {
         await membership.close()
-        for line in lines { await line.close() }
+        for queue in queues { await queue.close() }
     }
 
     // MARK: Sessions
@@ -121,7 +121,7 @@ final class PostgresOwnership: Ownership {
     ) {
         let members = members
         guard members.isHeard else {
-            return claimLine.async { answer(.failure(Self.failure(Self.unheard))) }
+            return claimQueue.async { answer(.failure(Self.failure(Self.unheard))) }
         }
         let request = Claims.Request(session: session, deposed: deposed)
         if members.own.isLeaving, let home = members.home(of: session) {
@@ -132,7 +132,7 @@ final class PostgresOwnership: Ownership {
 
     func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>) {
         guard members.isHeard else {
-            return claimLine.async { answer(.failure(Self.failure(Self.unheard))) }
+            return claimQueue.async { answer(.failure(Self.failure(Self.unheard))) }
         }
         begin(Claims.Request(session: session, isDeletion: true), answer)
     }
@@ -207,7 +207,7 @@ final class PostgresOwnership: Ownership {
         guard ContinuousClock.now < end else {
             return answer(.failure(Self.failure("somebody holds the session's row")))
         }
-        claimLine.async(after: Self.pause) { [self] in claim(request, until: end, answer) }
+        claimQueue.async(after: Self.pause) { [self] in claim(request, until: end, answer) }
     }
 
     /// If no member can read the session, it is claimed only to be deleted.
@@ -262,7 +262,7 @@ final class PostgresOwnership: Ownership {
     ) {
         claims.ask(request) { [self] result in
             guard case .success(.won(_, let epoch)) = result else {
-                return claimLine.async(after: Self.pause) { [self] in
+                return claimQueue.async(after: Self.pause) { [self] in
                     claim(request, believing: saved, answer)
                 }
             }

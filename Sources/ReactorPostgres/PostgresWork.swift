@@ -4,7 +4,7 @@ internal import Storage
 extension PostgresArchive: WorkFinder {
     func findWork(after place: Int64, _ answer: @escaping Answer<FoundWork>) {
         read(answer) { connection in
-            let rows = try connection.run(Self.work, [place], within: Life.limit)
+            let rows = try connection.run(Self.work, [place], within: SessionRow.limit)
             var found = FoundWork()
             for row in 0..<rows.count where rows.bool(row, 4) {
                 found.sessions.append(

@@ -18,13 +18,13 @@ struct Reading: Sendable {
 /// confirmed yet, this connection makes one for all earlier reads.
 final class Proofs: Sendable {
     private let connector: Connector
-    private let line: Line
-    private let desk: Desk<Reading, Bool>
+    private let queue: ConnectionQueue
+    private let questions: QuestionQueue<Reading, Bool>
 
     init(_ connector: Connector) {
-        let line = Line(connector, "proofs")
-        (self.connector, self.line) = (connector, line)
-        desk = Desk(line, lockLimit: PostgresJournal.lockLimit) {
+        let queue = ConnectionQueue(connector, "proofs")
+        (self.connector, self.queue) = (connector, queue)
+        questions = QuestionQueue(queue, lockLimit: PostgresJournal.lockLimit) {
             readings, connection throws(PostgresFault) in
             if !readings.allSatisfy(connector.isProved) {
                 try Connector.commitMessage(connection)
@@ -37,20 +37,20 @@ final class Proofs: Sendable {
     /// Connects if reads have to be proved, and tries a proof: the role may lack the permission.
     func open() throws(PostgresFault) {
         guard connector.database?.isSynchronous == true else { return }
-        try line.sync { () throws(PostgresFault) in
-            try line.run { connection throws(PostgresFault) in
+        try queue.sync { () throws(PostgresFault) in
+            try queue.run { connection throws(PostgresFault) in
                 try Connector.commitMessage(connection)
             }
         }
     }
 
-    var failure: JournalFailure? { line.failure }
+    var failure: JournalFailure? { queue.failure }
 
     var areNeeded: Bool { connector.provesReads }
 
-    func look() { line.look() }
+    func look() { queue.look() }
 
-    func close() async { await line.close() }
+    func close() async { await queue.close() }
 
     fileprivate func isProved(_ reading: Reading) -> Bool {
         !reading.needsProof || connector.isProved(reading)
@@ -59,7 +59,7 @@ final class Proofs: Sendable {
     /// Answers once the read is proved: false if another database is believed by now. Fails while
     /// no standby answers.
     fileprivate func prove(_ reading: Reading, _ answer: @escaping ArchiveAnswer<Bool>) {
-        desk.ask(reading) { result in
+        questions.ask(reading) { result in
             answer(
                 result.mapError { failure in
                     var failure = failure

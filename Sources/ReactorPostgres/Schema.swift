@@ -114,7 +114,7 @@ enum Schema {
     ///   runs       consecutive records of a session, from the position `after_…` to the position
     ///              `number`, `part`. `part` counts the notes that precede the record `number`, and
     ///              is 4294967295 for the record itself. `lines` as in a file, described in
-    ///              HistoryCodec. `writer` and `batch` recognise who has written it.
+    ///              HistoryCodec. `writer` and `batch` recognise the writer.
     ///   snapshots  the state after the record `number`. `bytes`: of the records and snapshots up
     ///              to it, once they were counted. `listens`, from version 3 on: whether the
     ///              session listened to sources.

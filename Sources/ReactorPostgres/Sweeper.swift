@@ -173,7 +173,7 @@ final class Sweeper: @unchecked Sendable {
             """
             DELETE FROM answers WHERE (session, key) IN (
                 SELECT session, key FROM answers WHERE time < $1 ORDER BY time LIMIT $2)
-            """, [time - retention.answers, retention.stepRows], within: Life.limit
+            """, [time - retention.answers, retention.stepRows], within: SessionRow.limit
         ).changed >= retention.stepRows
     }
 
@@ -184,7 +184,7 @@ final class Sweeper: @unchecked Sendable {
             DELETE FROM sessions WHERE session IN (
                 SELECT session FROM sessions WHERE deleted < $1 ORDER BY deleted LIMIT $2)
                 AND deleted IS NOT NULL
-            """, [time - retention.age, retention.stepRows], within: Life.limit
+            """, [time - retention.age, retention.stepRows], within: SessionRow.limit
         ).changed
         // Counting reads as many rows of an index as may stay, so not each second.
         if looks % 60 == 1 {
@@ -193,7 +193,7 @@ final class Sweeper: @unchecked Sendable {
                 DELETE FROM sessions WHERE session IN (
                     SELECT session FROM sessions WHERE deleted IS NOT NULL
                     ORDER BY deleted DESC, session DESC OFFSET $1 LIMIT $2) AND deleted IS NOT NULL
-                """, [retention.tombstones, retention.stepRows], within: Life.limit
+                """, [retention.tombstones, retention.stepRows], within: SessionRow.limit
             ).changed
         }
         return changed >= retention.stepRows
@@ -210,7 +210,7 @@ final class Sweeper: @unchecked Sendable {
         let row = found.integer(0, 0)
         for statement in Self.removals {
             let changed = try connection.run(
-                statement, [row, retention.stepRows], within: Life.limit
+                statement, [row, retention.stepRows], within: SessionRow.limit
             ).changed
             guard changed < retention.stepRows else { return true }
         }
@@ -234,32 +234,34 @@ final class Sweeper: @unchecked Sendable {
     /// Sessions that have grown, and then the next few of all: records may expire without a commit.
     private func trimSome(_ connection: Connection) throws(PostgresFault) -> Bool {
         if let key = growth.withLock({ $0.crowded.first }) {
-            guard let life = try Life.find(key, isEnded: false, connection) else {
+            guard let stored = try SessionRow.find(key, isEnded: false, connection) else {
                 growth.withLock { $0.done(key) }
                 return true
             }
-            let isDone = try trim(life).run(connection)
+            let isDone = try trim(stored).run(connection)
             if isDone { growth.withLock { $0.done(key) } }
             return true
         }
         let found = try connection.run(
             """
-            SELECT \(Life.columns) FROM (
+            SELECT \(SessionRow.columns) FROM (
                 SELECT * FROM sessions WHERE session > $1 AND deleted IS NULL
                 ORDER BY session LIMIT 16) s
-            \(Life.newest) ORDER BY s.session
-            """, [nextLook], within: Life.limit)
+            \(SessionRow.newest) ORDER BY s.session
+            """, [nextLook], within: SessionRow.limit)
         for index in 0..<found.count {
-            let life = Life(found, index)
-            guard try trim(life).run(connection) else { return true }
-            nextLook = life.row
+            let stored = SessionRow(found, index)
+            guard try trim(stored).run(connection) else { return true }
+            nextLook = stored.row
         }
         if found.count < 16 { nextLook = 0 }
         scans += 1
         return found.count == 16 && scans < Self.scanLimit
     }
 
-    private func trim(_ life: Life) -> Trim { Trim(life: life, retention: retention, now: time) }
+    private func trim(_ stored: SessionRow) -> Trim {
+        Trim(stored: stored, retention: retention, now: time)
+    }
 }
 
 /// The growth of sessions since they were last trimmed.

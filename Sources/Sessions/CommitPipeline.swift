@@ -12,7 +12,7 @@ internal import Storage
 /// submitted until that step is committed. The step may have no record, so the journal would accept
 /// later steps without it.
 package final class CommitPipeline {
-    private let lane: any CommitLane
+    private let committer: any BatchCommitter
     let records = RecordWriter()
     private let keepsRecords: Bool
     private let limits: SessionLimits
@@ -39,7 +39,7 @@ package final class CommitPipeline {
     private(set) var sizes = SizeHistogram()
 
     init(_ journal: any Journal, _ limits: SessionLimits, hop: @escaping LoopServices.Hop) {
-        lane = journal.takeLane()
+        committer = journal.takeCommitter()
         keepsRecords = journal.keepsRecords
         isShared = journal.ownership != nil
         self.limits = limits
@@ -204,7 +204,7 @@ package final class CommitPipeline {
         guard !isStopped else { return }
         inFlight.append(flight)
         let hop = hop
-        let result = lane.commit(batch) { verdict in
+        let result = committer.commit(batch) { verdict in
             _ = hop { table in table.commits.batchEnded(verdict, in: table) }
         }
         switch result {

@@ -14,9 +14,9 @@ package final class SessionOwners: Sendable {
     package let limit: Int
     /// Whether only sessions whose creation is under way are counted.
     package let isShared: Bool
-    private let book: Mutex<Book>
+    private let state: Mutex<State>
 
-    private struct Book {
+    private struct State {
         var counts: [ExactText: Int]
         /// The number of losses after which the sessions are not counted yet.
         var recounts = 0
@@ -36,7 +36,7 @@ package final class SessionOwners: Sendable {
         self.limit = limit
         isShared = counts == nil
         let counts = counts ?? [:]
-        book = Mutex(Book(counts: counts))
+        state = Mutex(State(counts: counts))
     }
 
     /// Whether one more session of a client may be created.
@@ -53,13 +53,13 @@ package final class SessionOwners: Sendable {
     ///
     /// - Parameter committed: The number of its sessions in the journal; 0 unless ``isShared``.
     package func admit(_ owner: ExactText, besides committed: Int = 0) -> Admission {
-        book.withLock { book in
-            let count = book.counts[owner, default: 0]
+        state.withLock { state in
+            let count = state.counts[owner, default: 0]
             guard count + committed < limit else {
                 return isShared && committed < limit ? .unclear : .refused
             }
-            book.counts[owner] = count + 1
-            book.remember(owner)
+            state.counts[owner] = count + 1
+            state.remember(owner)
             return .admitted
         }
     }
@@ -76,23 +76,23 @@ package final class SessionOwners: Sendable {
 
     /// Counts one session less: it was never created.
     package func remove(_ owner: ExactText) {
-        book.withLock { book in
-            guard let count = book.counts[owner] else { return }
-            book.counts[owner] = count > 1 ? count - 1 : nil
+        state.withLock { state in
+            guard let count = state.counts[owner] else { return }
+            state.counts[owner] = count > 1 ? count - 1 : nil
         }
     }
 
     /// A creation has failed, and may be in the journal nevertheless.
     func keep(_ owner: ExactText) {
-        if isShared { remove(owner) } else { book.withLock { $0.remember(owner) } }
+        if isShared { remove(owner) } else { state.withLock { $0.remember(owner) } }
     }
 
-    package func count(of owner: ExactText) -> Int { book.withLock { $0.counts[owner] ?? 0 } }
+    package func count(of owner: ExactText) -> Int { state.withLock { $0.counts[owner] ?? 0 } }
 
     // MARK: Counting again
 
     /// The journal has lost history: the counts mean nothing until ``endRecount(_:)``.
-    package func beginRecount() { book.withLock { $0.recounts += 1 } }
+    package func beginRecount() { state.withLock { $0.recounts += 1 } }
 
     /// Called when every commit has ended that may have been read: a session that has ended before
     /// is not in the counts, and must not be uncounted.
@@ -100,12 +100,12 @@ package final class SessionOwners: Sendable {
     /// - Parameter counts: The numbers of sessions in the journal, read after every loop had
     ///   forgotten its sessions; nil: they could not be read.
     package func endRecount(_ counts: [ExactText: Int]?) {
-        book.withLock { book in
-            book.recounts -= 1
+        state.withLock { state in
+            state.recounts -= 1
             // Another loss came meanwhile: the count after that one is the right one.
-            guard book.recounts == 0 else { return }
-            if let counts { book.counts = counts.merging(book.recent) { $0 + $1 } }
-            book.recent = [:]
+            guard state.recounts == 0 else { return }
+            if let counts { state.counts = counts.merging(state.recent) { $0 + $1 } }
+            state.recent = [:]
         }
     }
 }

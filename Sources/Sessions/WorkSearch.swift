@@ -15,7 +15,7 @@ package final class WorkSearch: Sendable {
     package typealias Wake =
         @Sendable (_ sessions: [SessionID], _ done: @escaping @Sendable () -> Void) -> Void
 
-    private struct Book {
+    private struct State {
         var isUnderWay = false
         /// Whether another search follows the present one: the members have changed.
         var isRepeated = false
@@ -32,7 +32,7 @@ package final class WorkSearch: Sendable {
     /// process that wakes them would keep the server from serving requests.
     package let firstPause: Duration
     private let wake: Wake
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
     /// Nil if the journal has nothing to search.
     package init?(_ journal: any Journal, wake: @escaping Wake) {
@@ -49,28 +49,28 @@ package final class WorkSearch: Sendable {
 
     /// Searches everything once, after the present search if there is one.
     package func begin() {
-        let begins = book.withLock { book in
-            guard !book.isUnderWay else {
-                book.isRepeated = true
+        let begins = state.withLock { state in
+            guard !state.isUnderWay else {
+                state.isRepeated = true
                 return false
             }
-            book.isUnderWay = !book.isStopped
-            return book.isUnderWay
+            state.isUnderWay = !state.isStopped
+            return state.isUnderWay
         }
         if begins { read(after: 0) }
     }
 
     /// Searches if the members have changed: one has ended, or a new one can read other sessions.
     package func membersChanged(_ members: Members) {
-        let isNew = book.withLock { book in
-            defer { book.members = members }
-            return book.members != members
+        let isNew = state.withLock { state in
+            defer { state.members = members }
+            return state.members != members
         }
         if isNew, members.isHeard { begin() }
     }
 
     /// The process ends. Nothing more is woken.
-    package func stop() { book.withLock { $0.isStopped = true } }
+    package func stop() { state.withLock { $0.isStopped = true } }
 
     private func read(after place: Int64) {
         finder.findWork(after: place) { [self] result in
@@ -85,7 +85,7 @@ package final class WorkSearch: Sendable {
 
     /// The sessions that this node wakes; nil: none of these, and no later ones.
     private func sessions(of found: FoundWork) -> [SessionID]? {
-        guard !book.withLock({ $0.isStopped }) else { return nil }
+        guard !state.withLock({ $0.isStopped }) else { return nil }
         let members = ownership?.members
         if let members, !members.isHeard || members.own.isLeaving { return nil }
         return found.sessions.compactMap { one in
@@ -100,10 +100,10 @@ package final class WorkSearch: Sendable {
     }
 
     private func end() {
-        let repeats = book.withLock { book in
-            book.isUnderWay = book.isRepeated && !book.isStopped
-            book.isRepeated = false
-            return book.isUnderWay
+        let repeats = state.withLock { state in
+            state.isUnderWay = state.isRepeated && !state.isStopped
+            state.isRepeated = false
+            return state.isUnderWay
         }
         if repeats { read(after: 0) }
     }

@@ -156,7 +156,7 @@ extension EventLoop {
             return
         }
         guard let handler else { return }
-        // Events on the queue behind this one belong to the same round: it ends after them.
+        // Events on the queue after this one belong to the same round: it ends after them.
         table.isInRound = true
         if !isRoundScheduled { table.readClocks() }
         passes.begin(table.now)

@@ -105,20 +105,20 @@ extension InterruptedWork.Trace {
 extension InterruptedWork: CustomStringConvertible {
     /// A sentence for a log.
     package var description: String {
-        let whom = "session \(session) of reactor \(reactor)"
+        let target = "session \(session) of reactor \(reactor)"
         return switch trace {
         case .loop(.action):
-            "the process ended while \(whom) was carrying out action \(action)"
+            "the process ended while \(target) was carrying out action \(action)"
         case .loop(.effect) where action > 0:
-            "the process ended while \(whom) took what an effect of action \(action) sent"
+            "the process ended while \(target) took what an effect of action \(action) sent"
         case .loop(.effect):
-            "the process ended while \(whom) took what a source brought"
+            "the process ended while \(target) took what a source brought"
         case .loop(.rebuilding):
-            "the process ended while \(whom) was being made or rebuilt"
+            "the process ended while \(target) was being made or rebuilt"
         case .loop(.reading):
-            "the process ended while the state of \(whom) was being read"
+            "the process ended while the state of \(target) was being read"
         case .running(let begun):
-            "effects of action \(action) of \(whom) were running when the process ended; "
+            "effects of action \(action) of \(target) were running when the process ended; "
                 + "begun \(begun) of at most \(RunningAction.beginLimit) times"
         }
     }

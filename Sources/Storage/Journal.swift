@@ -3,7 +3,7 @@
 /// Design: a journal commits whole batches, in order, and reports when each is as durable as
 /// possible. No part of a batch is published before that. A commit that is done at once returns
 /// `.done` and costs no wake-up; any other calls back later, on any thread.
-package protocol Journal: CommitLane {
+package protocol Journal: BatchCommitter {
     /// The name in logs, `/readyz` and the `Durability` header: `memory`, `file`, …
     var name: String { get }
 
@@ -26,7 +26,7 @@ package protocol Journal: CommitLane {
     var figures: JournalMetrics? { get }
 
     /// Commits all batches of one loop's sessions. Default: the journal itself.
-    func takeLane() -> any CommitLane
+    func takeCommitter() -> any BatchCommitter
 
     /// Ends pending work and closes the medium. Default: nothing.
     func close() async
@@ -67,7 +67,7 @@ extension Journal {
 
     package func takeCrashSlot() -> CrashSlot { CrashSlot() }
 
-    package func takeLane() -> any CommitLane { self }
+    package func takeCommitter() -> any BatchCommitter { self }
 
     package var interrupted: [InterruptedWork] { [] }
 
@@ -94,7 +94,7 @@ extension Journal {
 ///
 /// Why not only the journal: a database commits with several connections at once, and the order of
 /// a caller's batches is kept by one of them.
-package protocol CommitLane: Sendable {
+package protocol BatchCommitter: Sendable {
     /// Commits the part that the batch has of each session, whole or not at all.
     ///
     /// Invariants: batches of one caller end in their order; `ended` is called exactly once if and

@@ -42,7 +42,7 @@ package struct JournalMetrics: Sendable, Equatable {
 
     package mutating func recordFailure(of count: Int) { failures += UInt64(count) }
 
-    /// Adds those of another lane.
+    /// Adds those of another writer.
     package mutating func add(_ other: JournalMetrics) {
         for index in commits.indices { commits[index] += other.commits[index] }
         seconds += other.seconds

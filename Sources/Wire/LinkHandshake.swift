@@ -11,7 +11,7 @@
 ///
 /// A proof is the code (``MessageCode``) of the side's name, the hello and the challenge. Both
 /// nonces are in it, so that no proof is valid twice; the side's name, so that neither can be
-/// sent back. The listening node proves itself second: a stranger who connects gets nothing to
+/// sent back. The listening node proves itself second: a stranger that connects gets nothing to
 /// try secrets on.
 ///
 /// A handshake authenticates the two ends and not the bytes after it: the network between nodes is

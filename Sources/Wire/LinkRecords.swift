@@ -1,4 +1,4 @@
-/// Records of a followed session that its owner has committed: those behind a position, up to
+/// Records of a followed session that its owner has committed: those after a position, up to
 /// the newest one.
 ///
 /// A node that stands at that position shows them. To any other they are a ``LinkHint``. They are

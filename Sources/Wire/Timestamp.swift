@@ -21,9 +21,9 @@ package enum Timestamp {
     }
 
     private static func append(
-        _ number: Int, _ count: Int, _ behind: Unicode.Scalar, to out: inout [UInt8]
+        _ number: Int, _ count: Int, _ suffix: Unicode.Scalar, to out: inout [UInt8]
     ) {
         Decimal.appendDigits(UInt64(number), count: count, to: &out)
-        out.append(UInt8(ascii: behind))
+        out.append(UInt8(ascii: suffix))
     }
 }

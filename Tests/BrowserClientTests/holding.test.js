@@ -277,7 +277,7 @@ test("R8: a send joins again when the state of the other life is read", () => {
 });
 
 for (const name of ["said", ""]) {
-  test(`${name ? "an event" : "a position"} behind a gap does not continue a state that was read`, () => {
+  test(`${name ? "an event" : "a position"} after a gap does not continue a state that was read`, () => {
     const client = unbegun();
     // The server has trimmed the states before.
     const outputs = name ? event(client, name, "aaaaaaaa.9", 9, "another's") : client.bytes("id: aaaaaaaa.9\n\n");

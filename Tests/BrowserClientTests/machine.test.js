@@ -352,7 +352,7 @@ test("C1: sessions share a stream, which is replaced before the old one ends", (
   assert.deepEqual(client.receive("streamOpened", second.id, head)[0], ["closeStream", first.id]);
 });
 
-/** Two streams that resume one session behind 4: an earlier one, which is open, and one that is to replace it. */
+/** Two streams that resume one session after 4: an earlier one, which is open, and one that is to replace it. */
 function overlapping() {
   const client = new Client();
   const demand = { states: true, pulses: false, activities: false };
@@ -373,7 +373,7 @@ function overlapping() {
 const resets = (client) => client.outputs.filter(([kind, , one]) => kind === "deliver" && one[0] === "reset").length;
 const reset = 'data: {"reason":"trimmed"}\n\n';
 
-test("C1: a stream that resumes behind what another one has brought reports no gap, and resumes again", () => {
+test("C1: a stream that resumes after what another one has brought reports no gap, and resumes again", () => {
   const { client, earlier, later, bytes } = overlapping();
   bytes(earlier, `event: reset\n${reset}event: snapshot\nid: aaaaaaaa.102\ndata: 2\n\n`);
   bytes(earlier, "event: state\nid: aaaaaaaa.103\ndata: 3\n\n");
@@ -435,7 +435,7 @@ test("C2: a server that accepts fewer sessions on a stream gets more streams", (
   }
 });
 
-test("R10: the first state behind a gap may contain what is not answered", () => {
+test("R10: the first state after a gap may contain what is not answered", () => {
   const client = new Client();
   const demand = { states: true, pulses: false, activities: false };
   client.follow({ start: "start" });
@@ -636,7 +636,7 @@ test("C6: the token that was refused is sent again after a wait only", () => {
   assert.deepEqual([posts(client).length, ends(client)], [2, ["1 applied"]]);
 });
 
-test("D8: a hidden page gives its connection back, and resumes behind what it has seen", () => {
+test("D8: a hidden page gives its connection back, and resumes after what it has seen", () => {
   const client = live();
   const { id } = client.stream;
   client.bytes("event: state\nid: aaaaaaaa.7\ndata: 7\n\n");

@@ -51,7 +51,7 @@ struct ConnectionTests {
         #expect(client.event(old, "state", "aaaaaaaa.7", "7").news.isEmpty)
     }
 
-    /// Two streams that resume `room` behind 4: an earlier one, and one that is to replace it.
+    /// Two streams that resume `room` after 4: an earlier one, and one that is to replace it.
     private func overlapping() throws -> (Client, earlier: AttemptID, later: AttemptID) {
         var client = try Client()
         let cut = try client.open(room)
@@ -64,7 +64,7 @@ struct ConnectionTests {
         return (client, earlier, later)
     }
 
-    @Test func `C1: a stream that resumes behind what another has brought reports no gap`()
+    @Test func `C1: a stream that resumes after what another has brought reports no gap`()
         throws
     {
         var (client, earlier, later) = try overlapping()

@@ -70,7 +70,7 @@ struct ContinuityTests {
         #expect(shown.flatMap(\.joined).map(\.ticket) == [Ticket(1)])
     }
 
-    @Test func `an event behind a gap does not continue a state that was read`() throws {
+    @Test func `an event after a gap does not continue a state that was read`() throws {
         var (client, stream) = try unbegun()
         // The server has trimmed the states before.
         let outputs = client.event(stream, "said", "aaaaaaaa.9", "9", cause: "another's")

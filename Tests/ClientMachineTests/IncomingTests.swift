@@ -303,7 +303,7 @@ struct IncomingTests {
         #expect(joined.map(\.ticket) == [Ticket(1)])
     }
 
-    @Test func `R8: a position behind the seen one is accepted after a reset only`() throws {
+    @Test func `R8: a position before the seen one is accepted after a reset only`() throws {
         var (client, stream) = try opened()
         _ = client.event(stream, "state", "aaaaaaaa.9", "9")
         #expect(client.event(stream, "snapshot", "aaaaaaaa.5", "5").news.isEmpty)

@@ -356,7 +356,7 @@ struct OutgoingTests {
         let half = try #require(try client.problem(batch.id, 413, "body_too_large").requests.first)
         #expect(half.request.text == "[1,2]")
         #expect(client.receive(.discard(Ticket(4), room)).ends == ["4:discarded"])
-        // Behind the batch that is narrowed down: not with what remains of it.
+        // After the batch that is narrowed down: not with what remains of it.
         _ = client.send("5")
         let rest = try client.answer(half.id, 200, receipt(2))
         #expect(rest.requests.map(\.request.text) == ["4"])

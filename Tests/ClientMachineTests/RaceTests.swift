@@ -182,7 +182,7 @@ struct RaceTests {
         #expect(client.machine.links[room]?.reader.confirmed?.number == 3)
     }
 
-    @Test func `R10: the first state behind a gap may contain what is not answered`() throws {
+    @Test func `R10: the first state after a gap may contain what is not answered`() throws {
         var client = try Client()
         func following(_ activities: Bool) -> Following {
             Following(

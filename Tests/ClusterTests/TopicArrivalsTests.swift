@@ -30,7 +30,7 @@ struct TopicArrivalsTests {
         #expect(arrivals.isEmpty)
     }
 
-    @Test func `one that has waited too long is given up, and those behind it are delivered`() {
+    @Test func `one that has waited too long is given up, and those after it are delivered`() {
         var arrivals = Arrivals()
         add([1], to: &arrivals)
         add([2], to: &arrivals, at: 5)

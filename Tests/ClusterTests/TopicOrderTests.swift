@@ -4,7 +4,7 @@ import Testing
 
 @Suite("the values of a topic have one order at all nodes", .timeLimit(.minutes(15)))
 struct TopicOrderTests {
-    @Test func `a place is the time, or the one behind the newest`() {
+    @Test func `a place is the time, or the one after the newest`() {
         let order = Order()
         #expect(order.next(of: "a", at: 500) == 500)
         #expect(order.admit(500, of: "a"))
@@ -14,7 +14,7 @@ struct TopicOrderTests {
         #expect(TopicOrder().next(of: "a", at: -5) == 1)
     }
 
-    @Test func `a value is delivered once, and none behind a later one`() {
+    @Test func `a value is delivered once, and none after a later one`() {
         let order = Order()
         #expect(order.admit(5, of: "a"))
         #expect(!order.admit(5, of: "a"))

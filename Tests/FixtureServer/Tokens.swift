@@ -5,7 +5,7 @@ import Synchronization
 /// Reads tokens whose text lists their grants, for tests of the server's part:
 /// `name;verbs;sessions;reactors;pulses;actions;seconds`, lists with commas, `-` for everything,
 /// and `@` among the sessions for own ones. The seconds count from the verification, or from 1970
-/// behind `@`. Anything else is invalid. A token named `once` or `heldonce` is valid for one
+/// after `@`. Anything else is invalid. A token named `once` or `heldonce` is valid for one
 /// verification. `down` cannot be verified. A token whose name begins with `held` waits until one
 /// named `release` was verified.
 final class Tokens: Authenticator {

@@ -33,7 +33,7 @@ struct PauseTests {
         #expect(try value == JSON.decode(JSONValue.self, from: JSONBody(bytes)))
     }
 
-    @Test func `an error is found behind pauses`() {
+    @Test func `an error is found after pauses`() {
         let (bytes, count) = (Array("[\(String(repeating: "1,", count: 2_000))".utf8), Count())
         let body = JSONBody(scanning: bytes, pauses: JSONPauses { count.increase() })
         #expect(count.now == 2_001 / 512)

@@ -112,7 +112,7 @@ struct PointerTests {
         }
     }
 
-    @Test func `a count ends behind the first element that is too many`() {
+    @Test func `a count ends after the first element that is too many`() {
         // The rest is not JSON.
         #expect(JSON.isArray(Array("[1,2,3,]]]\"".utf8), longerThan: 2))
     }

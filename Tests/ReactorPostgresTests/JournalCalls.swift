@@ -61,8 +61,8 @@ extension PostgresJournal {
 final class Pending: Sendable {
     private let verdict = Mutex<Verdict?>(nil)
 
-    init(_ batch: Batch, in lane: any CommitLane) {
-        _ = lane.commit(batch) { [self] verdict in
+    init(_ batch: Batch, in committer: any BatchCommitter) {
+        _ = committer.commit(batch) { [self] verdict in
             self.verdict.withLock { $0 = verdict }
         }
     }

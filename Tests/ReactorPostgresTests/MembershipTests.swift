@@ -21,7 +21,7 @@ struct MembershipTests {
             """)
     }
 
-    @Test func `each beat shows who is there`() async throws {
+    @Test func `each beat shows the members`() async throws {
         let (server, schema) = try rig()
         let a = try ClusterNode(1, server, schema)
         let changes = try Changes(of: a)

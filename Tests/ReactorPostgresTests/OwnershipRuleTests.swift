@@ -55,7 +55,7 @@ struct OwnershipRuleTests {
     }
 
     /// The next owner loads all that the one before has acknowledged until the claim.
-    @Test func `a session is loaded behind its claim`() async throws {
+    @Test func `a session is loaded after its claim`() async throws {
         try await check(.loadsBehindClaim) { rules in
             let server = try PostgresServer.shared.get()
             let schema = server.newSchema()

@@ -249,7 +249,7 @@ struct OwnershipTests {
         await b.close()
     }
 
-    @Test func `a session that cannot be loaded behind its claim belongs to nobody`() async throws {
+    @Test func `a session that cannot be loaded after its claim belongs to nobody`() async throws {
         let rig = try Rig()
         let a = try rig.node(1)
         try await a.create("s", 1)
@@ -381,7 +381,7 @@ struct OwnershipTests {
         #expect(found["other"]?.owner == b.node)
         #expect(found["other"]?.head?.end.number == 2)
         #expect(found["new"]?.head?.key == .of("new"))
-        // A copy of it does not care who the owner is.
+        // A copy of it does not depend on its owner.
         #expect(try await a.confirm(here("other", nil)) == [:])
         await a.close()
         await b.close()

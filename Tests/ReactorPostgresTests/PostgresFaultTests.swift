@@ -42,9 +42,9 @@ struct PostgresFaultTests {
             try server.cutConnections(to: schema)
             for one in pending { #expect(await one.value == .committed) }
         }
-        for (session, life) in model.lives where !life.isDeleted {
-            let read = try await journal.records(session, life.generation)
-            #expect(read == life.records.filter { $0.number > 0 })
+        for (session, stored) in model.lives where !stored.isDeleted {
+            let read = try await journal.records(session, stored.generation)
+            #expect(read == stored.records.filter { $0.number > 0 })
         }
         await journal.close()
     }

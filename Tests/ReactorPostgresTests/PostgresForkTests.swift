@@ -69,7 +69,7 @@ struct PostgresForkTests {
                 CREATE CONSTRAINT TRIGGER gate AFTER INSERT ON runs DEFERRABLE INITIALLY DEFERRED
                     FOR EACH ROW EXECUTE FUNCTION wait_for_gate()
                 """)
-            pending = Pending(Batch(records: [.mutation("s", 1)]), in: journal.takeLane())
+            pending = Pending(Batch(records: [.mutation("s", 1)]), in: journal.takeCommitter())
             let waiting =
                 "SELECT 1 FROM pg_stat_activity WHERE application_name = '\(schema)/writer' "
                 + "AND wait_event = 'PgSleep'"

@@ -79,25 +79,26 @@ struct PostgresLossTests {
         await journal.close()
     }
 
-    /// A loop has loaded a session of the new era, and its lane still has the
+    /// A loop has loaded a session of the new era, and its writer still has the
     /// connection from before.
-    @Test func `a part of the new era is let in over lanes that have not met it`() async throws {
+    @Test func `a part of the new era is let in over writers that have not met it`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
         let journal = try PostgresJournal(
             PostgresAddress(server, schema), commitLimit: .seconds(600), looksEvery: nil)
-        let lanes = [("a", journal.takeLane()), ("b", journal.takeLane())]
-        for (id, lane) in lanes {
-            #expect(await Pending(Batch(records: [.created(id)]), in: lane).value == .committed)
+        let committers = [("a", journal.takeCommitter()), ("b", journal.takeCommitter())]
+        for (id, committer) in committers {
+            #expect(
+                await Pending(Batch(records: [.created(id)]), in: committer).value == .committed)
         }
         for _ in 0..<2 { _ = try await journal.head("a") }
         try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
         try server.cutConnections(to: schema, for: "reader")
-        for (id, lane) in lanes {
+        for (id, committer) in committers {
             let key = try #require(try await journal.head(id)).key
             #expect(key.generation != "g1")
             let part = Batch(records: [.mutation(id, 1, generation: key.generation)])
-            #expect(await Pending(part, in: lane).value == .committed)
+            #expect(await Pending(part, in: committer).value == .committed)
         }
         #expect(journal.figures?.historyLosses == 1)
         await journal.close()
@@ -132,11 +133,11 @@ struct PostgresLossTests {
         // On a slow machine, the time for a statement may end at the gate.
         repeat {
             try server.execute("DELETE FROM \(schema).gate")
-            let line = Line(connector, "slow")
+            let queue = ConnectionQueue(connector, "slow")
             let result = Mutex<Result<DatabaseMark?, PostgresFault>?>(nil)
-            line.async {
+            queue.async {
                 let mark = Result { () throws(PostgresFault) in
-                    try line.run { connection throws(PostgresFault) in connection.mark }
+                    try queue.run { connection throws(PostgresFault) in connection.mark }
                 }
                 result.withLock { $0 = mark }
             }
@@ -150,7 +151,7 @@ struct PostgresLossTests {
             try server.execute("INSERT INTO \(schema).gate DEFAULT VALUES")
             while result.withLock({ $0 == nil }) {}
             found = result.withLock { $0 }
-            await line.close()
+            await queue.close()
         } while found?.isUnanswered == true
         #expect(try found?.get() == connector.mark)
     }
@@ -188,15 +189,16 @@ struct PostgresLossTests {
         let standby = try PostgresServer(standbyOf: primary, in: PostgresServer.newFolder())
         let connection = try primary.connection()
         try connection.execute("SET search_path = \(schema)", within: .seconds(600))
-        let found = try #require(try Life.find("s", connection))
+        let found = try #require(try SessionRow.find("s", connection))
         for (server, isBelieved) in [(primary, true), (standby, false)] {
             let connection = try server.connection()
             try connection.execute("SET search_path = \(schema)", within: .seconds(600))
             for id in ["s", "none"] {
-                let found = Result { () throws(PostgresFault) in try Life.find(id, connection) }
+                let found = Result { () throws(PostgresFault) in try SessionRow.find(id, connection)
+                }
                 switch found {
-                case .success(let life):
-                    #expect(isBelieved && (life?.key == .of("s")) == (id == "s"))
+                case .success(let stored):
+                    #expect(isBelieved && (stored?.key == .of("s")) == (id == "s"))
                 case .failure(let fault): #expect(!isBelieved && fault.isBroken, "\(fault)")
                 }
             }
@@ -220,38 +222,42 @@ struct PostgresLossTests {
         }
     }
 
-    private static func secondStatements(of life: Life) -> [(Connection) throws -> Void] {
+    private static func secondStatements(of stored: SessionRow) -> [(Connection) throws -> Void] {
         [
-            { _ = try life.snapshot(at: .max, $0) },
-            { _ = try life.stateVersion(at: .max, $0) },
-            { try life.each(after: nil, through: .max, $0) { _ in true } },
-            // Behind the last record: there is no row.
-            { try life.each(after: HistoryPosition(9), through: .max, $0) { _ in true } },
+            { _ = try stored.snapshot(at: .max, $0) },
+            { _ = try stored.stateVersion(at: .max, $0) },
+            { try stored.each(after: nil, through: .max, $0) { _ in true } },
+            // After the last record: there is no row.
+            { try stored.each(after: HistoryPosition(9), through: .max, $0) { _ in true } },
         ]
     }
 
-    /// Each lane has a part under way when the connections break, and one of them meets the
+    /// Each writer has a part under way when the connections break, and one of them meets the
     /// new era first.
-    @Test func `a part that was sent in an earlier era stays unknown, on each lane`() async throws {
+    @Test func `a part that was sent in an earlier era stays unknown, on each writer`() async throws
+    {
         let server = try PostgresServer.shared.get()
         let relay = try PostgresRelay(to: server)
         let schema = server.newSchema()
         let journal = try PostgresJournal(
             PostgresAddress(server, schema, by: relay.folder), commitLimit: .seconds(600),
             looksEvery: nil)
-        let lanes = [("a", journal.takeLane()), ("b", journal.takeLane())]
-        for (id, lane) in lanes {
-            #expect(await Pending(Batch(records: [.created(id)]), in: lane).value == .committed)
+        let committers = [("a", journal.takeCommitter()), ("b", journal.takeCommitter())]
+        for (id, committer) in committers {
+            #expect(
+                await Pending(Batch(records: [.created(id)]), in: committer).value == .committed)
             // The statement is prepared by now: nothing but the part itself is sent.
-            #expect(await Pending(Batch(records: [.mutation(id, 1)]), in: lane).value == .committed)
+            #expect(
+                await Pending(Batch(records: [.mutation(id, 1)]), in: committer).value == .committed
+            )
         }
         relay.become(.swallowingAnswers)
-        let pending = lanes.map { id, lane in
-            Pending(Batch(records: [.mutation(id, 2)]), in: lane)
+        let pending = committers.map { id, committer in
+            Pending(Batch(records: [.mutation(id, 2)]), in: committer)
         }
         while try server.query("SELECT 1 FROM \(schema).runs").count < 6 {}
-        // Not sent: the lane waits for an answer.
-        let creation = Pending(Batch(records: [.created("c")]), in: lanes[0].1)
+        // Not sent: the writer waits for an answer.
+        let creation = Pending(Batch(records: [.created("c")]), in: committers[0].1)
         try server.execute("UPDATE \(schema).cluster SET timeline = '00000000'")
         relay.become(.passing)
         relay.cut()
@@ -263,7 +269,7 @@ struct PostgresLossTests {
             #expect(failure.reason == .outcomeUnknown)
         }
         #expect(await creation.value == .committed)
-        for (id, _) in lanes {
+        for (id, _) in committers {
             let head = try #require(try await journal.head(id))
             #expect(head.key.generation != "g1")
             #expect(head.end.version == 2, "it was not lost")

@@ -17,14 +17,14 @@ struct EffectLimitTests {
         #expect(probe.perform(.just("2")) == .accepted(version: 2, isSettled: true))
     }
 
-    @Test func `steps behind an endless one in a merge never begin`() {
+    @Test func `steps after an endless one in a merge never begin`() {
         @Sendable func again() -> ScriptEffect { .deferred { _ in again() } }
         probe.perform(.concat(.merge(again(), .just("never")), .just("never")))
         #expect(probe.core.state.isEmpty)
         #expect(limits == [.steps])
     }
 
-    @Test func `a recursion with work left behind it becomes too deep`() {
+    @Test func `a recursion with work left after it becomes too deep`() {
         @Sendable func deeper() -> ScriptEffect {
             .concat(.deferred { _ in deeper() }, .just("never"))
         }
@@ -44,7 +44,7 @@ struct EffectLimitTests {
         #expect(probe.perform(.just("1")) == .accepted(version: 1, isSettled: true))
     }
 
-    @Test func `a chain that renews itself behind a step may run forever`() {
+    @Test func `a chain that renews itself after a step may run forever`() {
         @Sendable func again() -> ScriptEffect {
             .concat(.step("tick"), .just("x"), .deferred { _ in again() })
         }

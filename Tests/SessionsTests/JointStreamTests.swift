@@ -361,7 +361,7 @@ struct JointStreamTests {
         let (rig, sessions) = try rig(retention: Retention(records: 100_000, bytes: 3_000_000))
         let reader = JointReader(["a", "b"], .allPulses)
         let connection = try connect(rig, reader)
-        // Behind the snapshots: a session of which one waits would be the first.
+        // After the snapshots: a session of which one waits would be the first.
         connection.setCapacity(0)
         for _ in 1...50 { try rig.act(Post.fill(1_000), on: sessions[0]) }
         rig.drainInbox()

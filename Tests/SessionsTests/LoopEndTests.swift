@@ -134,9 +134,9 @@ struct LoopEndTests {
             Registration(
                 name: "waiter", activities: [], examples: [],
                 makeCycler: { Waiting(gate: Gate()) {} }))
-        let before = rig.seat.checks
+        let before = rig.isolation.checks
         try rig.act(#""go""#, on: session)
-        #expect(rig.seat.checks > before)
+        #expect(rig.isolation.checks > before)
     }
 
     @Test(.timeLimit(.minutes(15)))

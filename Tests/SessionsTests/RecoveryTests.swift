@@ -218,10 +218,10 @@ struct RecoveryTests {
         of rig: Rig, _ start: String, readers: Int
     ) throws -> (lines: [[String]], questions: Int) {
         let session = try woken(rig)
-        let before = rig.journal.book.withLock { $0.questions }
+        let before = rig.journal.state.withLock { $0.questions }
         let tokens = (0..<readers).map { _ in rig.subscribe(session, .allPulses, .after(start)) }
         while !rig.inbox.isEmpty { rig.drainInbox() }
-        let after = rig.journal.book.withLock { $0.questions }
+        let after = rig.journal.state.withLock { $0.questions }
         return (tokens.map { rig.lines($0) }, after - before)
     }
 
@@ -358,7 +358,7 @@ struct QuarantineTests {
     }
 
     // Skipped, it left a state of the old form before mutations of the new one.
-    @Test func `nothing is committed behind the snapshot of a new form that fails`() throws {
+    @Test func `nothing is committed after the snapshot of a new form that fails`() throws {
         let (rig, session) = try grown()
         let post = try rig.act(#"{"add":{"centimetres":300}}"#, on: session)
         rig.settle(.full)
@@ -373,7 +373,7 @@ struct QuarantineTests {
         #expect(try last.state(woken(last)) == #"{"sum":6,"unit":"m"}"#)
     }
 
-    @Test func `a post behind the snapshot of a new form is committed before the process ends`()
+    @Test func `a post after the snapshot of a new form is committed before the process ends`()
         throws
     {
         let (rig, session) = try grown()

@@ -132,7 +132,7 @@ struct RetentionTests {
     }
 
     // Case 150.
-    @Test func `a log reader behind a note whose record is trimmed in the file gets a reset`()
+    @Test func `a log reader after a note whose record is trimmed in the file gets a reset`()
         throws
     {
         let rig = Rig(answers: true, retention: Retention(records: 1), snapshotEvery: 2)
@@ -143,8 +143,8 @@ struct RetentionTests {
         let reader = rig.subscribe(session, .log, .after("\(session.generation.text).2.1"))
         rig.drainInbox()
         #expect(rig.lines(reader) == [#"reset 5 {"reason":"trimmed"}"#])
-        let behind = rig.subscribe(session, .log, .after("\(session.generation.text).2"))
+        let later = rig.subscribe(session, .log, .after("\(session.generation.text).2"))
         rig.drainInbox()
-        #expect(rig.transcript(behind).events.map(\.name).count == 6)
+        #expect(rig.transcript(later).events.map(\.name).count == 6)
     }
 }

@@ -148,7 +148,7 @@ extension Loops {
             let gate = DispatchSemaphore(value: 0)
             host.loop.queue.async { gate.wait() }
             host.listener?.close()
-            // Behind the close, and before the descriptor is closed.
+            // After the close, and before the descriptor is closed.
             host.loop.queue.async {
                 let client = try? host.connect()
                 late.withLock { $0 = client }

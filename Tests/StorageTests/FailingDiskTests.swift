@@ -120,7 +120,7 @@ struct FailingDiskTests {
         #expect(try await settled.load("s")?.end.number == 2)
     }
 
-    @Test func `batches behind a commit of unknown outcome were certainly not written`()
+    @Test func `batches after a commit of unknown outcome were certainly not written`()
         async throws
     {
         rig.disk.stall()

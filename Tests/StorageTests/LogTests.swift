@@ -257,7 +257,7 @@ struct LogDamageTests {
         #expect(await cut.refusal() == nil)
     }
 
-    @Test func `what failed commits have left behind later ones is no damage`() async throws {
+    @Test func `what failed commits have left after later ones is no damage`() async throws {
         let rig = try JournalRig()
         await rig.post(0...2)
         // The frames of both commits are complete; only the flushes have failed.

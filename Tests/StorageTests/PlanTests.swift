@@ -11,13 +11,13 @@ struct PlanTests {
     @Test func `every query of the archive is a seek`() async throws {
         let rig = try await JournalRig.withEverything()
         let plans = try rig.plans { database in
-            let life = try #require(try Life("a", in: database))
-            _ = try SavedSession(life, waiting: [], in: database)
+            let stored = try #require(try FileSessionRow("a", in: database))
+            _ = try SavedSession(stored, waiting: [], in: database)
             _ = try SavedSession.deleted("gone", in: database)
             let entry = TailIndex.Entry(sequence: 1, number: 1, version: 1, part: 0, count: 1)
-            let reader = RecordReader(database: database, life: life, waiting: [entry])
+            let reader = RecordReader(database: database, stored: stored, waiting: [entry])
             try reader.each(after: HistoryPosition(0), through: 9) { _ in true }
-            _ = try HistoryEnd(of: life.row, nil, database)
+            _ = try HistoryEnd(of: stored.row, nil, database)
             _ = try database.cachedStatement(sql: FileArchive.pageQuery(ofReactor: true))
             _ = try database.cachedStatement(sql: FileArchive.pageQuery(ofReactor: false))
             _ = try database.cachedStatement(sql: FileArchive.answerQuery)

@@ -190,7 +190,7 @@ struct LinkEndsTests {
         #expect((127...128).contains(count))
     }
 
-    @Test func `an answer that has arrived in part is skipped without the ones behind it`() throws {
+    @Test func `an answer that has arrived in part is skipped without the ones after it`() throws {
         var ends = try LinkEnds.opened()
         let (skipped, next) = (try ends.send(request), try ends.send(request))
         try ends.deliver()
@@ -211,7 +211,7 @@ struct LinkEndsTests {
         #expect(events == [.answer(stream: next, answer)])
     }
 
-    @Test func `a request without room is answered early, and those behind it are served`() throws {
+    @Test func `a request without room is answered early, and those after it are served`() throws {
         var ends = try LinkEnds.opened()
         var large = request
         large.body = [UInt8](repeating: 0, count: 100_000)

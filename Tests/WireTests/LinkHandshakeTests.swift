@@ -95,7 +95,7 @@ struct LinkHandshakeTests {
         let (_, hello) = dial()
         var listener = listen()
         let challenge = try answer(&listener, hello).bytes
-        // Behind the head of the frame.
+        // After the head of the frame.
         for index in 9..<hello.count {
             var changed = hello
             changed[index] ^= 1
@@ -136,7 +136,7 @@ struct LinkHandshakeTests {
         // The one before has other pings.
         for version in [1, 0x0102] as [UInt16] {
             var (_, hello) = dial()
-            // Behind the head and the name.
+            // After the head and the name.
             hello[9 + 12] = UInt8(version >> 8)
             hello[9 + 13] = UInt8(version & 0xff)
             var listener = listen()

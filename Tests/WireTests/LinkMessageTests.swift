@@ -138,7 +138,7 @@ struct LinkMessageTests {
         }
     }
 
-    @Test func `bytes behind a payload of a fixed size are refused`() {
+    @Test func `bytes after a payload of a fixed size are refused`() {
         for (kind, size) in [(LinkFrame.Kind.moved, 8), (.ping, 48), (.hint, 20)] {
             let long = LinkFrame(kind, payload: [UInt8](repeating: 0, count: size + 1))
             #expect(throws: LinkFault.malformed(kind)) { try decode(long) }

@@ -21,7 +21,7 @@ struct LinkReaderTests {
         #expect(out == [0xff, 0, 0, 0, 3, 6, 0x0a, 0x0b, 0x0c, 0x0d, 1, 2, 3])
     }
 
-    @Test func `frames are read whole, byte by byte, and with more behind them`() {
+    @Test func `frames are read whole, byte by byte, and with more after them`() {
         let whole = LinkReading(frames: frames)
         #expect(readFrames(bytes) == whole)
         #expect(readFrames(bytes, cutAt: Array(bytes.indices)) == whole)

@@ -72,7 +72,7 @@ struct LinkRecordTests {
         #expect(try written(&ends) == [.hint(stream: stream, hint(2))])
     }
 
-    @Test func `records with a gap between them are a hint, and so are those behind a hint`() throws
+    @Test func `records with a gap between them are a hint, and so are those after a hint`() throws
     {
         var ends = try introduced()
         let stream = try follow("a", &ends)

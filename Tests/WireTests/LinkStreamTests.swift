@@ -67,7 +67,7 @@ struct LinkStreamTests {
         }
     }
 
-    @Test func `one without room is answered early, and those behind it are served`() throws {
+    @Test func `one without room is answered early, and those after it are served`() throws {
         var ends = try introduced()
         _ = ends.outgoing.send(value(100_000))
         let next = try send(&ends)

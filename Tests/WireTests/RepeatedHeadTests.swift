@@ -46,9 +46,9 @@ struct RepeatedHeadTests {
             changed[place] ^= 0x20
             #expect(!matches(repeated, changed))
             #expect(!matches(repeated, Array(bytes[..<place])))
-            let behind = [UInt8](repeating: 0x20, count: place) + bytes + [0x68]
-            #expect(matches(repeated, behind, at: place))
-            #expect(place == 0 || !matches(repeated, behind, at: place - 1))
+            let later = [UInt8](repeating: 0x20, count: place) + bytes + [0x68]
+            #expect(matches(repeated, later, at: place))
+            #expect(place == 0 || !matches(repeated, later, at: place - 1))
         }
     }
 

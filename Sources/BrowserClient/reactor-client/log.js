@@ -110,7 +110,7 @@ async function* stream(driver, target, fields, connection) {
   try {
     const response = await open(driver, target, fields, signal);
     if (response.status === 204) {
-      // It has no body that would show who sent it. Without a stream the service says in a problem
+      // It has no body that would show what sent it. Without a stream the service says in a problem
       // what it means.
       const [path = ""] = target.split("?");
       const lookUp = { method: "GET", target: path, fields: { Accept: "application/problem+json" } };

@@ -46,7 +46,7 @@ package struct Forwarding: Sendable {
         case send(Node)
         /// The same node is asked again after a moment: with the next tick of the links.
         case sendLater(Node)
-        /// This node finds out who decides, and may claim the session itself.
+        /// This node finds out which node decides, and may claim the session itself.
         case lookUp
         case fail(Failure)
     }

@@ -207,7 +207,7 @@ package struct ArchivedStates {
     /// The `stateVersion` of the program that wrote the mutation after this version; nil if the
     /// journal does not say.
     package func stateVersion(
-        behind version: UInt64, then act: @escaping (Result<Int?, JournalFailure>) -> Void
+        after version: UInt64, then act: @escaping (Result<Int?, JournalFailure>) -> Void
     ) {
         let key = feed.key
         feed.askHistory { archive, answer in

@@ -389,7 +389,7 @@ final class CatchUp {
             writer == nil || writer != knownWriter
         else { return frameAndSend(entries) }
         isReading = true
-        ArchivedStates(feed: feed).stateVersion(behind: last.version - 1) { [self] result in
+        ArchivedStates(feed: feed).stateVersion(after: last.version - 1) { [self] result in
             guard let found = receive(result) else { return }
             guard let found else { return fallBehind() }
             if found == fold.stateVersion { return frameAndSend(entries) }

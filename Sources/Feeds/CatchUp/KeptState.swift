@@ -43,7 +43,7 @@ final class KeptState {
     ///
     /// - Returns: the state to show; nil if the record makes none.
     func state(
-        behind entry: HistoryEntry, of feed: Feed
+        after entry: HistoryEntry, of feed: Feed
     ) throws(RecoveryFault) -> [UInt8]? {
         guard entry.kind == .mutation else { return nil }
         try fold.applyNext(entry)

@@ -38,7 +38,7 @@ package final class RebuildQueue {
     }
 
     /// Rebuilds or reads of one kind.
-    private struct Lane {
+    private struct Pool {
         /// The maximum number that run at a time.
         let limit: Int
         /// The maximum number that wait, of all clients and of one client.
@@ -48,11 +48,11 @@ package final class RebuildQueue {
         var waiting: Deque<Waiting> = []
     }
 
-    private var large = Lane(limit: 1, waitingLimit: 256, clientLimit: 64)
+    private var large = Pool(limit: 1, waitingLimit: 256, clientLimit: 64)
     /// Why eight run at a time, and not all: a state that is small now may have been large.
-    private var small = Lane(limit: 8, waitingLimit: 1_024, clientLimit: 256)
+    private var small = Pool(limit: 8, waitingLimit: 1_024, clientLimit: 256)
     /// Why two run at a time: a page has at least one record, however large that is.
-    private var pages = Lane(limit: 2, waitingLimit: 256, clientLimit: 64)
+    private var pages = Pool(limit: 2, waitingLimit: 256, clientLimit: 64)
 
     /// A rebuild holds the snapshot and the decoded state, then the decoded and the encoded state.
     package static let factor = 2
@@ -71,7 +71,7 @@ package final class RebuildQueue {
         then act: @escaping (Turn) -> Void
     ) {
         let kind: Kind = bytes > WorkBudget.smallestBytes ? .large : .small
-        add(Waiting(request: request, bytes: bytes, act: act), to: lane(kind), in: loop)
+        add(Waiting(request: request, bytes: bytes, act: act), to: pool(kind), in: loop)
     }
 
     /// Begins the read of a page, now or when earlier ones have ended. ``end(_:in:)`` is called
@@ -79,12 +79,12 @@ package final class RebuildQueue {
     package func addPage(
         _ request: Request, in loop: FeedLoop, then act: @escaping (Turn) -> Void
     ) {
-        add(Waiting(request: request, bytes: 0, act: act), to: lane(.page), in: loop)
+        add(Waiting(request: request, bytes: 0, act: act), to: pool(.page), in: loop)
     }
 
-    private typealias Path = ReferenceWritableKeyPath<RebuildQueue, Lane>
+    private typealias Path = ReferenceWritableKeyPath<RebuildQueue, Pool>
 
-    private func lane(_ kind: Kind) -> Path {
+    private func pool(_ kind: Kind) -> Path {
         switch kind {
         case .large: \.large
         case .small: \.small
@@ -92,32 +92,32 @@ package final class RebuildQueue {
         }
     }
 
-    private func add(_ waiting: Waiting, to lane: Path, in loop: FeedLoop) {
-        guard hasRoom(for: waiting.request.client, in: lane) else { return waiting.act(.refused) }
-        self[keyPath: lane].waiting.append(waiting)
-        begin(lane, in: loop)
+    private func add(_ waiting: Waiting, to pool: Path, in loop: FeedLoop) {
+        guard hasRoom(for: waiting.request.client, in: pool) else { return waiting.act(.refused) }
+        self[keyPath: pool].waiting.append(waiting)
+        begin(pool, in: loop)
     }
 
     /// Whether one more may wait.
-    private func hasRoom(for client: WorkClient?, in lane: Path) -> Bool {
-        if isFull(lane, for: client) { dropUnwanted(lane) }
-        return !isFull(lane, for: client)
+    private func hasRoom(for client: WorkClient?, in pool: Path) -> Bool {
+        if isFull(pool, for: client) { dropUnwanted(pool) }
+        return !isFull(pool, for: client)
     }
 
     private func isFull(_ path: Path, for client: WorkClient?) -> Bool {
-        let lane = self[keyPath: path]
-        if lane.waiting.count >= lane.waitingLimit { return true }
-        guard let client, lane.waiting.count >= lane.clientLimit else { return false }
-        return lane.waiting.count { $0.request.client == client } >= lane.clientLimit
+        let pool = self[keyPath: path]
+        if pool.waiting.count >= pool.waitingLimit { return true }
+        guard let client, pool.waiting.count >= pool.clientLimit else { return false }
+        return pool.waiting.count { $0.request.client == client } >= pool.clientLimit
     }
 
-    private func dropUnwanted(_ lane: Path) {
+    private func dropUnwanted(_ pool: Path) {
         var (wanted, unwanted): (Deque<Waiting>, Deque<Waiting>) = ([], [])
         // Evaluated once: it may change at any time.
-        for one in self[keyPath: lane].waiting {
+        for one in self[keyPath: pool].waiting {
             if one.request.isWanted() { wanted.append(one) } else { unwanted.append(one) }
         }
-        self[keyPath: lane].waiting = wanted
+        self[keyPath: pool].waiting = wanted
         for one in unwanted { one.act(.unwanted) }
     }
 
@@ -128,13 +128,13 @@ package final class RebuildQueue {
     }
 
     private func beginNext(_ kind: Kind, in loop: FeedLoop) {
-        self[keyPath: lane(kind)].running -= 1
-        begin(lane(kind), in: loop)
+        self[keyPath: pool(kind)].running -= 1
+        begin(pool(kind), in: loop)
     }
 
-    private func begin(_ lane: Path, in loop: FeedLoop) {
-        while self[keyPath: lane].running < self[keyPath: lane].limit,
-            let next = self[keyPath: lane].waiting.popFirst()
+    private func begin(_ pool: Path, in loop: FeedLoop) {
+        while self[keyPath: pool].running < self[keyPath: pool].limit,
+            let next = self[keyPath: pool].waiting.popFirst()
         {
             guard next.request.isWanted() else {
                 next.act(.unwanted)
@@ -144,7 +144,7 @@ package final class RebuildQueue {
                 let charge =
                     next.bytes > WorkBudget.smallestBytes
                     ? try loop.charge(Self.factor * next.bytes, for: next.request.client) : nil
-                self[keyPath: lane].running += 1
+                self[keyPath: pool].running += 1
                 next.act(.begun(charge))
             } catch {
                 next.act(.refused)

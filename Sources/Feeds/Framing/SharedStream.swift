@@ -97,7 +97,7 @@ package final class SharedStream {
     ///
     /// - Precondition: the position is covered.
     func offset(after position: HistoryPosition) -> Int {
-        let next = marks.index(behind: position)
+        let next = marks.firstIndex(after: position)
         return next == 0 ? bytes.start : marks[next - 1].end
     }
 
@@ -286,7 +286,7 @@ package final class SharedStream {
                     end = HistoryPosition(entry.number - 1)
                     break
                 }
-                let state = try keptState?.state(behind: entry, of: feed)
+                let state = try keptState?.state(after: entry, of: feed)
                 let shown = state.flatMap {
                     framer.change(to: ShownVersion($0, feed.loop.pass))
                 }
@@ -382,7 +382,7 @@ package final class SharedStream {
             return subscriber.fallBehind(after: position)
         }
         guard case .live(let cursor) = subscriber.state, cursor < offset else { return }
-        let next = marks.index(endingBehind: cursor)
+        let next = marks.firstIndex(endingAfter: cursor)
         let start = next == 0 ? bytes.start : marks[next - 1].end
         guard next < marks.count, start < cursor else {
             return subscriber.fallBehind(after: position(before: next))
@@ -399,7 +399,7 @@ package final class SharedStream {
 
     /// The position of a reader that has all bytes before an offset between two events.
     func position(at offset: Int) -> HistoryPosition? {
-        position(before: marks.index(endingBehind: offset))
+        position(before: marks.firstIndex(endingAfter: offset))
     }
 
     /// The position of a reader that has all events before the mark of this index.
@@ -578,7 +578,8 @@ package final class SharedStream {
         var (end, through) = (bytes.end, framedThrough)
         if end - offset > limit {
             let index = max(
-                marks.index(endingBehind: offset), marks.index(endingBehind: offset + limit) - 1)
+                marks.firstIndex(endingAfter: offset),
+                marks.firstIndex(endingAfter: offset + limit) - 1)
             if index < marks.count { (end, through) = (marks[index].end, marks[index].position) }
         }
         var run: [UInt8] = []

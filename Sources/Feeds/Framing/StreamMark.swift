@@ -14,11 +14,13 @@ extension SharedStream {
 // Marks are in the order of their events.
 extension Deque<SharedStream.Mark> {
     /// The index of the first event after the position; the number of marks if there is none.
-    func index(behind position: HistoryPosition) -> Int { firstIndex { $0.position > position } }
+    func firstIndex(after position: HistoryPosition) -> Int {
+        firstIndex { $0.position > position }
+    }
 
     /// The index of the first event that ends after the offset; the number of marks if there is
     /// none.
-    func index(endingBehind offset: Int) -> Int { firstIndex { $0.end > offset } }
+    func firstIndex(endingAfter offset: Int) -> Int { firstIndex { $0.end > offset } }
 
     /// The index of the first mark with a property that all later marks have as well.
     private func firstIndex(_ holds: (SharedStream.Mark) -> Bool) -> Int {

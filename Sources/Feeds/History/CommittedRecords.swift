@@ -50,7 +50,7 @@ package struct CommittedRecords: Equatable, Sendable {
     /// They may come from any program that has the secret of the cluster, so nothing about them is
     /// assumed.
     package func entries(
-        of key: SessionKey, _ reactor: String, behind present: HistoryEnd
+        of key: SessionKey, _ reactor: String, after present: HistoryEnd
     ) -> [HistoryEntry]? {
         guard generation == key.generation, after == present.position,
             text.count <= Self.limitBytes

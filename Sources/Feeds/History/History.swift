@@ -6,15 +6,15 @@ package import Storage
 ///
 /// Design: every stream of the session is framed from it. ``Retention`` bounds it; a reader of
 /// dropped entries reads the journal, or gets a `reset`. Records and notes are dropped at
-/// different times, so each kind has a lane of its own; ``entries(after:through:notes:)`` merges
+/// different times, so each kind has a list of its own; ``entries(after:through:notes:)`` merges
 /// them in order.
 ///
 /// Why a class with few properties that only its own methods set: a property that other code may
 /// access during a call is checked for overlapping access at run time (ADR-0013).
 package final class History {
-    private let records = HistoryLane()
+    private let records = EntryList()
     /// Nil while the action log is unused: the journal keeps none and no client has read it.
-    private var notes: HistoryLane?
+    private var notes: EntryList?
     private var ends = Ends()
 
     /// Why values of one struct, read through the properties below: a property that another module
@@ -40,7 +40,7 @@ package final class History {
     ///   - keepsNotes: whether the journal keeps notes.
     package func restart(at end: HistoryEnd, keepsNotes: Bool) {
         records.removeAll()
-        notes = keepsNotes ? HistoryLane() : nil
+        notes = keepsNotes ? EntryList() : nil
         ends.newest = end
         ends.committed = end
         ends.keptAfter = end.number
@@ -81,7 +81,7 @@ package final class History {
     package var keepsNotes: Bool { notes != nil }
 
     /// Keeps notes from now on. Earlier ones do not exist.
-    package func keepNotes() { notes = notes ?? HistoryLane() }
+    package func keepNotes() { notes = notes ?? EntryList() }
 
     /// Adds a note before the next record.
     ///
@@ -183,7 +183,7 @@ package final class History {
         records.exceeds(retention) || (notes?.exceeds(retention) ?? false)
     }
 
-    /// Drops the oldest entries until each lane is within the limits. Entries that are not
+    /// Drops the oldest entries until each list is within the limits. Entries that are not
     /// committed, and the newest record, are kept.
     package func trim(to retention: Retention) {
         while records.exceeds(retention), records.count > 1 {

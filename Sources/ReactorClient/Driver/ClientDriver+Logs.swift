@@ -8,32 +8,32 @@ extension ClientDriver {
     ) throws(ClientFailure) -> ReactorStream<RemoteLogEvent> {
         precondition(limit > 0, "a log needs room for one entry")
         defer { carryOut() }
-        return try desk.withLock { desk throws(ClientFailure) in
-            guard !desk.isClosing else { throw .closed }
-            guard desk.sessions[hold.session]?.sink === hold.sink else { throw .ended(.left) }
-            guard desk.logs.count < limits.logs else {
+        return try core.withLock { core throws(ClientFailure) in
+            guard !core.isClosing else { throw .closed }
+            guard core.sessions[hold.session]?.sink === hold.sink else { throw .ended(.left) }
+            guard core.logs.count < limits.logs else {
                 throw .exhausted("this client reads \(limits.logs) action logs already")
             }
             let reading = LogReading(hold.session, from: start, limit: min(limit, 1 << 20))
             let (stream, sink) = LogSink.make(
-                desk.newLog(), reading, bytesLimit: limits.bytesInLog
+                core.newLog(), reading, bytesLimit: limits.bytesInLog
             ) { [weak self] id, amount in
                 self?.post(.logRead(id, amount))
             } close: { [weak self] id in
                 self?.closeLog(id)
             }
-            desk.add(sink)
-            _ = desk.decide(.readLog(sink.id, reading), at: clock.now)
+            core.add(sink)
+            _ = core.decide(.readLog(sink.id, reading), at: clock.now)
             return stream
         }
     }
 
     func deliver(_ delivery: LogDelivery, to log: LogID) {
-        desk.withLock { $0.logs[log] }?.receive(delivery)
+        core.withLock { $0.logs[log] }?.receive(delivery)
     }
 
     private func closeLog(_ id: LogID) {
-        desk.withLock { $0.removeLog(id) }
+        core.withLock { $0.removeLog(id) }
         post(.closeLog(id))
     }
 }

@@ -5,7 +5,7 @@ extension ClientDriver {
     /// Carries out what the machine has decided: operations on this thread, news in the task.
     func carryOut() {
         operate(rounds: 16)
-        if desk.withLock({ $0.hasWork }) { signal() }
+        if core.withLock({ $0.hasWork }) { signal() }
     }
 
     /// Carries out the operations that wait, and those that come meanwhile.
@@ -13,31 +13,31 @@ extension ClientDriver {
     /// - Parameter rounds: after these the thread leaves what has come to the task: a caller must
     ///   not be held up for as long as others send.
     func operate(rounds: Int) {
-        var operations = desk.withLock { $0.operations.begin() }
+        var operations = core.withLock { $0.operations.begin() }
         guard !operations.isEmpty else { return }
         var left = rounds
         while !operations.isEmpty {
             for operation in operations { perform(operation) }
             left -= 1
-            operations = desk.withLock { $0.operations.next(isLast: left == 0) }
+            operations = core.withLock { $0.operations.next(isLast: left == 0) }
         }
-        desk.withLock { $0.takeWhenIdle() }?.resume()
+        core.withLock { $0.takeWhenIdle() }?.resume()
     }
 
     /// Returns when no request is under way, and nothing is left to carry out.
     ///
-    /// Invariant: the desk is closing, so nothing is decided any more, but perhaps carried out.
+    /// Invariant: the core is closing, so nothing is decided any more, but perhaps carried out.
     func becomeIdle() async {
         repeat {
             operate(rounds: .max)
             await withCheckedContinuation { continuation in
-                let isIdle = desk.withLock { desk in
-                    if !desk.isIdle { desk.whenIdle = continuation }
-                    return desk.isIdle
+                let isIdle = core.withLock { core in
+                    if !core.isIdle { core.whenIdle = continuation }
+                    return core.isIdle
                 }
                 if isIdle { continuation.resume() }
             }
-        } while desk.withLock { !$0.operations.isEmpty }
+        } while core.withLock { !$0.operations.isEmpty }
     }
 
     private func perform(_ operation: DriverOperations.Operation) {
@@ -54,7 +54,7 @@ extension ClientDriver {
         case .cancelRequest(let id), .closeStream(let id): cancel(.attempt(id))
         case .deliver, .deliverLog, .keepState: break
         // Nothing begins any more.
-        case _ where desk.withLock(\.isClosing): break
+        case _ where core.withLock(\.isClosing): break
         case .request(let id, let request): send(request, id)
         case .openStream(let id, let request):
             start(.attempt(id), request, isStream: true, StreamReceiver(id, self))

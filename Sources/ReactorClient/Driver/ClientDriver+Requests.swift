@@ -4,30 +4,30 @@ internal import Synchronization
 
 extension ClientDriver {
     func start(
-        _ carried: DriverDesk.Carried, _ request: ClientRequest, isStream: Bool,
+        _ carried: DriverCore.Carried, _ request: ClientRequest, isStream: Bool,
         _ receiver: any TransportReceiver
     ) {
-        guard desk.withLock({ $0.begin(carried) }) else {
+        guard core.withLock({ $0.begin(carried) }) else {
             return receiver.ended(TransportFailure(.cancelled, "the client is closing"))
         }
         let handle = transport.start(
             request.transportRequest(to: server, isStream: isStream), receiver)
-        if desk.withLock({ $0.started(carried, handle) }) { handle.cancel() }
+        if core.withLock({ $0.started(carried, handle) }) { handle.cancel() }
     }
 
-    func cancel(_ carried: DriverDesk.Carried) {
-        desk.withLock { $0.handles[carried] ?? nil }?.cancel()
+    func cancel(_ carried: DriverCore.Carried) {
+        core.withLock { $0.handles[carried] ?? nil }?.cancel()
     }
 
-    func ended(_ carried: DriverDesk.Carried) {
-        desk.withLock { desk in
-            desk.ended(carried)
-            return desk.takeWhenIdle()
+    func ended(_ carried: DriverCore.Carried) {
+        core.withLock { core in
+            core.ended(carried)
+            return core.takeWhenIdle()
         }?.resume()
     }
 
     func receive(_ chunk: [UInt8], of id: AttemptID) -> TransportDemand {
-        let demand = desk.withLock { $0.receive(chunk, of: id) }
+        let demand = core.withLock { $0.receive(chunk, of: id) }
         arrived()
         return demand
     }
@@ -61,9 +61,9 @@ extension ClientDriver {
 
     private func carry(_ request: ClientRequest) async throws(ClientFailure) -> ClientResponse {
         let (results, feed) = ReactorStream<ResponseReceiver.Result>.make(buffer: 1)
-        let carried = try desk.withLock { desk throws(ClientFailure) in
-            guard !desk.isClosing else { throw .closed }
-            return desk.newCall()
+        let carried = try core.withLock { core throws(ClientFailure) in
+            guard !core.isClosing else { throw .closed }
+            return core.newCall()
         }
         let receiver = ResponseReceiver(limit: limits.eventBytes) { [self] in
             cancel(carried)

@@ -21,14 +21,14 @@ extension ClientDriver {
         _ input: Input, to session: SessionName
     ) throws(SendFailure) -> Ticket {
         defer { carryOut() }
-        return try desk.withLock { desk throws(SendFailure) in
-            guard !desk.isClosing else { throw .closed }
-            let outputs = desk.decide(input, at: clock.now)
+        return try core.withLock { core throws(SendFailure) in
+            guard !core.isClosing else { throw .closed }
+            let outputs = core.decide(input, at: clock.now)
             for case .deliver(session, let delivery) in outputs {
                 switch delivery {
                 case .accepted(let number):
                     let ticket = Ticket(number, session, self)
-                    desk.tickets[number] = ticket
+                    core.tickets[number] = ticket
                     return ticket
                 case .notAccepted(let refusal): throw SendFailure(refusal, limits)
                 default: continue
@@ -42,9 +42,9 @@ extension ClientDriver {
     /// Takes a send back. Returns whether it had not left.
     func discard(_ number: TicketNumber, of session: SessionName) -> Bool {
         defer { carryOut() }
-        return desk.withLock { desk in
-            guard !desk.isClosing else { return false }
-            return desk.decide(.discard(number, session), at: clock.now)
+        return core.withLock { core in
+            guard !core.isClosing else { return false }
+            return core.decide(.discard(number, session), at: clock.now)
                 .contains { output in
                     switch output {
                     case .persist(_, let changes): changes.contains(.discarded(number, session))
@@ -58,38 +58,38 @@ extension ClientDriver {
 
     /// The program has seen the end of a send.
     func see(_ number: TicketNumber) {
-        desk.withLock { desk in
-            if !desk.isClosing { _ = desk.decide(.seen(number), at: clock.now) }
+        core.withLock { core in
+            if !core.isClosing { _ = core.decide(.seen(number), at: clock.now) }
         }
         carryOut()
     }
 
     func report(_ outcome: TicketOutcome, of number: TicketNumber, in session: SessionName) {
         let progress = SendProgress(outcome)
-        let ticket = desk.withLock { desk in
-            progress.isLast ? desk.tickets.removeValue(forKey: number) : desk.tickets[number]
+        let ticket = core.withLock { core in
+            progress.isLast ? core.tickets.removeValue(forKey: number) : core.tickets[number]
         }
         let isSeen = ticket?.report(progress) ?? false
         guard case .failed(let failure) = progress, outcome.isSettlement else { return }
         if isSeen { return see(number) }
-        desk.withLock { desk in
-            let entry = desk.machine.outbox.settlements[number]?.entry
+        core.withLock { core in
+            let entry = core.machine.outbox.settlements[number]?.entry
             let refusal = Refusal(
                 session: session, failure: failure, actions: entry?.actions, ticket: number)
-            desk.refusalReaders.removeAll { !$0.push(refusal) }
+            core.refusalReaders.removeAll { !$0.push(refusal) }
         }
     }
 
     /// The sends that are not done, in their order.
     func pendingSends() -> [PendingSend] {
-        desk.withLock { desk in
-            let lanes = desk.machine.outbox.lanes
+        core.withLock { core in
+            let lanes = core.machine.outbox.lanes
             let sent = Set(lanes.values.flatMap { $0.sent?.entries ?? [] }.map(\.ticket))
             let entries = lanes.values.flatMap(\.entries).sorted { $0.ticket < $1.ticket }
             return entries.map { entry in
                 let ticket =
-                    desk.tickets[entry.ticket] ?? Ticket(entry.ticket, entry.session, self)
-                if !desk.isClosing { desk.tickets[entry.ticket] = ticket }
+                    core.tickets[entry.ticket] ?? Ticket(entry.ticket, entry.session, self)
+                if !core.isClosing { core.tickets[entry.ticket] = ticket }
                 return PendingSend(
                     session: entry.session.text, actions: Self.texts(of: entry.actions),
                     isSent: sent.contains(entry.ticket), ticket: ticket)
@@ -105,12 +105,12 @@ extension ClientDriver {
     func refusals() -> ReactorStream<Refusal> {
         // Room for all that an outbox can have, and for later ones.
         let (stream, feed) = ReactorStream<Refusal>.make(buffer: limits.actionsInOutbox + 256)
-        desk.withLock { desk in
-            let settlements = desk.machine.outbox.settlements.values
+        core.withLock { core in
+            let settlements = core.machine.outbox.settlements.values
             for settlement in settlements.sorted(by: { $0.ticket < $1.ticket }) {
                 _ = feed.push(Refusal(settlement))
             }
-            if desk.isClosing { feed.finish() } else { desk.refusalReaders.append(feed) }
+            if core.isClosing { feed.finish() } else { core.refusalReaders.append(feed) }
         }
         return stream
     }

@@ -10,19 +10,19 @@ extension ClientDriver {
         canShare: (SessionHold) -> Bool, make: () -> SessionHold
     ) throws(ClientFailure) -> SessionHold {
         defer { carryOut() }
-        let (earlier, new) = try desk.withLock { desk throws(ClientFailure) in
-            guard !desk.isClosing else { throw .closed }
-            let earlier = desk.sessions[session]?.hold
-            if earlier != nil, !desk.hasEnded(session) {
-                _ = desk.decide(.revive(session), at: clock.now)
+        let (earlier, new) = try core.withLock { core throws(ClientFailure) in
+            guard !core.isClosing else { throw .closed }
+            let earlier = core.sessions[session]?.hold
+            if earlier != nil, !core.hasEnded(session) {
+                _ = core.decide(.revive(session), at: clock.now)
                 return (earlier, nil as SessionHold?)
             }
             let hold = make()
             // Its objects are gone and have not left it yet, or the session has ended.
-            if desk.sessions[session] != nil { _ = desk.decide(.leave(session), at: clock.now) }
-            desk.savedStates[session] = nil
-            desk.sessions[session] = FollowedSession(sink: hold.sink, hold: hold)
-            _ = desk.decide(.follow(session, following), at: clock.now)
+            if core.sessions[session] != nil { _ = core.decide(.leave(session), at: clock.now) }
+            core.savedStates[session] = nil
+            core.sessions[session] = FollowedSession(sink: hold.sink, hold: hold)
+            _ = core.decide(.follow(session, following), at: clock.now)
             return (earlier, hold)
         }
         if let new { return new }
@@ -31,7 +31,7 @@ extension ClientDriver {
         return earlier
     }
 
-    /// Ends the events of a session for all who share the hold; its outbox continues.
+    /// Ends the events of a session for all that share the hold; its outbox continues.
     func leave(_ hold: SessionHold) async {
         forget(hold.session, hold.sink)
         await hold.sink.finish()
@@ -44,15 +44,15 @@ extension ClientDriver {
     }
 
     private func forget(_ session: SessionName, _ sink: any SessionSink) {
-        let logs = desk.withLock { desk -> [LogSink] in
+        let logs = core.withLock { core -> [LogSink] in
             // Another one may have taken its place.
-            guard let followed = desk.sessions[session], followed.sink === sink else { return [] }
-            desk.sessions[session] = nil
+            guard let followed = core.sessions[session], followed.sink === sink else { return [] }
+            core.sessions[session] = nil
             if let saved = followed.saved {
-                desk.operations.append(.saveState(saved, session, isLast: true))
+                core.operations.append(.saveState(saved, session, isLast: true))
             }
-            if !desk.isClosing { _ = desk.decide(.leave(session), at: clock.now) }
-            return desk.takeLogs(of: session)
+            if !core.isClosing { _ = core.decide(.leave(session), at: clock.now) }
+            return core.takeLogs(of: session)
         }
         // Not under the lock: each closes its connection.
         for log in logs { log.finish() }
@@ -61,7 +61,7 @@ extension ClientDriver {
 
     /// The number of actions of a session that are not done.
     func pending(_ session: SessionName) -> Int {
-        desk.withLock { $0.machine.status(session).pending }
+        core.withLock { $0.machine.status(session).pending }
     }
 }
 

@@ -8,7 +8,7 @@ extension ClientDriver {
     /// The state of a session that an earlier life of the program has saved, until the
     /// session is followed.
     func savedState(of session: SessionName) -> SavedState? {
-        desk.withLock { $0.savedStates[session] }
+        core.withLock { $0.savedStates[session] }
     }
 
     /// Holds the newest confirmed state of a session, until the machine says that it can be saved.
@@ -26,14 +26,14 @@ extension ClientDriver {
             }
         }
         guard newest != nil || hasEnded else { return }
-        desk.withLock { desk in
+        core.withLock { core in
             // Of a session that is over nothing is to be shown.
-            if hasEnded { desk.operations.append(.saveState(nil, session, isLast: true)) }
-            guard desk.sessions[session]?.sink === sink else { return }
-            if let newest { desk.sessions[session]?.newestState = newest }
+            if hasEnded { core.operations.append(.saveState(nil, session, isLast: true)) }
+            guard core.sessions[session]?.sink === sink else { return }
+            if let newest { core.sessions[session]?.newestState = newest }
             if hasEnded {
-                desk.sessions[session]?.newestState = nil
-                desk.sessions[session]?.saved = nil
+                core.sessions[session]?.newestState = nil
+                core.sessions[session]?.saved = nil
             }
         }
     }
@@ -42,15 +42,15 @@ extension ClientDriver {
     func keepState(
         of session: SessionName, _ sink: (any SessionSink)?, at position: StreamPosition
     ) {
-        desk.withLock { desk in
-            guard let followed = desk.sessions[session], followed.sink === sink,
+        core.withLock { core in
+            guard let followed = core.sessions[session], followed.sink === sink,
                 let state = followed.newestState
             else { return }
             let saved = SavedState(position: position, state: state)
-            desk.sessions[session]?.saved = saved
-            // Behind the changes that the state has the effect of; and a session that is left at
+            core.sessions[session]?.saved = saved
+            // After the changes that the state has the effect of; and a session that is left at
             // this moment saves no older one after it.
-            desk.operations.append(.saveState(saved, session, isLast: false))
+            core.operations.append(.saveState(saved, session, isLast: false))
         }
     }
 }

@@ -16,7 +16,7 @@ final class ClientDriver: Sendable {
     let limits: ClientLimits
     let credentials: CredentialSource?
     let transport: any ClientTransport
-    let desk: Mutex<DriverDesk>
+    let core: Mutex<DriverCore>
     let outbox: any OutboxStore
     private let signals: AsyncStream<Void>.Continuation
     let timer: DriverTimer
@@ -40,8 +40,8 @@ final class ClientDriver: Sendable {
         } catch {
             throw .outboxUnavailable(error.description)
         }
-        desk = Mutex(
-            DriverDesk(
+        core = Mutex(
+            DriverCore(
                 ClientMachine(
                     server: server, outbox: saved.outbox,
                     asksForCredentials: configuration.credential != nil,
@@ -60,13 +60,13 @@ final class ClientDriver: Sendable {
 
     /// Notes what has happened.
     func post(_ input: Input) {
-        desk.withLock { $0.post(input) }
+        core.withLock { $0.post(input) }
         signal()
     }
 
     /// Notes what the transport has received.
     func arrived(_ input: Input) {
-        desk.withLock { $0.post(input) }
+        core.withLock { $0.post(input) }
         arrived()
     }
 
@@ -78,15 +78,15 @@ final class ClientDriver: Sendable {
     func roundEnded() {
         // A state that is saved when its session is left must contain the sends that have returned:
         // with such an outbox they wait for their news.
-        let ended = outbox.keepsStates ? [] : desk.withLock { $0.decideEarly(at: clock.now) }
+        let ended = outbox.keepsStates ? [] : core.withLock { $0.decideEarly(at: clock.now) }
         for (ticket, receipt) in ended { ticket.report(.applied(Receipt(receipt))) }
         carryOut()
     }
 
     /// Has the machine decide at once, on this thread.
     func decide(_ input: Input) {
-        desk.withLock { desk in
-            if !desk.isClosing { _ = desk.decide(input, at: clock.now) }
+        core.withLock { core in
+            if !core.isClosing { _ = core.decide(input, at: clock.now) }
         }
         carryOut()
     }
@@ -96,7 +96,7 @@ final class ClientDriver: Sendable {
 
     /// Ends the task. Does not wait.
     func beginClosing() {
-        desk.withLock { $0.isClosing = true }
+        core.withLock { $0.isClosing = true }
         signals.yield()
     }
 
@@ -109,7 +109,7 @@ final class ClientDriver: Sendable {
     /// Returns when what is decided until now is shown to the sessions' readers.
     func catchUp() async {
         await withCheckedContinuation { continuation in
-            guard desk.withLock({ $0.wait(continuation) }) else { return continuation.resume() }
+            guard core.withLock({ $0.wait(continuation) }) else { return continuation.resume() }
             signal()
         }
     }
@@ -119,7 +119,7 @@ final class ClientDriver: Sendable {
     private func run(_ signals: AsyncStream<Void>) async {
         for await _ in signals {
             await performRounds()
-            if desk.withLock({ $0.isClosing }) { break }
+            if core.withLock({ $0.isClosing }) { break }
         }
         // Sends from before the end are saved.
         await performRounds()
@@ -128,16 +128,16 @@ final class ClientDriver: Sendable {
 
     private func performRounds() async {
         while true {
-            let next = desk.withLock { $0.nextRound(at: clock.now) }
+            let next = core.withLock { $0.nextRound(at: clock.now) }
             operate(rounds: .max)
             guard let round = next else { return }
             await perform(round.outputs)
             for caller in round.callers { caller.resume() }
-            for handle in desk.withLock({ $0.finishRound(round.bytes) }) { handle.resume() }
+            for handle in core.withLock({ $0.finishRound(round.bytes) }) { handle.resume() }
         }
     }
 
-    private func perform(_ decisions: [DriverDesk.Decision]) async {
+    private func perform(_ decisions: [DriverCore.Decision]) async {
         var news = SessionNews()
         for decision in decisions {
             switch decision.output {
@@ -152,7 +152,7 @@ final class ClientDriver: Sendable {
                 keepState(of: session, decision.sink, at: position)
             case .persist, .request, .cancelRequest, .openStream, .closeStream,
                 .askForCredential, .wakeMe:
-                // Invariant: the desk has them among the operations.
+                // Invariant: the core has them among the operations.
                 break
             }
         }
@@ -173,20 +173,20 @@ final class ClientDriver: Sendable {
     // MARK: The end
 
     private func shutDown() async {
-        for carried in desk.withLock({ Array($0.handles.keys) }) { cancel(carried) }
+        for carried in core.withLock({ Array($0.handles.keys) }) { cancel(carried) }
         await becomeIdle()
         timer.cancel()
         credentials?.cancelAll()
         await outbox.close()
-        let (sessions, tickets, readers) = desk.withLock { desk in
-            defer { (desk.sessions, desk.tickets, desk.refusalReaders) = ([:], [:], []) }
+        let (sessions, tickets, readers) = core.withLock { core in
+            defer { (core.sessions, core.tickets, core.refusalReaders) = ([:], [:], []) }
             return (
-                desk.sessions.values.map(\.sink), desk.tickets.values.map(\.self),
-                desk.refusalReaders
+                core.sessions.values.map(\.sink), core.tickets.values.map(\.self),
+                core.refusalReaders
             )
         }
         for session in sessions { await session.finish() }
-        for log in desk.withLock({ $0.takeLogs() }) { log.finish() }
+        for log in core.withLock({ $0.takeLogs() }) { log.finish() }
         for ticket in tickets { ticket.report(.failed(.closed)) }
         for reader in readers { reader.finish() }
     }

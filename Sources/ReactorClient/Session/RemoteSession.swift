@@ -255,7 +255,7 @@ where
     ///   that the session is gone.
     public func delete() async throws(ClientFailure) { try await life.driver.delete(name) }
 
-    /// Ends the streams of everybody who follows the session through this client, and its
+    /// Ends the streams of all that follow the session through this client, and its
     /// connection. Sends in the outbox continue.
     public func leave() async { await life.driver.leave(hold) }
 

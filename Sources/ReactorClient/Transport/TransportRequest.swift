@@ -54,7 +54,7 @@ extension TransportField {
         func lower(_ byte: UInt8) -> UInt8 {
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
         }
-        // Most are written alike, which is found out at once. Behind the counts: other characters
+        // Most are written alike, which is found out at once. After the counts: other characters
         // that are equal to those of ASCII have more bytes.
         return name.utf8.count == other.utf8.count
             && (name == other

@@ -4,7 +4,7 @@ struct Listeners: Sendable {
     let main: Listener<ServerLoop>
     var operations: Listener<ServerLoop>?
     /// Nil if the server is no node of a cluster.
-    var links: Listener<LinkDoor>?
+    var links: Listener<LinkHandshakes>?
 
     /// Sets the kernel's time-out for connections that are accepted from now on: the kernel closes
     /// a connection whose peer acknowledges nothing for this long.

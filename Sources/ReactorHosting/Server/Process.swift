@@ -138,7 +138,7 @@ enum DescriptorLimit {
     static func links(descriptors: Int, loops: Int) -> Int {
         let (pairs, isTooMany) = loops.multipliedReportingOverflow(by: loops)
         guard !isTooMany, pairs < descriptors / (2 * reservedNodes) else { return descriptors / 4 }
-        return min(2 * reservedNodes * pairs + LinkDoor.connectionLimit, descriptors / 4)
+        return min(2 * reservedNodes * pairs + LinkHandshakes.connectionLimit, descriptors / 4)
     }
 
     private static let reservedNodes = 7

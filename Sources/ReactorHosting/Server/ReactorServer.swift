@@ -194,7 +194,7 @@ struct RunningServer {
     let loops: [EventLoop<ServerLoop>]
     let operations: EventLoop<ServerLoop>?
     /// Nil if the server is no node of a cluster.
-    let entrance: LinkEntrance?
+    let linkListener: LinkListener?
     /// Nil if the journal has no effects that rest, or with `--wake-on-demand`.
     let work: WorkSearch?
     /// The settings of the start.
@@ -237,9 +237,9 @@ struct RunningServer {
             let hasOperations = configuration.operationsAddress != nil
             operations = hasOperations ? try makeLoop(configuration.loops, "operations") : nil
             if let node {
-                entrance = try LinkEntrance(node, loops, configuration)
+                linkListener = try LinkListener(node, loops, configuration)
             } else {
-                entrance = nil
+                linkListener = nil
             }
         } catch {
             throw StartFailure(description: "the event loops could not be made: \(error)")
@@ -342,10 +342,10 @@ struct RunningServer {
         links: consuming BoundSocket? = nil
     ) async throws(StartFailure) -> Listeners {
         // First: a node that is no member yet is not dialled, and one that is has sessions.
-        var entry: Listener<LinkDoor>?
-        if let entrance, let links = links.take() {
+        var entry: Listener<LinkHandshakes>?
+        if let linkListener, let links = links.take() {
             do {
-                entry = try entrance.listen(links)
+                entry = try linkListener.listen(links)
             } catch {
                 throw StartFailure(description: "can't listen: \(error)")
             }
@@ -412,10 +412,10 @@ struct RunningServer {
     private func connectionLimit(_ configuration: Configuration) -> Int {
         let descriptors = DescriptorLimit.present
         let links =
-            entrance == nil
+            linkListener == nil
             ? 0 : DescriptorLimit.links(descriptors: descriptors, loops: loops.count)
         let room = DescriptorLimit.connections(
-            descriptors: descriptors, loops: allLoops.count + (entrance == nil ? 0 : 1),
+            descriptors: descriptors, loops: allLoops.count + (linkListener == nil ? 0 : 1),
             operations: operations == nil ? 0 : Service.operationsConnectionLimit, links: links)
         guard room < configuration.connectionLimit else { return configuration.connectionLimit }
         // The default is an upper bound and not a request; but a very low limit deserves a warning.

@@ -113,11 +113,11 @@ extension RunningServer {
 
     /// After the clients of this node: each begun request of another node is answered first.
     private func closeLinks(
-        _ listener: Listener<LinkDoor>?, within limit: Duration
+        _ listener: Listener<LinkHandshakes>?, within limit: Duration
     ) async {
-        guard let entrance else { return }
+        guard let linkListener else { return }
         let end = ContinuousClock.now + limit
-        await entrance.close(listener)
+        await linkListener.close(listener)
         let timer = Task {
             try await Task.sleep(for: limit)
             for loop in loops { loop.enqueue { $0.closeLinks() } }

@@ -17,7 +17,7 @@ internal import Synchronization
 /// When a flush of the database fails, pages copied since the log restarted may be lost, but SQLite
 /// counts them as copied. So checkpoints stop until the writer has copied the whole log again.
 final class Checkpointer: Sendable {
-    private struct Book {
+    private struct State {
         var pages = 0
         /// The log's length when the last checkpoint began.
         var triedAt = 0
@@ -48,7 +48,7 @@ final class Checkpointer: Sendable {
 
     private let path: String
     private let queue = DispatchQueue(label: "journal.checkpoint", qos: .utility)
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
     /// Kept between checkpoints: opening a connection costs more than many checkpoints do.
     private let connection = Mutex<DatabaseQueue?>(nil)
 
@@ -80,7 +80,7 @@ final class Checkpointer: Sendable {
     }
 
     func stop() {
-        book.withLock { $0.isStopped = true }
+        state.withLock { $0.isStopped = true }
         rest()
     }
 
@@ -88,31 +88,31 @@ final class Checkpointer: Sendable {
     func rest() { queue.sync { letGo() } }
 
     /// Whether pages copied into the database may be lost.
-    var isInDoubt: Bool { book.withLock { $0.isInDoubt } }
+    var isInDoubt: Bool { state.withLock { $0.isInDoubt } }
 
     /// Stops checkpoints until the files have been reopened.
-    func invalidate() { book.withLock { $0.isInDoubt = true } }
+    func invalidate() { state.withLock { $0.isInDoubt = true } }
 
     /// Resets the state after the whole log was copied again and flushed: the log restarts.
     func beginAnew() {
-        book.withLock { book in
-            let isStopped = book.isStopped
-            book = Book()
-            book.isStopped = isStopped
+        state.withLock { state in
+            let isStopped = state.isStopped
+            state = State()
+            state.isStopped = isStopped
         }
     }
 
     /// The length of the log; 0 before the first commit.
-    var pages: Int { book.withLock { $0.pages } }
+    var pages: Int { state.withLock { $0.pages } }
 
     /// Whether the writer should copy the rest.
-    var wantsWriter: Bool { book.withLock { $0.wantsWriter } }
+    var wantsWriter: Bool { state.withLock { $0.wantsWriter } }
 
     func finish(on database: DatabaseQueue) {
-        book.withLock { book in
-            book.passes = 0
-            book.isThrough = false
-            book.triedAt = book.pages
+        state.withLock { state in
+            state.passes = 0
+            state.isThrough = false
+            state.triedAt = state.pages
         }
         do {
             _ = try database.inDatabase { try $0.checkpoint(.passive) }
@@ -123,17 +123,17 @@ final class Checkpointer: Sendable {
     }
 
     private func grew(to pages: Int) {
-        let starts = book.withLock { book -> Bool in
-            if pages < book.pages {
-                book.triedAt = 0
-                book.passes = 0
-                book.isThrough = false
+        let starts = state.withLock { state -> Bool in
+            if pages < state.pages {
+                state.triedAt = 0
+                state.passes = 0
+                state.isThrough = false
             }
-            book.pages = pages
-            guard book.wantsPass else { return false }
-            book.isRunning = true
-            book.triedAt = pages
-            if book.isLong { book.passes += 1 }
+            state.pages = pages
+            guard state.wantsPass else { return false }
+            state.isRunning = true
+            state.triedAt = pages
+            if state.isLong { state.passes += 1 }
             return true
         }
         if starts { queue.async { [self] in run() } }
@@ -195,9 +195,9 @@ final class Checkpointer: Sendable {
             invalidateAfterFailedFlush(error)
             letGo()
         }
-        book.withLock { book in
-            book.isRunning = false
-            book.isThrough = isDone
+        state.withLock { state in
+            state.isRunning = false
+            state.isThrough = isDone
         }
     }
 }

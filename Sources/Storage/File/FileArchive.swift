@@ -103,33 +103,33 @@ final class FileArchive: Archive {
 
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
         read(answer) { [tail] database in
-            guard let life = try Life(session, in: database) else {
+            guard let stored = try FileSessionRow(session, in: database) else {
                 return try SavedSession.deleted(session, in: database).map(SavedHead.init(of:))
             }
-            let waiting = tail.newest(of: life.row)
+            let waiting = tail.newest(of: stored.row)
             return try database.inOneView {
-                guard let now = try Life(session, in: database) else {
+                guard let now = try FileSessionRow(session, in: database) else {
                     return try SavedSession.deleted(session, in: database).map(SavedHead.init(of:))
                 }
                 return try SavedHead(
-                    now, waiting: now.row == life.row ? waiting : nil, in: database)
+                    now, waiting: now.row == stored.row ? waiting : nil, in: database)
             }
         }
     }
 
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
         read(answer) { [tail] database in
-            guard let life = try Life(session, in: database) else {
+            guard let stored = try FileSessionRow(session, in: database) else {
                 return try .deleted(session, in: database)
             }
-            let waiting = tail.entries(of: life.row, after: HistoryPosition(0))
+            let waiting = tail.entries(of: stored.row, after: HistoryPosition(0))
             return try database.inOneView {
                 // By now it may have another generation, without the waiting rows.
-                guard let now = try Life(session, in: database) else {
+                guard let now = try FileSessionRow(session, in: database) else {
                     return try .deleted(session, in: database)
                 }
                 return try SavedSession(
-                    now, waiting: now.row == life.row ? waiting : [], in: database)
+                    now, waiting: now.row == stored.row ? waiting : [], in: database)
             }
         }
     }
@@ -139,16 +139,16 @@ final class FileArchive: Archive {
         limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
         read(answer) { [tail] database in
-            guard let life = try Life(session, in: database) else { return [] }
+            guard let stored = try FileSessionRow(session, in: database) else { return [] }
             // Records that are being trimmed are hidden before the last of their rows is removed.
-            let start = max(start, HistoryPosition(life.keptAfter))
+            let start = max(start, HistoryPosition(stored.keptAfter))
             let waiting = tail.entries(
-                of: life.row, after: start, through: last,
+                of: stored.row, after: start, through: last,
                 limit: min(limit, max(0, limitBytes) / HistoryEntry.leastStoredBytes + 1))
             return try database.inOneView {
                 var found: [HistoryEntry] = []
                 var bytes = 0
-                let reader = RecordReader(database: database, life: life, waiting: waiting)
+                let reader = RecordReader(database: database, stored: stored, waiting: waiting)
                 try reader.each(after: start, through: last) { record in
                     bytes += record.storedBytes
                     guard found.isEmpty || bytes <= limitBytes else { return false }
@@ -164,8 +164,8 @@ final class FileArchive: Archive {
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
     ) {
         read(answer) { database in
-            guard let life = try Life(session, in: database) else { return nil }
-            return try Snapshot.read(of: life, at: version, from: database)
+            guard let stored = try FileSessionRow(session, in: database) else { return nil }
+            return try Snapshot.read(of: stored, at: version, from: database)
         }
     }
 
@@ -173,8 +173,8 @@ final class FileArchive: Archive {
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
     ) {
         read(answer) { database in
-            guard let life = try Life(session, in: database) else { return nil }
-            return try database.first(Self.answerQuery, .integer(life.row), .string(key)) {
+            guard let stored = try FileSessionRow(session, in: database) else { return nil }
+            return try database.first(Self.answerQuery, .integer(stored.row), .string(key)) {
                 let answer = StoredAnswer($0, of: session)
                 guard StoredAnswer.statuses.contains(answer.status) else {
                     throw JournalFileFault.unusable(

@@ -21,7 +21,7 @@ package final class FileJournal: Journal {
     package typealias Ended = @Sendable (Verdict) -> Void
     private typealias Waiting = (batch: Batch, ended: Ended)
 
-    private struct Book {
+    private struct State {
         var waiting: [Waiting] = []
         var isWriting = false
         /// When the current write started or was requested; nil if there is none.
@@ -47,7 +47,7 @@ package final class FileJournal: Journal {
     private let crashes: CrashRecord
     package let interrupted: [InterruptedWork]
     let queue = DispatchQueue(label: "journal.writer", qos: .userInitiated)
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
     private let now: @Sendable () -> Int64
 
     /// Milliseconds after which a silent disk is reported. Commits still wait for its result.
@@ -102,7 +102,7 @@ package final class FileJournal: Journal {
         DispatchQueue.global(qos: .utility).asyncAfter(
             deadline: .now() + .nanoseconds(nanoseconds)
         ) { [weak self] in
-            guard let self, !book.withLock({ $0.isClosed }) else { return }
+            guard let self, !state.withLock({ $0.isClosed }) else { return }
             lookForStuckLoops()
             lookForStuckLoops(every: pause)
         }
@@ -117,17 +117,17 @@ package final class FileJournal: Journal {
     }
 
     package var failure: JournalFailure? {
-        book.withLock { book in
-            book.broken ?? book.shortage?.failure ?? book.writingSince.flatMap(stall)
+        state.withLock { state in
+            state.broken ?? state.shortage?.failure ?? state.writingSince.flatMap(stall)
         }
     }
 
     package var figures: JournalMetrics? {
         let isFailing = failure != nil
         let logBytes = FileIdentity.bytes(of: path + "-wal") ?? 0
-        return book.withLock { book in
-            var figures = book.figures
-            figures.waiting = book.waiting.count
+        return state.withLock { state in
+            var figures = state.figures
+            figures.waiting = state.waiting.count
             figures.isFailing = isFailing
             figures.logBytes = logBytes
             return figures
@@ -143,11 +143,11 @@ package final class FileJournal: Journal {
     }
 
     package func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {
-        let starts = book.withLock { book in
-            book.waiting.append((batch, ended))
-            guard !book.isWriting else { return false }
-            book.isWriting = true
-            book.writingSince = now()
+        let starts = state.withLock { state in
+            state.waiting.append((batch, ended))
+            guard !state.isWriting else { return false }
+            state.isWriting = true
+            state.writingSince = now()
             return true
         }
         if starts { queue.async { [self] in writeNext() } }
@@ -158,10 +158,10 @@ package final class FileJournal: Journal {
     package func close() async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
-                let last = book.withLock { book in
-                    book.isClosed = true
-                    defer { book.waiting = [] }
-                    return book.waiting
+                let last = state.withLock { state in
+                    state.isClosed = true
+                    defer { state.waiting = [] }
+                    return state.waiting
                 }
                 if !last.isEmpty { write(last) }
                 _ = writer.reopenIfReplaced()
@@ -187,11 +187,11 @@ package final class FileJournal: Journal {
 
     /// Writes one group; the next group is a separate job, so that other jobs of the queue can run.
     private func writeNext() {
-        let (group, isClosed) = book.withLock { book in
-            defer { book.waiting = [] }
-            book.isWriting = !book.waiting.isEmpty
-            book.writingSince = book.isWriting ? now() : nil
-            return (book.waiting, book.isClosed)
+        let (group, isClosed) = state.withLock { state in
+            defer { state.waiting = [] }
+            state.isWriting = !state.waiting.isEmpty
+            state.writingSince = state.isWriting ? now() : nil
+            return (state.waiting, state.isClosed)
         }
         guard !group.isEmpty else { return }
         if isClosed {
@@ -232,21 +232,21 @@ package final class FileJournal: Journal {
     }
 
     private func fail(_ group: [Waiting], _ failure: JournalFailure) {
-        book.withLock { $0.figures.recordFailure(of: group.count) }
+        state.withLock { $0.figures.recordFailure(of: group.count) }
         for one in group { one.ended(.failed(failure)) }
     }
 
     /// Records the state of the disk; if it is broken, returns the waiting groups, which must fail.
     @discardableResult
     private func record(_ failure: JournalFailure?, writing group: [Waiting] = []) -> [Waiting] {
-        book.withLock { book in
-            book.broken = failure
+        state.withLock { state in
+            state.broken = failure
             guard let failure else { return [] }
             if failure.reason == .full, !group.isEmpty {
-                book.shortage = Shortage(failure: failure, bytes: Self.bytes(of: group))
+                state.shortage = Shortage(failure: failure, bytes: Self.bytes(of: group))
             }
-            defer { book.waiting = [] }
-            return book.waiting
+            defer { state.waiting = [] }
+            return state.waiting
         }
     }
 
@@ -256,21 +256,21 @@ package final class FileJournal: Journal {
 
     /// If the group is as large as the one that did not fit, there is space again.
     private func recordCommit(of group: [Waiting], _ time: Duration) {
-        book.withLock { book in
-            book.figures.recordCommit(of: group.count, time)
-            guard let shortage = book.shortage, Self.bytes(of: group) >= shortage.bytes else {
+        state.withLock { state in
+            state.figures.recordCommit(of: group.count, time)
+            guard let shortage = state.shortage, Self.bytes(of: group) >= shortage.bytes else {
                 return
             }
-            book.shortage = nil
+            state.shortage = nil
         }
     }
 
     /// Whether the group that did not fit would fit now. (A quota shows only on writing.)
     private func lookForRoom() {
-        guard let bytes = book.withLock({ $0.shortage?.bytes }),
+        guard let bytes = state.withLock({ $0.shortage?.bytes }),
             let free = FileIdentity.freeBytes(besides: path), free >= 2 * bytes + 65_536
         else { return }
-        book.withLock { $0.shortage = nil }
+        state.withLock { $0.shortage = nil }
     }
 
     private func look(every pause: Duration) {
@@ -285,14 +285,14 @@ package final class FileJournal: Journal {
     private func look() {
         guard probeDisk() else { return }
         writer.maintenance.isLookDue = true
-        while book.withLock({ $0.waiting.isEmpty }), keepHouse() {}
+        while state.withLock({ $0.waiting.isEmpty }), keepHouse() {}
     }
 
     /// Probes whether a failed disk works again, and whether a full one has space. Returns whether
     /// maintenance may run.
     @discardableResult
     func probeDisk() -> Bool {
-        guard !book.withLock({ $0.isClosed }) else { return false }
+        guard !state.withLock({ $0.isClosed }) else { return false }
         lookForRoom()
         if isWhole { return true }
         recover()
@@ -300,7 +300,7 @@ package final class FileJournal: Journal {
     }
 
     private var isWell: Bool {
-        book.withLock { $0.broken == nil } && !writer.isInDoubt && writer.filesAreCurrent
+        state.withLock { $0.broken == nil } && !writer.isInDoubt && writer.filesAreCurrent
     }
 
     /// The conditions for reporting success, besides the write itself.

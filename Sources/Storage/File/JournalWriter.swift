@@ -202,7 +202,7 @@ final class JournalWriter: @unchecked Sendable {
                 database: database, heads: heads, maintenance: maintenance,
                 nextTailSequence: nextTailSequence)
             try inWriteTransaction(of: database) {
-                preallocator?.make(behind: checkpointer.pages, database)
+                preallocator?.make(beyond: checkpointer.pages, database)
                 for batch in group {
                     let refused = try heads.validate(batch, database)
                     try rows.write(refused.isEmpty ? batch : batch.removing(refused))

@@ -3,7 +3,7 @@ internal import GRDB
 /// Reads records of a session in order, from `records` and from the tail.
 struct RecordReader {
     let database: Database
-    let life: Life
+    let stored: FileSessionRow
     /// The session's records in the tail that may be needed.
     ///
     /// Invariant: read before the start of the transaction in which the rows are read.
@@ -16,7 +16,7 @@ struct RecordReader {
         var reached = start
         var wantsMore = true
         func show(_ lines: [UInt8]) throws -> Bool {
-            try HistoryCodec.decode(lines, of: life.key, life.reactor) { record in
+            try HistoryCodec.decode(lines, of: stored.key, stored.reactor) { record in
                 guard record.number <= last else { return false }
                 guard reached < record.position else { return true }
                 reached = record.position
@@ -29,7 +29,7 @@ struct RecordReader {
                 WHERE session = ? AND (number, part) > (?, ?) ORDER BY number, part
                 """)
         try moved.each(
-            .integer(life.row), .integer(Int64(clamping: start.number)),
+            .integer(stored.row), .integer(Int64(clamping: start.number)),
             .integer(start.storedPart)
         ) { row in
             wantsMore = try show(row.bytes(0))

@@ -1,12 +1,12 @@
 internal import GRDB
 
 extension SavedHead {
-    init(_ life: Life, waiting: TailIndex.Entry?, in database: Database) throws {
-        self.init(key: life.key, reactor: life.reactor)
-        owner = life.owner
-        end = try HistoryEnd(of: life.row, waiting, database)
-        keptAfter = life.keptAfter
-        keptVersion = life.keptVersion
+    init(_ stored: FileSessionRow, waiting: TailIndex.Entry?, in database: Database) throws {
+        self.init(key: stored.key, reactor: stored.reactor)
+        owner = stored.owner
+        end = try HistoryEnd(of: stored.row, waiting, database)
+        keptAfter = stored.keptAfter
+        keptVersion = stored.keptVersion
     }
 
     init(of deleted: SavedSession) {
@@ -26,19 +26,19 @@ extension SavedSession {
         }
     }
 
-    init(_ life: Life, waiting: [TailIndex.Entry], in database: Database) throws {
-        self.init(key: life.key, reactor: life.reactor)
-        owner = life.owner
-        end = try HistoryEnd(of: life.row, waiting.last, database)
-        keptAfter = life.keptAfter
-        keptVersion = life.keptVersion
-        snapshot = try .read(of: life, at: UInt64(Int64.max), from: database)
-        try readMutations(RecordReader(database: database, life: life, waiting: waiting))
-        running = try RunningAction.all(of: life, from: database)
+    init(_ stored: FileSessionRow, waiting: [TailIndex.Entry], in database: Database) throws {
+        self.init(key: stored.key, reactor: stored.reactor)
+        owner = stored.owner
+        end = try HistoryEnd(of: stored.row, waiting.last, database)
+        keptAfter = stored.keptAfter
+        keptVersion = stored.keptVersion
+        snapshot = try .read(of: stored, at: UInt64(Int64.max), from: database)
+        try readMutations(RecordReader(database: database, stored: stored, waiting: waiting))
+        running = try RunningAction.all(of: stored, from: database)
         lastAction = max(lastAction, running.last?.action ?? 0)
         hasStoredAnswers =
             try database.integer(
-                "SELECT 1 FROM answers WHERE session = ? LIMIT 1", .integer(life.row)) != nil
+                "SELECT 1 FROM answers WHERE session = ? LIMIT 1", .integer(stored.row)) != nil
     }
 
     private mutating func readMutations(_ records: RecordReader) throws {

@@ -1,7 +1,7 @@
 internal import GRDB
 
 /// A session's row in the file.
-struct Life {
+struct FileSessionRow {
     var row: Int64
     var key: SessionKey
     var reactor: String
@@ -10,7 +10,7 @@ struct Life {
     var owner: ExactText?
 }
 
-extension Life {
+extension FileSessionRow {
     /// Nil if there is no live session with this id.
     init?(_ session: String, in database: Database) throws {
         let found = try database.first(
@@ -31,8 +31,10 @@ extension Life {
 
     /// Nil if the session has another generation or does not exist.
     init?(_ key: SessionKey, in database: Database) throws {
-        guard let life = try Life(key.session, in: database), life.key == key else { return nil }
-        self = life
+        guard let stored = try FileSessionRow(key.session, in: database), stored.key == key else {
+            return nil
+        }
+        self = stored
     }
 }
 
@@ -89,16 +91,16 @@ extension HistoryEntry {
 extension Snapshot {
     /// The newest snapshot at or before `version`.
     static func read(
-        of life: Life, at version: UInt64, from database: Database
+        of stored: FileSessionRow, at version: UInt64, from database: Database
     ) throws -> Snapshot? {
         return try database.first(
             """
             SELECT number, version, last_action, state_version, time, state, listens
             FROM snapshots WHERE session = ? AND version <= ?
             ORDER BY version DESC, number DESC LIMIT 1
-            """, .integer(life.row), .integer(Int64(clamping: version))
+            """, .integer(stored.row), .integer(Int64(clamping: version))
         ) {
-            try Snapshot($0, of: life.key)
+            try Snapshot($0, of: stored.key)
         }
     }
 
@@ -121,17 +123,17 @@ extension StoredAnswer {
 }
 
 extension RunningAction {
-    static func all(of life: Life, from database: Database) throws -> [RunningAction] {
+    static func all(of stored: FileSessionRow, from database: Database) throws -> [RunningAction] {
         var found: [RunningAction] = []
         try database.each(
             """
             SELECT action, content, begun, subject FROM running WHERE session = ?
             ORDER BY action
-            """, .integer(life.row)
+            """, .integer(stored.row)
         ) { row in
             found.append(
                 RunningAction(
-                    session: life.key.session, generation: life.key.generation,
+                    session: stored.key.session, generation: stored.key.generation,
                     action: try row.number(0), content: row.bytes(1),
                     subject: row.optionalString(3), begun: Int(clamping: row.integer(2))))
         }

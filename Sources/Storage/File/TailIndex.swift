@@ -20,7 +20,7 @@ final class TailIndex: Sendable {
         var position: HistoryPosition { HistoryPosition(number, part: part) }
     }
 
-    private struct Book {
+    private struct State {
         /// The entries in order, by the session's row.
         var runs: [Int64: [Entry]] = [:]
         var count = 0
@@ -28,13 +28,13 @@ final class TailIndex: Sendable {
         var sequences: ClosedRange<Int64>?
     }
 
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
-    var count: Int { book.withLock { $0.count } }
+    var count: Int { state.withLock { $0.count } }
 
     /// Reads all entries from the file, whose tail is bounded.
     func rebuild(_ database: Database) throws {
-        var fresh = Book()
+        var fresh = State()
         try database.each(
             "SELECT place, session, number, part, version, count FROM tail ORDER BY place"
         ) { row in
@@ -47,31 +47,31 @@ final class TailIndex: Sendable {
             fresh.sequences = (fresh.sequences?.lowerBound ?? row.integer(0))...row.integer(0)
         }
         let whole = fresh
-        book.withLock { $0 = whole }
+        state.withLock { $0 = whole }
     }
 
     func append(_ entries: [(row: Int64, entry: Entry)]) {
         guard let first = entries.first?.entry, let last = entries.last?.entry else { return }
-        book.withLock { book in
-            book.sequences = (book.sequences?.lowerBound ?? first.sequence)...last.sequence
+        state.withLock { state in
+            state.sequences = (state.sequences?.lowerBound ?? first.sequence)...last.sequence
             for (row, entry) in entries {
-                book.runs[row, default: []].append(entry)
-                book.count += Int(entry.count)
+                state.runs[row, default: []].append(entry)
+                state.count += Int(entry.count)
             }
         }
     }
 
     /// Removes the entries of these sessions up to `sequence`.
     func drop(_ rows: [Int64], through sequence: Int64) {
-        book.withLock { book in
+        state.withLock { state in
             for row in rows {
-                guard let run = book.runs[row] else { continue }
+                guard let run = state.runs[row] else { continue }
                 let rest = Array(run.drop { $0.sequence <= sequence })
-                for entry in run.dropLast(rest.count) { book.count -= Int(entry.count) }
-                book.runs[row] = rest.isEmpty ? nil : rest
+                for entry in run.dropLast(rest.count) { state.count -= Int(entry.count) }
+                state.runs[row] = rest.isEmpty ? nil : rest
             }
-            if let sequences = book.sequences {
-                book.sequences =
+            if let sequences = state.sequences {
+                state.sequences =
                     sequence < sequences.upperBound ? (sequence + 1)...sequences.upperBound : nil
             }
         }
@@ -80,30 +80,30 @@ final class TailIndex: Sendable {
     /// Removes all entries of these sessions.
     func remove(_ rows: Set<Int64>) {
         guard !rows.isEmpty else { return }
-        book.withLock { book in
+        state.withLock { state in
             for row in rows {
-                for entry in book.runs.removeValue(forKey: row) ?? [] {
-                    book.count -= Int(entry.count)
+                for entry in state.runs.removeValue(forKey: row) ?? [] {
+                    state.count -= Int(entry.count)
                 }
             }
         }
     }
 
     var sequences: (first: Int64, last: Int64)? {
-        book.withLock { $0.sequences.map { ($0.lowerBound, $0.upperBound) } }
+        state.withLock { $0.sequences.map { ($0.lowerBound, $0.upperBound) } }
     }
 
-    func newest(of row: Int64) -> Entry? { book.withLock { $0.runs[row]?.last } }
+    func newest(of row: Int64) -> Entry? { state.withLock { $0.runs[row]?.last } }
 
-    func holds(_ row: Int64) -> Bool { book.withLock { $0.runs[row] != nil } }
+    func holds(_ row: Int64) -> Bool { state.withLock { $0.runs[row] != nil } }
 
     /// The first `limit` entries with any record after `start`, up to the entry with `last`.
     func entries(
         of row: Int64, after start: HistoryPosition, through last: UInt64 = .max,
         limit: Int = .max
     ) -> [Entry] {
-        book.withLock { book in
-            guard let run = book.runs[row] else { return [] }
+        state.withLock { state in
+            guard let run = state.runs[row] else { return [] }
             let from = run.firstIndex(after: start)
             let rest = run[from...].prefix(limit)
             let end = rest.firstIndex { $0.number >= last && $0.part == 0 || $0.number > last }
@@ -113,14 +113,14 @@ final class TailIndex: Sendable {
 
     /// The entries of a session from the `offset`-th one on, up to a sequence number.
     func entries(of row: Int64, from offset: Int, through sequence: Int64, limit: Int) -> [Entry] {
-        book.withLock { book in
-            let run = book.runs[row] ?? []
+        state.withLock { state in
+            let run = state.runs[row] ?? []
             return Array(run.dropFirst(offset).prefix(limit).prefix { $0.sequence <= sequence })
         }
     }
 
     /// All sessions with entries in the tail, the one with the smallest row last.
-    func rowsDescending() -> [Int64] { book.withLock { $0.runs.keys.sorted(by: >) } }
+    func rowsDescending() -> [Int64] { state.withLock { $0.runs.keys.sorted(by: >) } }
 }
 
 extension [TailIndex.Entry] {

@@ -29,7 +29,7 @@ struct WALPreallocator {
     ///
     /// - Precondition: Called at the start of a write transaction. Its lock keeps other writers,
     ///   including other programs, from adding frames at the position of the zeros.
-    func make(behind frames: Int, _ database: Database) {
+    func make(beyond frames: Int, _ database: Database) {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let found = unsafe sqlite3_file_control(
             database.sqliteConnection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)

@@ -49,8 +49,8 @@ package struct JournalCheck: Sendable {
     private func check(
         _ session: JournalWalk.Session, _ walk: JournalWalk, _ report: inout Report
     ) throws {
-        let life = session.life
-        var sequence = RecordSequence(keptAfter: life.keptAfter, version: life.keptVersion)
+        let stored = session.stored
+        var sequence = RecordSequence(keptAfter: stored.keptAfter, version: stored.keptVersion)
         var problems: [String] = []
         var versions: [UInt64: UInt64] = [:]
         var count: UInt64 = 0
@@ -70,9 +70,9 @@ package struct JournalCheck: Sendable {
         }
         let rows = try walk.rowProblems(of: session)
         problems += rows
-        try walk.eachSnapshot(of: life) { snapshot in
+        try walk.eachSnapshot(of: stored) { snapshot in
             let version =
-                snapshot.number == life.keptAfter ? life.keptVersion : versions[snapshot.number]
+                snapshot.number == stored.keptAfter ? stored.keptVersion : versions[snapshot.number]
             if snapshot.number > session.newest.number {
                 problems.append("a snapshot of record \(snapshot.number), which is not there")
             } else if let version, version != snapshot.version {
@@ -84,25 +84,25 @@ package struct JournalCheck: Sendable {
                 problems.append("the snapshot of record \(snapshot.number) is no line of JSON")
             }
         }
-        for action in try RunningAction.all(of: life, from: walk.database)
+        for action in try RunningAction.all(of: stored, from: walk.database)
         where !JSON.isLine(action.content) {
             problems.append("the running action \(action.action) is no line of JSON")
         }
-        try walk.eachAnswer(of: life) { answer in
+        try walk.eachAnswer(of: stored) { answer in
             if !StoredAnswer.statuses.contains(answer.status) {
                 problems.append(
                     "the answer of the key \(answer.key) has the status \(answer.status)")
             }
         }
-        if life.keptAfter > 0,
-            try Snapshot.read(of: life, at: life.keptVersion, from: walk.database) == nil
+        if stored.keptAfter > 0,
+            try Snapshot.read(of: stored, at: stored.keptVersion, from: walk.database) == nil
         {
             problems.append(
-                "no snapshot to begin from: records up to \(life.keptAfter) are trimmed")
+                "no snapshot to begin from: records up to \(stored.keptAfter) are trimmed")
         }
         report.records += count
         for problem in problems {
-            report.add("session \(life.key.session) \(life.key.generation): \(problem)")
+            report.add("session \(stored.key.session) \(stored.key.generation): \(problem)")
         }
     }
 

@@ -19,16 +19,16 @@ package struct JournalExport: Sendable {
     private static func visit(
         _ session: JournalWalk.Session, _ walk: JournalWalk, _ visitor: any JournalVisitor
     ) throws {
-        let life = session.life
+        let stored = session.stored
         try visitor.visit(
             VisitedSession(
-                key: life.key, reactor: life.reactor, created: session.created,
-                owner: life.owner?.text,
-                keptAfter: life.keptAfter, keptVersion: life.keptVersion))
+                key: stored.key, reactor: stored.reactor, created: session.created,
+                owner: stored.owner?.text,
+                keptAfter: stored.keptAfter, keptVersion: stored.keptVersion))
         try walk.eachRecord(of: session) { try visitor.visit($0) }
-        try walk.eachSnapshot(of: life) { try visitor.visit($0) }
-        try walk.eachAnswer(of: life) { try visitor.visit($0) }
-        for action in try RunningAction.all(of: life, from: walk.database) {
+        try walk.eachSnapshot(of: stored) { try visitor.visit($0) }
+        try walk.eachAnswer(of: stored) { try visitor.visit($0) }
+        for action in try RunningAction.all(of: stored, from: walk.database) {
             try visitor.visit(action)
         }
     }

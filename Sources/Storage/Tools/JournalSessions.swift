@@ -31,11 +31,11 @@ package struct JournalSessions: Sendable {
         _ id: String, _ tail: TailIndex, _ database: Database
     ) throws(JournalFileFault) -> SavedSession {
         do {
-            guard let life = try Life(id, in: database) else {
+            guard let stored = try FileSessionRow(id, in: database) else {
                 throw JournalFileFault.unusable("its row has no reactor")
             }
-            let waiting = tail.entries(of: life.row, after: HistoryPosition(0))
-            return try SavedSession(life, waiting: waiting, in: database)
+            let waiting = tail.entries(of: stored.row, after: HistoryPosition(0))
+            return try SavedSession(stored, waiting: waiting, in: database)
         } catch {
             throw JournalFileFault(error)
         }

@@ -11,7 +11,7 @@ struct JournalWalk {
     }
 
     struct Session {
-        let life: Life
+        let stored: FileSessionRow
         let created: Int64
         let newest: HistoryEnd
         fileprivate let reader: RecordReader
@@ -20,23 +20,23 @@ struct JournalWalk {
     func eachSession(_ act: (Session) throws -> Void) throws {
         try database.each("SELECT id, created FROM sessions WHERE id IS NOT NULL ORDER BY id") {
             row in
-            guard let life = try Life(row.string(0), in: database) else { return }
-            let waiting = tail.entries(of: life.row, from: 0, through: .max, limit: .max)
+            guard let stored = try FileSessionRow(row.string(0), in: database) else { return }
+            let waiting = tail.entries(of: stored.row, from: 0, through: .max, limit: .max)
             try act(
                 Session(
-                    life: life, created: row.integer(1),
-                    newest: HistoryEnd(of: life.row, waiting.last, database),
-                    reader: RecordReader(database: database, life: life, waiting: waiting)))
+                    stored: stored, created: row.integer(1),
+                    newest: HistoryEnd(of: stored.row, waiting.last, database),
+                    reader: RecordReader(database: database, stored: stored, waiting: waiting)))
         }
     }
 
     /// Passes all kept records and notes of a session, in order; including the creation, if it is
     /// kept. The newest record is always kept: it is the session's head.
     func eachRecord(of session: Session, _ act: (HistoryEntry) throws -> Void) throws {
-        let first = min(session.life.keptAfter + 1, session.newest.number)
+        let first = min(session.stored.keptAfter + 1, session.newest.number)
         // No note or record precedes the creation, record 0.
         let start =
-            session.life.keptAfter > 0 ? HistoryPosition(first - 1) : HistoryPosition.beginning
+            session.stored.keptAfter > 0 ? HistoryPosition(first - 1) : HistoryPosition.beginning
         try session.reader.each(after: start, through: .max) { record in
             try act(record)
             return true
@@ -50,12 +50,12 @@ struct JournalWalk {
             """
             SELECT number, part, version, count, lines FROM records
             WHERE session = ? ORDER BY number, part
-            """, .integer(session.life.row)
+            """, .integer(session.stored.row)
         ) { row in
-            var run = RecordPage(of: session.life.row)
+            var run = RecordPage(of: session.stored.row)
             do {
                 _ = try HistoryCodec.decode(
-                    row.bytes(4), of: session.life.key, session.life.reactor
+                    row.bytes(4), of: session.stored.key, session.stored.reactor
                 ) { record in
                     run.append(record)
                     return true
@@ -73,21 +73,21 @@ struct JournalWalk {
         return problems
     }
 
-    func eachSnapshot(of life: Life, _ act: (Snapshot) throws -> Void) throws {
+    func eachSnapshot(of stored: FileSessionRow, _ act: (Snapshot) throws -> Void) throws {
         try database.each(
             """
             SELECT number, version, last_action, state_version, time, state, listens
             FROM snapshots WHERE session = ? ORDER BY version, number
-            """, .integer(life.row)
-        ) { try act(Snapshot($0, of: life.key)) }
+            """, .integer(stored.row)
+        ) { try act(Snapshot($0, of: stored.key)) }
     }
 
-    func eachAnswer(of life: Life, _ act: (StoredAnswer) throws -> Void) throws {
+    func eachAnswer(of stored: FileSessionRow, _ act: (StoredAnswer) throws -> Void) throws {
         try database.each(
             """
             SELECT key, digest, status, time, body FROM answers WHERE session = ? ORDER BY key
-            """, .integer(life.row)
-        ) { try act(StoredAnswer($0, of: life.key)) }
+            """, .integer(stored.row)
+        ) { try act(StoredAnswer($0, of: stored.key)) }
     }
 
     func eachTombstone(_ act: (VisitedTombstone) throws -> Void) throws {

@@ -18,7 +18,7 @@ struct ModelRules: OptionSet {
     static let namesEra = ModelRules(rawValue: 64)
     /// A session that is claimed in another era has another generation.
     static let drawsGeneration = ModelRules(rawValue: 128)
-    /// A claim and the load behind it are of one era.
+    /// A claim and the load after it are of one era.
     static let loadsInEraOfClaim = ModelRules(rawValue: 256)
     /// The key of a row is the position that it continues, not the one where it ends.
     static let keysByStart = ModelRules(rawValue: 512)

@@ -6,7 +6,7 @@ import WireFeeds
 
 private let head = Array("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
 
-/// The chunk reader, behind the head of a request: no split changes the result; a body that is read
+/// The chunk reader, after the head of a request: no split changes the result; a body that is read
 /// is the one that a plain reading of RFC 9112 §7.1 finds; any content, as chunks of any sizes, is
 /// read unchanged.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -311,7 +311,7 @@ struct AccessTests {
         }
     }
 
-    @Test func `requests behind one that waits for its token keep their order, on any loop`()
+    @Test func `requests after one that waits for its token keep their order, on any loop`()
         async throws
     {
         try await withTokens { server in

@@ -7,7 +7,7 @@ import Testing
     .timeLimit(.minutes(15)))
 struct CookiePageTests {
     /// Sets the cookie, follows a stream without a token, posts, and removes the cookie. The
-    /// server's address is behind the `#` of the page's own: another port, which is the same site.
+    /// server's address is after the `#` of the page's own: another port, which is the same site.
     private static let page = """
         <!doctype html><meta charset="utf-8"><title>Cookie</title><script>
         const server = location.hash.slice(1);

@@ -5,8 +5,8 @@ import Testing
     .enabled(if: Browser.program != nil, "chromium is not installed: apt-get install chromium"),
     .timeLimit(.minutes(15)))
 struct TicketPageTests {
-    /// Makes a ticket and opens a stream with it, as Tokens.md shows. The server's address is
-    /// behind the `#` of the page's own.
+    /// Makes a ticket and opens a stream with it, as Tokens.md shows. The server's address is after
+    /// the `#` of the page's own.
     private static let page = """
         <!doctype html><meta charset="utf-8"><title>EventSource</title><script>
         const server = location.hash.slice(1);

@@ -268,7 +268,7 @@ struct ClientDurabilityTests {
             client.wake()
             try await room.send(.say(author: "ada", text: "4"))
             #expect(try await heard.next(4).map { $0?.text } == ["1", "2", "3", "4"])
-            // The state is an event of its own, behind that of the pulse.
+            // The state is an event of its own, after that of the pulse.
             while await room.confirmedState.messages.count < 4 { _ = try await events.next(1) }
             #expect(await room.confirmedState.messages.map(\.text) == ["1", "2", "3", "4"])
             withExtendedLifetime(second) {}

@@ -82,7 +82,7 @@ struct ClusterPartProcessTests: ProcessCluster {
                 let row = try await part("row", "row", of: parent, at: servers[(number + 1) % 3])
                 let cell = try await part("cell", "cell", of: row, at: servers[(number + 2) % 3])
                 for server in servers { try await settle(cell.on(server)) }
-                // The row has begun three actions that forward; its own one is behind them.
+                // The row has begun three actions that forward; its own one is after them.
                 while try await parent.read()["version"] != 3 {}
                 try await settle(row)
                 #expect(try await parent.read()["version"] == 4)

@@ -148,7 +148,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test func `requests behind a forwarded one keep their order`() async throws {
+    @Test func `requests after a forwarded one keep their order`() async throws {
         try await withSession { cluster, session in
             let raw = try cluster.servers[0].connect()
             let body = #"{"type":"alert","message":"a"}"#

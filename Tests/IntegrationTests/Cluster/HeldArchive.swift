@@ -3,7 +3,7 @@ import Synchronization
 
 /// The archive of a shared journal. Reads of snapshots wait while the test holds them.
 final class HeldArchive: Archive {
-    private struct Book {
+    private struct State {
         var isHolding = false
         var waiting: [@Sendable () -> Void] = []
         var snapshots = 0
@@ -11,25 +11,25 @@ final class HeldArchive: Archive {
     }
 
     private let archive: any Archive
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
     init(_ archive: any Archive) { self.archive = archive }
 
     /// The number of snapshots that were requested.
-    var snapshots: Int { book.withLock { $0.snapshots } }
+    var snapshots: Int { state.withLock { $0.snapshots } }
 
     /// How many loads, and questions whether sessions are up to date, were answered.
-    var answers: Int { book.withLock { $0.answers } }
+    var answers: Int { state.withLock { $0.answers } }
 
-    func countAnswer() { book.withLock { $0.answers += 1 } }
+    func countAnswer() { state.withLock { $0.answers += 1 } }
 
-    func hold() { book.withLock { $0.isHolding = true } }
+    func hold() { state.withLock { $0.isHolding = true } }
 
     func release() {
-        let waiting = book.withLock { book in
-            defer { book.waiting = [] }
-            book.isHolding = false
-            return book.waiting
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            state.isHolding = false
+            return state.waiting
         }
         for read in waiting { read() }
     }
@@ -40,10 +40,10 @@ final class HeldArchive: Archive {
         let read: @Sendable () -> Void = { [archive] in
             archive.snapshot(of: session, at: version, answer)
         }
-        let isHeld = book.withLock { book in
-            book.snapshots += 1
-            if book.isHolding { book.waiting.append(read) }
-            return book.isHolding
+        let isHeld = state.withLock { state in
+            state.snapshots += 1
+            if state.isHolding { state.waiting.append(read) }
+            return state.isHolding
         }
         if !isHeld { read() }
     }

@@ -86,33 +86,33 @@ struct RollingTests: ProcessCluster {
 
     /// Clients that post one after the other, to any node that is there.
     private final class Load: Sendable {
-        private struct Book {
+        private struct State {
             var clients: [Client] = []
             var isOver = false
             var surprises: [String] = []
         }
 
-        private let book = Mutex(Book())
+        private let state = Mutex(State())
 
         func add(_ server: ServerProcess) {
-            book.withLock { $0.clients.append(server.client()) }
+            state.withLock { $0.clients.append(server.client()) }
         }
 
         func remove(_ server: ServerProcess) {
-            book.withLock { book in book.clients.removeAll { $0.base == server.address } }
+            state.withLock { state in state.clients.removeAll { $0.base == server.address } }
         }
 
-        func end() { book.withLock { $0.isOver = true } }
+        func end() { state.withLock { $0.isOver = true } }
 
         /// Answers that no client could repeat its request after.
-        var surprises: [String] { book.withLock { $0.surprises } }
+        var surprises: [String] { state.withLock { $0.surprises } }
 
         /// Posts until the end.
         ///
         /// - Returns: the marks that were acknowledged.
         func run(_ session: SessionHandle) async throws -> [String] {
             var marks: [String] = []
-            while !book.withLock({ $0.isOver }) {
+            while !state.withLock({ $0.isOver }) {
                 let mark = "\(session.id)-\(marks.count)"
                 guard try await post(mark, session, Int.random(in: 0..<8)) else { return marks }
                 marks.append(mark)
@@ -128,13 +128,13 @@ struct RollingTests: ProcessCluster {
                 "POST", "\(session.path)/actions", #"{"type":"mark","text":"\#(mark)"}"#)
             request.fields.append(("Idempotency-Key", mark))
             for turn in first... {
-                let client = book.withLock { $0.clients[turn % $0.clients.count] }
+                let client = state.withLock { $0.clients[turn % $0.clients.count] }
                 do {
                     let response = try await client.send(request)
                     if response.status == 200 { return true }
                     let code = try response.json["code"]?.string ?? ""
                     guard Self.repeatable.contains(code) else {
-                        book.withLock { $0.surprises.append(response.text) }
+                        state.withLock { $0.surprises.append(response.text) }
                         return false
                     }
                 } catch is CurlFailure {

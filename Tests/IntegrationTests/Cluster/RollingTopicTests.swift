@@ -6,7 +6,7 @@ import Testing
 struct RollingTopicTests: ProcessCluster {
     /// Publishes one value after the other, each at a node that may be about to end.
     private final class Publisher: Sendable {
-        struct Book {
+        struct State {
             var clients: [Client] = []
             var isOver = false
             /// All sessions have them, as the response says.
@@ -19,7 +19,7 @@ struct RollingTopicTests: ProcessCluster {
 
         let name: String
         let sessions: Int
-        let book = Mutex(Book())
+        let state = Mutex(State())
 
         init(_ name: String, for sessions: Int) {
             self.name = name
@@ -28,13 +28,13 @@ struct RollingTopicTests: ProcessCluster {
 
         func run() async throws {
             for number in 0... {
-                guard !book.withLock({ $0.isOver }) else { return }
+                guard !state.withLock({ $0.isOver }) else { return }
                 try await publish("\(name)\(number)", number)
             }
         }
 
         private func publish(_ value: String, _ turn: Int) async throws {
-            let client = book.withLock { $0.clients[turn % $0.clients.count] }
+            let client = state.withLock { $0.clients[turn % $0.clients.count] }
             let answer: Response
             do {
                 answer = try await client.post(
@@ -44,15 +44,15 @@ struct RollingTopicTests: ProcessCluster {
                 return
             }
             let (json, text) = (try answer.json, answer.text)
-            book.withLock { book in
+            state.withLock { state in
                 if answer.status == 200, json["sessions"]?.integer == sessions {
-                    book.published.append(value)
+                    state.published.append(value)
                 } else if answer.status == 503 {
-                    book.refused.insert(value)
+                    state.refused.insert(value)
                 } else if answer.status != 504 {
                     // 504: on a busy machine the time of a node's end may be over before its answer
                     // is sent. Each session has the value once or not at all.
-                    book.surprises.append("\(value): \(answer.status) \(text)")
+                    state.surprises.append("\(value): \(answer.status) \(text)")
                 }
             }
         }
@@ -97,7 +97,7 @@ struct RollingTopicTests: ProcessCluster {
             let publishers = ["a", "b"].map { Publisher($0, for: sessions.count) }
             func use(_ servers: [ServerProcess]) {
                 let clients = servers.map { $0.client() }
-                for publisher in publishers { publisher.book.withLock { $0.clients = clients } }
+                for publisher in publishers { publisher.state.withLock { $0.clients = clients } }
             }
             use(servers)
             try await withThrowingTaskGroup { group in
@@ -111,7 +111,7 @@ struct RollingTopicTests: ProcessCluster {
                     use(servers)
                     try await untilPublished(publishers, last: servers[0])
                 }
-                for publisher in publishers { publisher.book.withLock { $0.isOver = true } }
+                for publisher in publishers { publisher.state.withLock { $0.isOver = true } }
                 try await group.waitForAll()
             }
             try await expectAll(publishers, in: sessions.map { $0.on(servers[0]) })
@@ -125,8 +125,8 @@ struct RollingTopicTests: ProcessCluster {
     ) async throws {
         let client = server.client()
         for publisher in publishers {
-            let before = publisher.book.withLock { $0.published.count }
-            while publisher.book.withLock({
+            let before = publisher.state.withLock { $0.published.count }
+            while publisher.state.withLock({
                 $0.published.count - before < 5 && $0.surprises.isEmpty
             }) {
                 _ = try await client.get("/livez")
@@ -140,17 +140,17 @@ struct RollingTopicTests: ProcessCluster {
         var logs: [[String]] = []
         for session in sessions { logs.append(try await values(of: session)) }
         for publisher in publishers {
-            let book = publisher.book.withLock { ($0.published, $0.refused, $0.surprises) }
-            #expect(book.2 == [])
-            #expect(book.0.count >= 15)
+            let state = publisher.state.withLock { ($0.published, $0.refused, $0.surprises) }
+            #expect(state.2 == [])
+            #expect(state.0.count >= 15)
             for log in logs {
                 #expect(Set(log).count == log.count, "none twice")
-                let published = Set(book.0)
-                #expect(log.filter(published.contains) == book.0)
-                #expect(book.1.isDisjoint(with: log))
+                let published = Set(state.0)
+                #expect(log.filter(published.contains) == state.0)
+                #expect(state.1.isDisjoint(with: log))
             }
         }
-        let all = Set(publishers.flatMap { $0.book.withLock { $0.published } })
+        let all = Set(publishers.flatMap { $0.state.withLock { $0.published } })
         for log in logs.dropFirst() {
             #expect(log.filter(all.contains) == logs[0].filter(all.contains), "in one order")
         }

@@ -10,7 +10,7 @@ final class SharedJournal: Sendable {
         var epoch: Int64 = 0
     }
 
-    private struct Book {
+    private struct State {
         var members: [Node: Member] = [:]
         /// In the order in which they came.
         var nodes: [Node] = []
@@ -35,7 +35,7 @@ final class SharedJournal: Sendable {
     fileprivate let file: FileJournal
     let archive: HeldArchive
     fileprivate let followPause: Int64
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
     init(_ folder: TemporaryFolder, followPause: Int64 = 1_000) throws {
         self.followPause = followPause
@@ -48,7 +48,7 @@ final class SharedJournal: Sendable {
 
     /// A node of the test, which is no server. Its sessions are those that the test gives it.
     func join(_ member: Member) {
-        book.withLock {
+        state.withLock {
             $0.members[member.node] = member
             $0.nodes.append(member.node)
             $0.hidden.remove(member.node)
@@ -57,7 +57,7 @@ final class SharedJournal: Sendable {
 
     /// A node that has just joined: claims respect it, and no other node has seen it.
     func hide(_ member: Member) {
-        book.withLock {
+        state.withLock {
             $0.members[member.node] = member
             $0.hidden.insert(member.node)
             $0.referred = []
@@ -65,61 +65,61 @@ final class SharedJournal: Sendable {
     }
 
     /// Whether a claim of the session was referred to a node that is hidden.
-    func isReferred(_ session: String) -> Bool { book.withLock { $0.referred.contains(session) } }
+    func isReferred(_ session: String) -> Bool { state.withLock { $0.referred.contains(session) } }
 
     /// All nodes that have joined, in order.
-    var nodes: [Node] { book.withLock { $0.nodes } }
+    var nodes: [Node] { state.withLock { $0.nodes } }
 
     /// Cuts a node off from the journal. For the others it is a member until its lease ends.
-    func cutOff(_ node: Node) { book.withLock { _ = $0.unheard.insert(node) } }
+    func cutOff(_ node: Node) { state.withLock { _ = $0.unheard.insert(node) } }
 
     func believe(_ database: DatabaseStanding, at node: Node) {
-        book.withLock { $0.databases[node] = database }
+        state.withLock { $0.databases[node] = database }
     }
 
     func hear(_ database: DatabaseStanding, at node: Node) {
-        book.withLock { _ = $0.heard[node, default: []].insert(database) }
+        state.withLock { _ = $0.heard[node, default: []].insert(database) }
     }
 
     func standing(of node: Node) -> DatabaseStanding {
-        book.withLock { $0.databases[node] } ?? DatabaseStanding(DatabaseMark(era: 1))
+        state.withLock { $0.databases[node] } ?? DatabaseStanding(DatabaseMark(era: 1))
     }
 
     func hasHeard(_ node: Node, of database: DatabaseStanding) -> Bool {
-        book.withLock { $0.heard[node]?.contains(database) ?? false }
+        state.withLock { $0.heard[node]?.contains(database) ?? false }
     }
 
     func leave(_ node: Node) {
-        book.withLock { book in
-            book.members[node] = nil
-            for (session, ownership) in book.sessions where ownership.owner == node {
-                book.sessions[session]?.owner = nil
-                book.sessions[session]?.epoch += 1
+        state.withLock { state in
+            state.members[node] = nil
+            for (session, ownership) in state.sessions where ownership.owner == node {
+                state.sessions[session]?.owner = nil
+                state.sessions[session]?.epoch += 1
             }
         }
     }
 
     func give(_ session: String, to node: Node) {
-        book.withLock { book in
-            book.sessions[session, default: Ownership()].owner = node
-            book.sessions[session]?.epoch += 1
+        state.withLock { state in
+            state.sessions[session, default: Ownership()].owner = node
+            state.sessions[session]?.epoch += 1
         }
     }
 
-    func owner(of session: String) -> Node? { book.withLock { $0.sessions[session]?.owner } }
+    func owner(of session: String) -> Node? { state.withLock { $0.sessions[session]?.owner } }
 
     /// The number of sessions that were taken from a member.
-    var deposed: Int { book.withLock { $0.deposed } }
+    var deposed: Int { state.withLock { $0.deposed } }
 
     func members(seenBy own: Member) -> Members {
-        book.withLock { book in
+        state.withLock { state in
             Members(
                 own: own,
-                others: book.members.values.filter {
-                    $0.node != own.node && !book.hidden.contains($0.node)
+                others: state.members.values.filter {
+                    $0.node != own.node && !state.hidden.contains($0.node)
                 }.sorted { $0.node.number < $1.node.number },
-                database: book.databases[own.node]?.mark ?? DatabaseMark(era: 1),
-                isHeard: !book.unheard.contains(own.node))
+                database: state.databases[own.node]?.mark ?? DatabaseMark(era: 1),
+                isHeard: !state.unheard.contains(own.node))
         }
     }
 
@@ -128,17 +128,17 @@ final class SharedJournal: Sendable {
     // MARK: Statements
 
     fileprivate func fenced(_ batch: Batch, of node: Node) -> [SessionKey: Refusal] {
-        book.withLock { book in
+        state.withLock { state in
             var fenced: [SessionKey: Refusal] = [:]
             for run in batch.runs {
                 if run.after == nil {
-                    book.sessions[run.key.session] = Ownership(owner: node, epoch: 1)
-                } else if !book.owns(run.key.session, node, run.epoch) {
-                    fenced[run.key] = .moved(book.sessions[run.key.session]?.owner)
+                    state.sessions[run.key.session] = Ownership(owner: node, epoch: 1)
+                } else if !state.owns(run.key.session, node, run.epoch) {
+                    fenced[run.key] = .moved(state.sessions[run.key.session]?.owner)
                 }
             }
-            for end in batch.expected where !book.owns(end.key.session, node, end.epoch) {
-                fenced[end.key] = .moved(book.sessions[end.key.session]?.owner)
+            for end in batch.expected where !state.owns(end.key.session, node, end.epoch) {
+                fenced[end.key] = .moved(state.sessions[end.key.session]?.owner)
             }
             return fenced
         }
@@ -148,39 +148,39 @@ final class SharedJournal: Sendable {
     fileprivate func claim(
         _ session: String, by node: Node, deposing deposed: Node?
     ) -> Result<Int64, Elsewhere> {
-        book.withLock { book in
-            var ownership = book.sessions[session] ?? Ownership()
-            if let owner = ownership.owner, owner != node, book.members[owner] != nil {
+        state.withLock { state in
+            var ownership = state.sessions[session] ?? Ownership()
+            if let owner = ownership.owner, owner != node, state.members[owner] != nil {
                 guard owner == deposed else {
-                    if book.hidden.contains(owner) { book.referred.insert(session) }
+                    if state.hidden.contains(owner) { state.referred.insert(session) }
                     return .failure(Elsewhere(owner: owner))
                 }
-                book.deposed += 1
+                state.deposed += 1
             }
             ownership.owner = node
             ownership.epoch += 1
-            book.sessions[session] = ownership
+            state.sessions[session] = ownership
             return .success(ownership.epoch)
         }
     }
 
     fileprivate func release(_ sessions: [OwnedSession], of node: Node) {
-        book.withLock { book in
-            for session in sessions where book.owns(session.key.session, node, session.epoch) {
-                book.sessions[session.key.session]?.owner = nil
-                book.sessions[session.key.session]?.epoch += 1
+        state.withLock { state in
+            for session in sessions where state.owns(session.key.session, node, session.epoch) {
+                state.sessions[session.key.session]?.owner = nil
+                state.sessions[session.key.session]?.epoch += 1
             }
         }
     }
 
     fileprivate func isOwned(_ one: Confirmation, by node: Node) -> Bool {
         guard let epoch = one.epoch else { return true }
-        return book.withLock { $0.owns(one.key.session, node, epoch) }
+        return state.withLock { $0.owns(one.key.session, node, epoch) }
     }
 
     fileprivate func ownership(of session: String) -> (owner: Node?, epoch: Int64) {
-        book.withLock { book in
-            let ownership = book.sessions[session] ?? Ownership()
+        state.withLock { state in
+            let ownership = state.sessions[session] ?? Ownership()
             return (ownership.owner, ownership.epoch)
         }
     }
@@ -241,7 +241,7 @@ final class NodeJournal: Journal, Ownership {
             switch shared.claim(session, by: node, deposing: deposed) {
             case .failure(let elsewhere): answer(.success(.elsewhere(elsewhere.owner, nil)))
             case .success(let epoch):
-                // Behind the claim.
+                // After the claim.
                 shared.archive.load(session) { loaded in
                     answer(
                         loaded.map { saved in

@@ -13,8 +13,8 @@ struct LateAnswerTests {
 
     /// Shared by the posting tasks.
     private final class Progress: Sendable {
-        let book = Mutex((newest: 0, posting: 4))
-        var newest: Int { book.withLock { $0.newest } }
+        let state = Mutex((newest: 0, posting: 4))
+        var newest: Int { state.withLock { $0.newest } }
     }
 
     @Test(arguments: settings)
@@ -37,13 +37,13 @@ struct LateAnswerTests {
                             let actions = (1...size).map { #"{"type":"alert","message":"\#($0)"}"# }
                             let number = try await mine.post("[\(actions.joined(separator: ","))]")
                                 .number
-                            progress.book.withLock { $0.newest = max($0.newest, number) }
+                            progress.state.withLock { $0.newest = max($0.newest, number) }
                         }
-                        progress.book.withLock { $0.posting -= 1 }
+                        progress.state.withLock { $0.posting -= 1 }
                     }
                     group.addTask {
                         let mine = session.on(server)
-                        while progress.book.withLock({ $0.posting }) > 0 {
+                        while progress.state.withLock({ $0.posting }) > 0 {
                             let edge =
                                 progress.newest - kept
                                 + Int.random(in: -10...10)

@@ -26,7 +26,7 @@ struct LargeStateTests {
         let before = try peakBytes(of: server)
         let batch = Array(repeating: #"{"type":"doSomeAction"}"#, count: Self.count)
         try await session.post("[\(batch.joined(separator: ","))]")
-        // The stream continues: with each state, or behind a reset.
+        // The stream continues: with each state, or after a reset.
         var actions = 0
         while actions < Self.count {
             let event = try await stream.next()

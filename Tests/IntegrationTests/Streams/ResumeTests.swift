@@ -46,9 +46,9 @@ struct ResumeTests {
         let between = try await session.open(
             "pulses", [("Last-Event-ID", "\(session.generation).1.1")])
         #expect(try await between.next(2).map { "\($0.name) \($0.data)" } == ["b 2", "a 3"])
-        let behind = try await session.open(
+        let later = try await session.open(
             "pulses", [("Last-Event-ID", "\(session.generation).1")])
-        #expect(try await behind.next().data == "3")
+        #expect(try await later.next().data == "3")
         // A part means the same on every stream, regardless of its selection.
         let other = try await session.open(
             "pulses?pulse=a", [("Last-Event-ID", "\(session.generation).1.1")])
@@ -96,7 +96,7 @@ struct ResumeTests {
         #expect(events.map(\.name) == ["reset", "snapshot"])
         #expect(try JSONValue(text: events[0].data) == ["reason": .string(reason)])
         #expect(events[1].data == #"{"alertMessage":"3"}"#)
-        #expect(events[0].id.isEmpty, "nobody resumes behind a snapshot that they did not get")
+        #expect(events[0].id.isEmpty, "nobody resumes after a snapshot that they did not get")
         #expect(events[1].id == "\(session.generation).3")
         try await session.alert("sentinel")
         #expect(try await stream.next().data == #""sentinel""#)

@@ -216,7 +216,7 @@ struct VectorTests {
         }
     }
 
-    @Test func `a session that was deleted while the client was away ends, behind its last events`()
+    @Test func `a session that was deleted while the client was away ends, after its last events`()
         async throws
     {
         let client = try await sharedFixtures()

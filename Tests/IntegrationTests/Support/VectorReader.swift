@@ -40,7 +40,7 @@ struct VectorReader: Sendable {
         "/v1/events?" + sessions.map { "session=\($0)" }.joined(separator: "&") + more
     }
 
-    /// Opens a stream that continues behind the vector; it must be one.
+    /// Opens a stream that continues after the vector; it must be one.
     mutating func open(
         _ client: Client, _ more: String = "", byHeader: Bool = false
     ) async throws -> EventStream {
@@ -131,7 +131,7 @@ struct VectorReader: Sendable {
         case (_, "x"), ("-", _): return true
         default:
             let (old, new) = (before.split(separator: "."), after.split(separator: "."))
-            // The bare position is behind all parts of its record.
+            // The bare position is after all parts of its record.
             let order = { (parts: [Substring]) in
                 [Int(parts[1]) ?? 0, parts.count > 2 ? Int(parts[2]) ?? 0 : .max]
             }

@@ -275,7 +275,7 @@ struct ConnectionTests {
     }
 
     // Without the rule: the connection is closed as idle at once.
-    @Test func `the idle time begins with a late response though requests wait behind it`()
+    @Test func `the idle time begins with a late response though requests wait after it`()
         async throws
     {
         let journal = HeldJournal()

@@ -20,7 +20,7 @@ struct EventScannerTests {
             [Block(event: "alertMessage", id: "abcd1234.17", data: "\"Hello\"")])
     }
 
-    @Test func `one space behind the colon is no part of a value, a second is`() {
+    @Test func `one space after the colon is no part of a value, a second is`() {
         expect(
             "data:a\n\ndata:  b\n\ndata:\n\n",
             [

@@ -312,8 +312,8 @@ extension ScriptedTransport {
 
 @Suite("what several threads share", .timeLimit(.minutes(15)))
 struct DriverDeskTests {
-    private func desk() throws -> DriverDesk {
-        DriverDesk(
+    private func core() throws -> DriverCore {
+        DriverCore(
             ClientMachine(
                 server: ServerAddress(origin: "https://example.com"),
                 using: SystemRandomNumberGenerator()))
@@ -321,20 +321,20 @@ struct DriverDeskTests {
 
     @Test func `a connection pauses when 1 MiB waits, and resumes when half of it is read`() throws
     {
-        var desk = try desk()
+        var core = try core()
         let id = AttemptID(1)
         let handle = ScriptedExchange(TransportRequest("GET", "https://example.com"), Deaf())
-        _ = desk.begin(.attempt(id))
-        _ = desk.started(.attempt(id), handle)
-        let chunk = [UInt8](repeating: 0, count: DriverDesk.roundBytes)
-        let count = DriverDesk.pauseBytes / chunk.count
-        for _ in 0..<count { #expect(desk.receive(chunk, of: id) == .more) }
-        #expect(desk.receive(chunk, of: id) == .pause)
+        _ = core.begin(.attempt(id))
+        _ = core.started(.attempt(id), handle)
+        let chunk = [UInt8](repeating: 0, count: DriverCore.roundBytes)
+        let count = DriverCore.pauseBytes / chunk.count
+        for _ in 0..<count { #expect(core.receive(chunk, of: id) == .more) }
+        #expect(core.receive(chunk, of: id) == .pause)
         var rounds = 0
         var resumed: [any TransportHandle] = []
-        while resumed.isEmpty, let round = desk.nextRound(at: DriverClock().now) {
+        while resumed.isEmpty, let round = core.nextRound(at: DriverClock().now) {
             #expect(round.bytes == chunk.count)
-            resumed = desk.finishRound(round.bytes)
+            resumed = core.finishRound(round.bytes)
             rounds += 1
         }
         #expect(rounds == count / 2 + 1)
@@ -342,20 +342,20 @@ struct DriverDeskTests {
     }
 
     @Test func `news go to the object that followed the session when they were decided`() throws {
-        var desk = try desk()
+        var core = try core()
         let room = try #require(SessionName("room"))
         let now = DriverClock().now
         let following = Following(demand: .init(states: true))
         let (before, after) = (NoSink(), NoSink())
-        desk.sessions[room] = FollowedSession(sink: before)
-        _ = desk.decide(.follow(room, following), at: now)
-        _ = desk.decide(.send(room, [Array("1".utf8)]), at: now)
-        desk.sessions[room] = nil
-        _ = desk.decide(.leave(room), at: now)
-        desk.sessions[room] = FollowedSession(sink: after)
-        _ = desk.decide(.follow(room, following), at: now)
+        core.sessions[room] = FollowedSession(sink: before)
+        _ = core.decide(.follow(room, following), at: now)
+        _ = core.decide(.send(room, [Array("1".utf8)]), at: now)
+        core.sessions[room] = nil
+        _ = core.decide(.leave(room), at: now)
+        core.sessions[room] = FollowedSession(sink: after)
+        _ = core.decide(.follow(room, following), at: now)
         var sinks: [NoSink?] = []
-        for decision in desk.nextRound(at: now)?.outputs ?? [] {
+        for decision in core.nextRound(at: now)?.outputs ?? [] {
             guard case .deliver = decision.output else { continue }
             sinks.append(decision.sink as? NoSink)
         }
@@ -366,24 +366,24 @@ struct DriverDeskTests {
     }
 
     @Test func `a request that ends within the call that starts it leaves nothing`() throws {
-        var desk = try desk()
-        #expect(desk.begin(.call(1)) == true)
-        desk.ended(.call(1))
+        var core = try core()
+        #expect(core.begin(.call(1)) == true)
+        core.ended(.call(1))
         let handle = ScriptedExchange(TransportRequest("GET", ""), Deaf())
-        #expect(desk.started(.call(1), handle) == false)
-        #expect(desk.handles.isEmpty)
+        #expect(core.started(.call(1), handle) == false)
+        #expect(core.handles.isEmpty)
     }
 
     @Test func `a request that starts while the client begins to close is cancelled`() throws {
-        var desk = try desk()
-        #expect(desk.begin(.call(1)) == true)
-        desk.isClosing = true
+        var core = try core()
+        #expect(core.begin(.call(1)) == true)
+        core.isClosing = true
         let handle = ScriptedExchange(TransportRequest("GET", ""), Deaf())
-        #expect(desk.started(.call(1), handle) == true)
-        #expect(desk.begin(.call(2)) == false)
-        #expect(!desk.isIdle)
-        desk.ended(.call(1))
-        #expect(desk.isIdle)
+        #expect(core.started(.call(1), handle) == true)
+        #expect(core.begin(.call(2)) == false)
+        #expect(!core.isIdle)
+        core.ended(.call(1))
+        #expect(core.isIdle)
     }
 
     @Test func `the version follows the states after the position for which it is known`() throws {

@@ -46,7 +46,7 @@ private final class Flag: Sendable {
 
 @Suite("reading the action log of a remote session", .timeLimit(.minutes(15)))
 struct LogReadingTests {
-    @Test func `entries come once and in order over a cut, behind the state at the call`()
+    @Test func `entries come once and in order over a cut, after the state at the call`()
         async throws
     {
         let rig = try Rig()
@@ -114,7 +114,7 @@ struct LogReadingTests {
         #expect(events.map(text) == (1...50).map { "mutation \(at($0))" } + ["ended deleted"])
         isRead.value.withLock { $0 = true }
         let last = try await room.log()
-        // At most four wait for the reader, who has read at least two before the next connection.
+        // At most four wait for the reader, which has read at least two before the next connection.
         let count = await connections
         #expect((2...25).contains(count))
         withExtendedLifetime(last) {}

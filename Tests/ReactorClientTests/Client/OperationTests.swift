@@ -7,15 +7,15 @@ import Testing
 
 @Suite("what a thread that sends carries out", .timeLimit(.minutes(15)))
 struct OperationTests {
-    private func desk() throws -> DriverDesk {
-        DriverDesk(
+    private func core() throws -> DriverCore {
+        DriverCore(
             ClientMachine(
                 server: ServerAddress(origin: "https://example.com"),
                 using: SystemRandomNumberGenerator()))
     }
 
     @Test func `operations are one thread's at a time, in the order of the decisions`() throws {
-        var desk = try desk()
+        var core = try core()
         let room = try #require(SessionName("room"))
         let now = DriverClock().now
         func saved(_ operations: [DriverOperations.Operation]) -> [UInt64] {
@@ -24,49 +24,49 @@ struct OperationTests {
                 return number
             }
         }
-        _ = desk.decide(.send(room, [Array("1".utf8)]), at: now)
-        _ = desk.decide(.send(room, [Array("2".utf8)]), at: now)
-        let first = desk.operations.begin()
-        _ = desk.decide(.send(room, [Array("3".utf8)]), at: now)
+        _ = core.decide(.send(room, [Array("1".utf8)]), at: now)
+        _ = core.decide(.send(room, [Array("2".utf8)]), at: now)
+        let first = core.operations.begin()
+        _ = core.decide(.send(room, [Array("3".utf8)]), at: now)
         // Another thread has nothing to do: the first one gets the third.
-        let other = desk.operations.begin()
-        #expect(!desk.isIdle)
-        #expect(!desk.hasWork)
-        let second = desk.operations.next(isLast: false)
-        _ = desk.decide(.send(room, [Array("4".utf8)]), at: now)
-        let left = desk.operations.next(isLast: true)
-        #expect(desk.hasWork)
-        let third = desk.operations.begin()
-        let end = desk.operations.next(isLast: false)
+        let other = core.operations.begin()
+        #expect(!core.isIdle)
+        #expect(!core.hasWork)
+        let second = core.operations.next(isLast: false)
+        _ = core.decide(.send(room, [Array("4".utf8)]), at: now)
+        let left = core.operations.next(isLast: true)
+        #expect(core.hasWork)
+        let third = core.operations.begin()
+        let end = core.operations.next(isLast: false)
         #expect([first, second, third].map(saved) == [[1, 2], [3], [4]])
         #expect([other, left, end].map(saved) == [[], [], []])
-        #expect(desk.isIdle)
+        #expect(core.isIdle)
     }
 
     @Test(arguments: [false, true])
     func `before its answer a send wakes the task for readers alone`(hasReaders: Bool) throws {
-        var desk = try desk()
+        var core = try core()
         let room = try #require(SessionName("room"))
         let now = DriverClock().now
         let sink = SilentSink(hasReaders: hasReaders)
-        desk.sessions[room] = FollowedSession(sink: sink)
-        _ = desk.decide(
+        core.sessions[room] = FollowedSession(sink: sink)
+        _ = core.decide(
             .follow(room, Following(demand: .init(states: true), predicts: true)), at: now)
-        #expect(desk.hasWork)
-        _ = desk.nextRound(at: now)
-        _ = desk.operations.begin()
+        #expect(core.hasWork)
+        _ = core.nextRound(at: now)
+        _ = core.operations.begin()
         for number in [1, 2] as [UInt64] {
-            _ = desk.decide(.send(room, [Array("1".utf8)]), at: now)
-            _ = desk.decide(.persisted(number), at: now)
+            _ = core.decide(.send(room, [Array("1".utf8)]), at: now)
+            _ = core.decide(.persisted(number), at: now)
         }
-        #expect(desk.hasWork == hasReaders)
-        let steps = desk.nextRound(at: now)?.outputs.filter { decision in
+        #expect(core.hasWork == hasReaders)
+        let steps = core.nextRound(at: now)?.outputs.filter { decision in
             if case .deliver(_, .outcome(_, .queued)) = decision.output { true } else { false }
         }
         #expect(steps?.count == 2)
-        #expect(!desk.hasWork)
-        _ = desk.decide(.persistFailed("full"), at: now)
-        #expect(desk.hasWork)
+        #expect(!core.hasWork)
+        _ = core.decide(.persistFailed("full"), at: now)
+        #expect(core.hasWork)
     }
 
     @Test func `a reader that comes after a send begins with it, and has the steps`() async throws {
@@ -82,7 +82,7 @@ struct OperationTests {
         await rig.client.close()
     }
 
-    @Test func `a state is saved behind the changes that were decided before it`() async throws {
+    @Test func `a state is saved after the changes that were decided before it`() async throws {
         let outbox = GatedOutbox()
         let rig = try Rig(ClientConfiguration(outbox: ClientOutbox { outbox }))
         let (room, stream) = try await rig.room()

@@ -333,13 +333,13 @@ private final class LinkEnd: LinkLoop {
             guard charge != nil else { return false }
         }
         links.incoming.answerRead(
-            GuestOrigin(incoming.socket, stream), Self.answer(bytes), charge)
+            ForwardOrigin(incoming.socket, stream), Self.answer(bytes), charge)
         return true
     }
 
     func answer(_ stream: UInt32, bytes: Int) {
         guard let incoming else { return }
-        links.incoming.answer(GuestOrigin(incoming.socket, stream), Self.answer(bytes))
+        links.incoming.answer(ForwardOrigin(incoming.socket, stream), Self.answer(bytes))
     }
 
     private static func answer(_ bytes: Int) -> LinkAnswer {
@@ -366,7 +366,7 @@ private final class LinkEnd: LinkLoop {
 
     func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending) { note("\(ending)") }
 
-    func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {
+    func requestArrived(_ request: LinkRequest, from origin: ForwardOrigin) {
         note("\(origin.stream)")
     }
 }

@@ -24,9 +24,9 @@ extension LinkLoop {
     func forwarded(_ forward: ForwardedRequest, _ answer: LinkAnswer) {}
     func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending) {}
     func pauseEnded(_ forward: ForwardedRequest) {}
-    func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {}
-    func guestLeft(_ origin: GuestOrigin) {}
-    func guestHurried(_ origin: GuestOrigin) {}
+    func requestArrived(_ request: LinkRequest, from origin: ForwardOrigin) {}
+    func requestLeft(_ origin: ForwardOrigin) {}
+    func requestHurried(_ origin: ForwardOrigin) {}
     func ownedEnd(of session: SessionID) -> CommittedEnd? { nil }
     func hinted(_ session: SessionID, at end: CommittedEnd) {}
     func received(_ records: CommittedRecords, of session: SessionID, from owner: Node) {}

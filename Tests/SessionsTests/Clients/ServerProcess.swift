@@ -25,7 +25,7 @@ final class ServerProcess: SessionOutput {
     let table: SessionTable
     private let inbox = Inbox()
     private let joints = JointMessages()
-    private let seat = TestSeat()
+    private let isolation = TestIsolation()
     private let registration: Registration
     private let clock: WallClock
     private var calls: [UInt64: ServerCall] = [:]
@@ -41,13 +41,13 @@ final class ServerProcess: SessionOutput {
         self.registration = registration
         self.clock = clock
         self.tokens = tokens
-        let (inbox, seat) = (inbox, seat)
+        let (inbox, isolation) = (inbox, isolation)
         table = SessionTable(
             journal: journal, limits: limits, registrations: [registration],
             services: LoopServices(
                 now: { clock.milliseconds }, hop: { inbox.put($0) },
                 isolation: LoopIsolation(
-                    check: { seat.check() }, runAfterStop: { inbox.putLate($0) })))
+                    check: { isolation.check() }, runAfterStop: { inbox.putLate($0) })))
         table.output = self
     }
 

@@ -201,7 +201,7 @@ struct ClusterReadTests {
         #expect(replies.tokens.isEmpty)
     }
 
-    @Test func `a read behind a commit that fails does not show what was before`() throws {
+    @Test func `a read after a commit that fails does not show what was before`() throws {
         let (rigs, session) = try two()
         rigs.nodes[0].setImmediate(false)
         _ = try rigs[0].act(Post.set(1), on: session)

@@ -12,7 +12,7 @@ struct FollowedStateTests: FollowedStreams {
         rigs[index].table.feeds.subscribers.stateBytes
     }
 
-    // Each event was a read of the newest snapshot, and of all records behind it.
+    // Each event was a read of the newest snapshot, and of all records after it.
     @Test func `states come without a read, framed once`() throws {
         let (rigs, links, session, readers) = try followStates()
         let there = readers.map { rigs[0].subscribe(session, $0.0) }
@@ -33,7 +33,7 @@ struct FollowedStateTests: FollowedStreams {
         check(rigs[1], readers, against: try Truth(rigs.cluster.journal.all, of: session))
     }
 
-    @Test func `behind a gap the state continues without being rebuilt`() throws {
+    @Test func `after a gap the state continues without being rebuilt`() throws {
         let (rigs, links, session, readers) = try followStates()
         _ = try rigs.post(Post.name("lost"), to: session, at: 0)
         links.loseAll()
@@ -144,7 +144,7 @@ struct FollowedStateTests: FollowedStreams {
             session.key.generation, after: present.position,
             end: HistoryPosition(present.number + 1), version: present.version + 1,
             text: Array(text.utf8))
-        #expect(record.entries(of: session.key, "ledger", behind: present) != nil)
+        #expect(record.entries(of: session.key, "ledger", after: present) != nil)
         rigs[1].table.receive(session.id, record, from: rigs.nodes[0].node)
         rigs.settle()
         #expect(readers.allSatisfy { !rigs[1].output.isStreaming($0.1) })

@@ -74,7 +74,7 @@ struct FollowedStreamEndTests: FollowedStreams {
     }
 
     // Without another attempt the reader was disconnected, and there was nothing to continue.
-    @Test func `a read that fails behind the end delays the last events`() throws {
+    @Test func `a read that fails after the end delays the last events`() throws {
         let (rigs, session) = try two()
         let there = rigs[0].subscribe(session)
         let here = try rigs.stream("s", at: 1)
@@ -134,7 +134,7 @@ struct FollowedStreamEndTests: FollowedStreams {
         for body in Self.bodies { _ = try rigs.post(body, to: session, at: 0) }
         _ = rigs[0].end(session)
         rigs.settle()
-        // Before this node knows of the end, and behind that.
+        // Before this node knows of the end, and after that.
         try delete("s", at: rigs)
         #expect(rigs[1].output.isStreaming(other))
         rigs.look(at: 1)

@@ -302,7 +302,7 @@ struct FollowedStreamTests: FollowedStreams {
         check(rigs[1], tokens, against: try Truth(rigs.cluster.journal.all, of: own))
     }
 
-    @Test func `events that were not shown before the claim are shown behind it`() throws {
+    @Test func `events that were not shown before the claim are shown after it`() throws {
         let (rigs, session) = try two()
         let tokens = try Self.selections().map { ($0, try rigs.stream("s", at: 1, $0)) }
         for body in Self.bodies { _ = try rigs.post(body, to: session, at: 0) }
@@ -312,7 +312,7 @@ struct FollowedStreamTests: FollowedStreams {
         check(rigs[1], tokens, against: try Truth(rigs.cluster.journal.all, of: own))
     }
 
-    @Test func `an answer that comes behind a claim changes nothing`() throws {
+    @Test func `an answer that comes after a claim changes nothing`() throws {
         let (rigs, session) = try two()
         let token = try rigs.stream("s", at: 1)
         _ = try rigs.post(Post.set(1), to: session, at: 0)

@@ -142,7 +142,7 @@ struct HintTests: FollowedStreams {
         #expect(names(rigs[1], token) == ["snapshot", "a"])
     }
 
-    @Test func `a hint that comes behind a claim changes nothing`() throws {
+    @Test func `a hint that comes after a claim changes nothing`() throws {
         let (rigs, links, session) = try linked()
         let token = try follow(links, rigs)
         _ = try rigs.post(Post.set(1), to: session, at: 0)

@@ -99,12 +99,12 @@ struct KeptStateTests: FollowedStreams {
     }
 
     // Events of one program were shown by the state of another one, or the stream ended.
-    @Test func `a reader behind records of this node compares them, too`() throws {
+    @Test func `a reader after records of this node compares them, too`() throws {
         let (rigs, links, session) = try growing()
         let token = try rigs.stream("s", at: 1, .allStates)
         deliver(links, rigs)
         rigs[1].output.setCapacity(5, of: token)
-        // It has the state behind the first of two.
+        // It has the state after the first of two.
         for _ in 0..<2 { _ = try rigs.post(#"{"add":{"_0":1}}"#, to: session, at: 0) }
         while links.count > 0 { links.deliver(0) }
         rigs.settle()
@@ -139,7 +139,7 @@ struct KeptStateTests: FollowedStreams {
         return (rigs, links, session)
     }
 
-    @Test func `behind a gap a part that has not changed is not shown again`() throws {
+    @Test func `after a gap a part that has not changed is not shown again`() throws {
         let (rigs, links, session, readers) = try followStates()
         _ = try rigs.post(Post.touch, to: session, at: 0)
         links.loseAll()
@@ -216,7 +216,7 @@ struct KeptStateTests: FollowedStreams {
 
     // They may come from any program that has the secret of the cluster.
     @Test(arguments: ["7", #"{"type":"unknown"}"#])
-    func `a state is not continued behind a record that makes none`(content: String) throws {
+    func `a state is not continued after a record that makes none`(content: String) throws {
         let (rigs, links, session, readers) = try followStates()
         let present = try #require(rigs[1].table.asleep(session.id)?.history.committed)
         let good = #"{"type":"touch"}"#
@@ -231,7 +231,7 @@ struct KeptStateTests: FollowedStreams {
             session.key.generation, after: present.position,
             end: HistoryPosition(present.number + 2), version: present.version + 2,
             text: Array(text.utf8))
-        try #require(record.entries(of: session.key, "ledger", behind: present)?.count == 2)
+        try #require(record.entries(of: session.key, "ledger", after: present)?.count == 2)
         rigs[1].table.receive(session.id, record, from: rigs.nodes[0].node)
         rigs.settle()
         #expect(readers.allSatisfy { !rigs[1].output.isStreaming($0.1) })

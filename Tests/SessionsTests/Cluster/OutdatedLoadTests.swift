@@ -13,7 +13,7 @@ struct OutdatedLoadTests: FollowedStreams {
     /// Everything that a node has read so far arrives after another event of the owner, and after
     /// the report of it.
     private func readLate(
-        _ rigs: ClusterRig, _ links: ScriptedLinks, behind number: Int, of session: Session
+        _ rigs: ClusterRig, _ links: ScriptedLinks, after number: Int, of session: Session
     ) throws {
         let node = rigs.nodes[1]
         let reads = node.waiting(.read)
@@ -39,10 +39,10 @@ struct OutdatedLoadTests: FollowedStreams {
         rigs.nodes[1].setImmediate(false)
         let second = try rigs.request("s", at: 1)
         rigs.run()
-        try readLate(rigs, links, behind: 1, of: session)
+        try readLate(rigs, links, after: 1, of: session)
         #expect(rigs[1].table.cluster?.followed.loads == 3, "it was too old")
         #expect(names(rigs[1], second) == [])
-        try readLate(rigs, links, behind: 2, of: session)
+        try readLate(rigs, links, after: 2, of: session)
         #expect(names(rigs[1], second).first == "snapshot")
         #expect(rigs[1].table.cluster?.followed.loads == 3)
         rigs.settle()
@@ -64,7 +64,7 @@ struct OutdatedLoadTests: FollowedStreams {
         rigs.nodes[1].setImmediate(false)
         _ = try rigs.request("s", at: 1)
         rigs.run()
-        try readLate(rigs, links, behind: 1, of: session)
+        try readLate(rigs, links, after: 1, of: session)
         _ = try rigs[0].act(Post.set(2), on: session)
         rigs.run()
         if ends { _ = rigs[0].end(session) }
@@ -92,7 +92,7 @@ struct OutdatedLoadTests: FollowedStreams {
         var found: SessionLookup?
         _ = try rigs.request("s", at: 1) { found = $0 }
         rigs.run()
-        try readLate(rigs, links, behind: 1, of: session)
+        try readLate(rigs, links, after: 1, of: session)
         try #require(node.waiting(.read) == 1)
         node.carryOut(0)
         _ = rigs[0].end(session)
@@ -173,7 +173,7 @@ struct OutdatedLoadTests: FollowedStreams {
         #expect(rigs[1].lines(first).suffix(3) == ["a 1 1", "a 2 2", "a 3 3"])
     }
 
-    // It continued behind records that are in no journal, without those that have their positions.
+    // It continued after records that are in no journal, without those that have their positions.
     @Test(arguments: [false, true])
     func `a subscriber whose connection accepts nothing meanwhile gets a reset`(
         isClaimed: Bool

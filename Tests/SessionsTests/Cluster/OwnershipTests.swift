@@ -142,7 +142,7 @@ struct OwnershipTests {
     }
 
     /// As a batch that is handed in again: it is let in under any owner.
-    @Test func `a session is claimed only behind what this node has sent of it`() throws {
+    @Test func `a session is claimed only after what this node has sent of it`() throws {
         let rigs = ClusterRig(2, [try .ledger()], hasFence: false)
         let session = try rigs[0].create("s", .ledger())
         rigs.settle()
@@ -164,7 +164,7 @@ struct OwnershipTests {
         #expect(rigs.cluster.journal.kept.count { $0.kind == .mutation } == 1)
     }
 
-    @Test func `a session is given up only behind what this node has sent of it`() throws {
+    @Test func `a session is given up only after what this node has sent of it`() throws {
         let rigs = try two()
         let session = try rigs[0].create("s", .ledger())
         rigs.settle()

@@ -106,7 +106,7 @@ struct ReceivedRecordTests: FollowedStreams {
     }
 
     // Its connection would accept the rest of no event.
-    @Test func `an end whose last events are gone comes behind a whole event`() throws {
+    @Test func `an end whose last events are gone comes after a whole event`() throws {
         let (rigs, links, session) = try linked()
         let token = try rigs.stream("s", at: 1)
         deliver(links, rigs)
@@ -194,7 +194,7 @@ struct ReceivedRecordTests: FollowedStreams {
 
     // MARK: Lost, late and doubled
 
-    @Test func `records behind a gap are a hint`() throws {
+    @Test func `records after a gap are a hint`() throws {
         let (rigs, links, session) = try linked()
         let token = try follow(links, rigs)
         _ = try rigs.post(Post.set(1), to: session, at: 0)
@@ -296,7 +296,7 @@ struct ReceivedRecordTests: FollowedStreams {
             rigs.cluster.journal.kept.filter { $0.number == 1 })
         links.loseAll()
         rigs.cluster.journal.loseHistory(1)
-        // While the generation is void, and behind it.
+        // While the generation is void, and after it.
         rigs[1].drainInbox()
         let received = rigs[1].table.clusterCounts.followed.received
         rigs[1].table.receive(session.id, late, from: rigs.nodes[0].node)
@@ -312,7 +312,7 @@ struct ReceivedRecordTests: FollowedStreams {
         #expect(events[1].data.contains("generation"))
     }
 
-    @Test func `records that come behind a claim, an end or a new generation change nothing`()
+    @Test func `records that come after a claim, an end or a new generation change nothing`()
         throws
     {
         let (rigs, links, session) = try linked()
@@ -349,10 +349,10 @@ struct ReceivedRecordTests: FollowedStreams {
         let entries = rigs.cluster.journal.kept.filter { $0.number > 0 }
         let good = try records(session, after: HistoryPosition(0), entries)
         for wrong in Self.falsified(good) {
-            let found = wrong.entries(of: session.key, "ledger", behind: HistoryEnd())
+            let found = wrong.entries(of: session.key, "ledger", after: HistoryEnd())
             #expect(found == nil, "\(wrong)")
         }
-        #expect(good.entries(of: session.key, "ledger", behind: HistoryEnd()) == entries)
+        #expect(good.entries(of: session.key, "ledger", after: HistoryEnd()) == entries)
         var wrong = good
         wrong.text.removeLast()
         rigs[1].table.receive(session.id, wrong, from: rigs.nodes[0].node)

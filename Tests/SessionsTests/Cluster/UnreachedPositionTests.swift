@@ -77,7 +77,7 @@ struct UnreachedPositionTests {
     // MARK: Streams
 
     @Test(arguments: [true, false])
-    func `a stream behind a record of the next owner follows that one`(
+    func `a stream after a record of the next owner follows that one`(
         isSameGeneration: Bool
     ) throws {
         let (rigs, session) = try two()
@@ -90,7 +90,7 @@ struct UnreachedPositionTests {
         #expect(isSameGeneration || events.first?.data == #"{"reason":"generation"}"#)
     }
 
-    @Test func `a stream behind what nobody has reached gets a reset`() throws {
+    @Test func `a stream after what nobody has reached gets a reset`() throws {
         let (rigs, session) = try two(isTaken: false)
         for (start, reason) in [
             (position(session, 7), "ahead"), ("zzzzzzzz.4", "generation"),

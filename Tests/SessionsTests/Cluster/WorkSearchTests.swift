@@ -249,7 +249,7 @@ struct WorkSearchTests {
             if number > 0 { try rig.act(Post.start("x"), on: session) }
         }
         rig.table.stop()
-        rig.journal.book.withLock { $0.interrupted = interrupted }
+        rig.journal.state.withLock { $0.interrupted = interrupted }
         let next = Rig(journal: rig.journal, registrations: [registration])
         let inbox = next.inbox
         let search = try #require(

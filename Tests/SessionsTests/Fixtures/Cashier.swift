@@ -101,9 +101,9 @@ final class Cashier: ActionCycler {
 
 /// Records events outside the session.
 final class World: Sendable {
-    private let book = Mutex<[String]>([])
+    private let log = Mutex<[String]>([])
 
-    func add(_ event: String) { book.withLock { $0.append(event) } }
+    func add(_ event: String) { log.withLock { $0.append(event) } }
 
-    var pendingEvents: [String] { book.withLock { $0 } }
+    var pendingEvents: [String] { log.withLock { $0 } }
 }

@@ -53,7 +53,7 @@ struct Player: Reactor {
     static let news = Topic<String>("news")
 
     let initialState = State()
-    let desk: Desk
+    let heldEffects: HeldEffects
 
     var sources: [Source] { [.mutations(topic: Self.news) { .announced(text: $0) }] }
 
@@ -83,10 +83,10 @@ struct Player: Reactor {
     private func step(
         _ id: String, _ policy: EffectPolicy, _ sends: Int, _ ending: Ending
     ) -> Effect<Mutation> {
-        let desk = desk
+        let heldEffects = heldEffects
         return .run(id: EffectID(id), policy: policy) { send in
             for number in 0..<sends {
-                await desk.pass("\(id) \(number)")
+                await heldEffects.pass("\(id) \(number)")
                 if ending == .listening { try Task.checkCancellation() }
                 await send(.played(id: id))
             }
@@ -134,9 +134,9 @@ final class Clerk: ActionCycler {
     struct Fault: Error {}
 
     let state: Storage<State> = .init(.init())
-    private let desk: Desk
+    private let heldEffects: HeldEffects
 
-    init(desk: Desk) { self.desk = desk }
+    init(heldEffects: HeldEffects) { self.heldEffects = heldEffects }
 
     func recovery(of action: Action) -> Recovery {
         if case .work(1, _) = action { .runAgain } else { .abandon }
@@ -148,11 +148,11 @@ final class Clerk: ActionCycler {
         case .work(let number, let waits):
             commit { $0.update($0.value.work + number, \.work) }
             for _ in 0..<waits {
-                await desk.pass("work \(number)")
+                await heldEffects.pass("work \(number)")
                 commit { $0.update($0.value.work + number, \.work) }
             }
         case .failLater:
-            await desk.pass("fail")
+            await heldEffects.pass("fail")
             throw Fault()
         case .yield(let number):
             commit { $0.update(number, \.work) }
@@ -162,7 +162,7 @@ final class Clerk: ActionCycler {
         case .say(let text): emit(.said(text: text))
         case .ruin(let waits):
             commit { $0.update($0.value.work + 1, \.work) }
-            if waits { await desk.pass("ruin") }
+            if waits { await heldEffects.pass("ruin") }
             commit { $0.update(.infinity, \.ratio) }
         }
     }

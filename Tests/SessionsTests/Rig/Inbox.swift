@@ -5,7 +5,7 @@ import Synchronization
 final class Inbox: Sendable {
     typealias Job = @Sendable (SessionTable) -> Void
 
-    private struct Book {
+    private struct State {
         var jobs: [Job] = []
         var waiter: CheckedContinuation<Void, Never>?
         var isClosed = false
@@ -13,48 +13,48 @@ final class Inbox: Sendable {
         var late: [@Sendable () -> Void] = []
     }
 
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
     /// False once it is closed.
     func put(_ job: @escaping Job) -> Bool {
-        let (isTaken, waiter) = book.withLock { book in
-            guard !book.isClosed else { return (false, nil as CheckedContinuation<Void, Never>?) }
-            book.jobs.append(job)
-            defer { book.waiter = nil }
-            return (true, book.waiter)
+        let (isTaken, waiter) = state.withLock { state in
+            guard !state.isClosed else { return (false, nil as CheckedContinuation<Void, Never>?) }
+            state.jobs.append(job)
+            defer { state.waiter = nil }
+            return (true, state.waiter)
         }
         waiter?.resume()
         return isTaken
     }
 
     /// Marks the loop as stopped.
-    func close() { book.withLock { $0.isClosed = true } }
+    func close() { state.withLock { $0.isClosed = true } }
 
     func putLate(_ job: @escaping @Sendable () -> Void) {
-        let waiter = book.withLock { book in
-            book.late.append(job)
-            defer { book.waiter = nil }
-            return book.waiter
+        let waiter = state.withLock { state in
+            state.late.append(job)
+            defer { state.waiter = nil }
+            return state.waiter
         }
         waiter?.resume()
     }
 
     func drainLate() -> [@Sendable () -> Void] {
-        book.withLock { book in
-            defer { book.late = [] }
-            return book.late
+        state.withLock { state in
+            defer { state.late = [] }
+            return state.late
         }
     }
 
-    var isEmpty: Bool { book.withLock { $0.jobs.isEmpty } }
+    var isEmpty: Bool { state.withLock { $0.jobs.isEmpty } }
 
-    var count: Int { book.withLock { $0.jobs.count } }
+    var count: Int { state.withLock { $0.jobs.count } }
 
     /// Removes and returns all jobs, in order.
     func drain() -> [Job] {
-        book.withLock { book in
-            defer { book.jobs = [] }
-            return book.jobs
+        state.withLock { state in
+            defer { state.jobs = [] }
+            return state.jobs
         }
     }
 
@@ -62,11 +62,11 @@ final class Inbox: Sendable {
     func hasJob() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isOver = book.withLock { book in
-                    guard book.jobs.isEmpty, book.late.isEmpty, !Task.isCancelled else {
+                let isOver = state.withLock { state in
+                    guard state.jobs.isEmpty, state.late.isEmpty, !Task.isCancelled else {
                         return true
                     }
-                    book.waiter = continuation
+                    state.waiter = continuation
                     return false
                 }
                 if isOver { continuation.resume() }
@@ -77,9 +77,9 @@ final class Inbox: Sendable {
     }
 
     private func wake() {
-        let waiter = book.withLock { book in
-            defer { book.waiter = nil }
-            return book.waiter
+        let waiter = state.withLock { state in
+            defer { state.waiter = nil }
+            return state.waiter
         }
         waiter?.resume()
     }

@@ -12,7 +12,7 @@ final class Rig {
     let output: RecordingOutput
     let inbox = Inbox()
     let clock = WallClock()
-    let seat = TestSeat()
+    let isolation = TestIsolation()
     let table: SessionTable
     let topics = TopicBus()
     /// Messages between sessions and streams of several of them.
@@ -70,7 +70,8 @@ final class Rig {
             services: LoopServices(
                 now: { clock.milliseconds }, uptime: { clock.uptime }, hop: { inbox.put($0) },
                 isolation: LoopIsolation(
-                    check: { [seat] in seat.check() }, runAfterStop: { inbox.putLate($0) }),
+                    check: { [isolation] in isolation.check() }, runAfterStop: { inbox.putLate($0) }
+                ),
                 topics: topics, owners: owners, work: work),
             placement: node.map { TableCluster($0) })
         table.output = output

@@ -9,7 +9,7 @@ final class ScriptedCluster: Sendable {
         var epoch: Int64
     }
 
-    fileprivate struct Book {
+    fileprivate struct State {
         var owners: [String: Ownership] = [:]
         /// The nodes that are members.
         var members: [Node: Member] = [:]
@@ -29,7 +29,7 @@ final class ScriptedCluster: Sendable {
     private let fault: ScriptedFault?
     /// Without it the parts of deposed owners are let in if they continue the records.
     let hasFence: Bool
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
     init(fault: ScriptedFault? = nil, hasFence: Bool = true) {
         let rules: ScriptedEnds.Rules = fault == .forksHistories ? [] : .all
@@ -40,75 +40,75 @@ final class ScriptedCluster: Sendable {
 
     // MARK: Members
 
-    func join(_ member: Member) { book.withLock { $0.members[member.node] = member } }
+    func join(_ member: Member) { state.withLock { $0.members[member.node] = member } }
 
     /// The node's lease is over, or its process has ended.
-    func leave(_ node: Node) { book.withLock { $0.members[node] = nil } }
+    func leave(_ node: Node) { state.withLock { $0.members[node] = nil } }
 
     /// The members as a beat of this node shows them.
-    func members(seenBy own: Member) -> Members { book.withLock { $0.members(seenBy: own) } }
+    func members(seenBy own: Member) -> Members { state.withLock { $0.members(seenBy: own) } }
 
     /// Those of the sessions that the node does not own at their epoch.
     func deposed(_ node: Node, of sessions: [OwnedSession]) -> [OwnedSession] {
-        book.withLock { book in
-            sessions.filter { !book.owns($0.key.session, node, $0.epoch) }
+        state.withLock { state in
+            sessions.filter { !state.owns($0.key.session, node, $0.epoch) }
         }
     }
 
     /// Another owner is in the session's row, as after a promotion of a standby that lacks a claim.
     func setOwner(_ node: Node, of session: String) {
-        book.withLock { $0.owners[session]?.owner = node }
+        state.withLock { $0.owners[session]?.owner = node }
     }
 
     /// The owner gives the session up.
     func leaveUnowned(_ session: String) {
-        book.withLock { book in
-            book.owners[session]?.owner = nil
-            book.owners[session]?.epoch += 1
+        state.withLock { state in
+            state.owners[session]?.owner = nil
+            state.owners[session]?.epoch += 1
         }
     }
 
     func ownership(of session: String) -> SavedOwnership {
-        book.withLock { book in
-            let present = book.owners[session]
+        state.withLock { state in
+            let present = state.owners[session]
             return SavedOwnership(owner: present?.owner, epoch: present?.epoch ?? 0)
         }
     }
 
-    func owner(of session: String) -> Node? { book.withLock { $0.owners[session]?.owner } }
+    func owner(of session: String) -> Node? { state.withLock { $0.owners[session]?.owner } }
 
-    var claims: Int { book.withLock { $0.claims } }
+    var claims: Int { state.withLock { $0.claims } }
 
     /// The number of parts that were refused because their session had another owner.
-    var fenced: Int { book.withLock { $0.refusedMoved } }
+    var fenced: Int { state.withLock { $0.refusedMoved } }
 
     // MARK: Statements
 
     func commit(_ batch: Batch, by node: Node) -> Verdict {
-        book.withLock { book in
+        state.withLock { state in
             var fenced: [SessionKey: Refusal] = [:]
             for run in batch.runs where run.after != nil && hasFence {
-                guard !book.owns(run.key.session, node, run.epoch) else { continue }
-                fenced[run.key] = .moved(book.owners[run.key.session]?.owner)
+                guard !state.owns(run.key.session, node, run.epoch) else { continue }
+                fenced[run.key] = .moved(state.owners[run.key.session]?.owner)
             }
             for end in batch.expected where hasFence {
-                guard !book.owns(end.key.session, node, end.epoch) else { continue }
-                fenced[end.key] = .moved(book.owners[end.key.session]?.owner)
+                guard !state.owns(end.key.session, node, end.epoch) else { continue }
+                fenced[end.key] = .moved(state.owners[end.key.session]?.owner)
             }
-            book.refusedMoved += fenced.count
+            state.refusedMoved += fenced.count
             let verdict = journal.write(
-                batch, without: fenced, &book.lost[node, default: []])
+                batch, without: fenced, &state.lost[node, default: []])
             for run in batch.runs where verdict.failure(of: run.key) == nil {
                 if run.after == nil {
-                    book.owners[run.key.session] = Ownership(owner: node, epoch: 1)
+                    state.owners[run.key.session] = Ownership(owner: node, epoch: 1)
                 }
                 if run.deleted != nil {
-                    book.owners[run.key.session]?.owner = nil
-                    book.owners[run.key.session]?.epoch += 1
+                    state.owners[run.key.session]?.owner = nil
+                    state.owners[run.key.session]?.epoch += 1
                 }
             }
-            book.commits += 1
-            guard fault == .refusesTheWritten, book.commits.isMultiple(of: 5) else {
+            state.commits += 1
+            guard fault == .refusesTheWritten, state.commits.isMultiple(of: 5) else {
                 return verdict
             }
             return .failed(.unavailable)
@@ -117,9 +117,9 @@ final class ScriptedCluster: Sendable {
 
     /// A batch has failed as a whole: what the node has decided upon it is not let in either.
     func lose(_ batch: Batch, by node: Node) {
-        book.withLock { book in
+        state.withLock { state in
             let all = Dictionary(uniqueKeysWithValues: batch.keys.map { ($0, Refusal.absent) })
-            _ = journal.write(batch, without: all, &book.lost[node, default: []])
+            _ = journal.write(batch, without: all, &state.lost[node, default: []])
         }
     }
 
@@ -127,54 +127,54 @@ final class ScriptedCluster: Sendable {
         _ session: String, by member: Member, deposing deposed: Node?, isDeletion: Bool = false
     ) -> Claim {
         let node = member.node
-        return book.withLock { book in
+        return state.withLock { state in
             guard var saved = journal.loaded(session) else { return .nothing }
             guard !saved.isDeleted else { return .ended }
-            var ownership = book.owners[session] ?? Ownership(owner: nil, epoch: 0)
+            var ownership = state.owners[session] ?? Ownership(owner: nil, epoch: 0)
             if let owner = ownership.owner, owner != node, owner != deposed,
-                book.members[owner] != nil
+                state.members[owner] != nil
             {
                 return .elsewhere(
                     owner, SessionTraits(reactor: saved.reactor, owner: saved.owner))
             }
-            if !isDeletion, let other = book.reader(of: saved, besides: member) { return other }
+            if !isDeletion, let other = state.reader(of: saved, besides: member) { return other }
             ownership.owner = node
             ownership.epoch += 1
-            book.owners[session] = ownership
-            book.claims += 1
+            state.owners[session] = ownership
+            state.claims += 1
             saved.epoch = ownership.epoch
             return .owned(saved)
         }
     }
 
     func release(_ sessions: [OwnedSession], by node: Node) {
-        book.withLock { book in
-            for session in sessions where book.owns(session.key.session, node, session.epoch) {
-                book.owners[session.key.session]?.owner = nil
-                book.owners[session.key.session]?.epoch += 1
+        state.withLock { state in
+            for session in sessions where state.owns(session.key.session, node, session.epoch) {
+                state.owners[session.key.session]?.owner = nil
+                state.owners[session.key.session]?.epoch += 1
             }
         }
     }
 
     func confirm(_ expected: [Confirmation], by node: Node) -> [String: Change] {
         guard fault != .confirmsAnything else { return [:] }
-        return book.withLock { book in
+        return state.withLock { state in
             var changes: [String: Change] = [:]
             for one in expected {
                 let saved = saved(one.key.session).flatMap { $0.isDeleted ? nil : $0 }
                 let isOwned =
-                    one.epoch.map { book.owns(one.key.session, node, $0) } ?? true
+                    one.epoch.map { state.owns(one.key.session, node, $0) } ?? true
                 guard saved?.key != one.key || saved?.end.position != one.position || !isOwned
                 else { continue }
                 changes[one.key.session] = Change(
-                    head: saved.map(Self.head), owner: book.owners[one.key.session]?.owner)
+                    head: saved.map(Self.head), owner: state.owners[one.key.session]?.owner)
             }
             return changes
         }
     }
 
     func changes(of followed: [Confirmation]) -> [String: Change] {
-        book.withLock { book in
+        state.withLock { state in
             var changes: [String: Change] = [:]
             for one in followed {
                 let id = one.key.session
@@ -182,9 +182,9 @@ final class ScriptedCluster: Sendable {
                     changes[id] = Change(head: nil, owner: nil)
                     continue
                 }
-                let ownership = book.owners[id] ?? Ownership(owner: nil, epoch: 0)
+                let ownership = state.owners[id] ?? Ownership(owner: nil, epoch: 0)
                 guard !saved.isDeleted else {
-                    let isKept = saved.key == one.key && book.keepsEnded
+                    let isKept = saved.key == one.key && state.keepsEnded
                     changes[id] = Change(
                         head: nil, owner: nil, epoch: ownership.epoch,
                         end: isKept ? saved.end.number : nil)
@@ -197,15 +197,15 @@ final class ScriptedCluster: Sendable {
                 changes[id] = Change(
                     head: Self.head(saved), owner: ownership.owner, epoch: ownership.epoch)
             }
-            return book.isDeciding ? changes : changes.mapValues { _ in .undecided }
+            return state.isDeciding ? changes : changes.mapValues { _ in .undecided }
         }
     }
 
     /// A page of the sessions that act without a request and that no member owns.
     func work(after place: Int64) -> FoundWork {
-        book.withLock { book in
+        state.withLock { state in
             journal.work(after: place) { saved in
-                book.owners[saved.key.session]?.owner.map { book.members[$0] == nil } ?? true
+                state.owners[saved.key.session]?.owner.map { state.members[$0] == nil } ?? true
             }
         }
     }
@@ -220,22 +220,22 @@ final class ScriptedCluster: Sendable {
     }
 
     /// Whether the records of ended generations can still be read.
-    var keepsEnded: Bool { book.withLock { $0.keepsEnded } }
+    var keepsEnded: Bool { state.withLock { $0.keepsEnded } }
 
-    func setDamaged(_ sessions: Set<String>) { book.withLock { $0.damaged = sessions } }
+    func setDamaged(_ sessions: Set<String>) { state.withLock { $0.damaged = sessions } }
 
-    func isDamaged(_ session: String) -> Bool { book.withLock { $0.damaged.contains(session) } }
+    func isDamaged(_ session: String) -> Bool { state.withLock { $0.damaged.contains(session) } }
 
-    func setDeciding(_ isDeciding: Bool) { book.withLock { $0.isDeciding = isDeciding } }
+    func setDeciding(_ isDeciding: Bool) { state.withLock { $0.isDeciding = isDeciding } }
 
-    func forgetEnded() { book.withLock { $0.keepsEnded = false } }
+    func forgetEnded() { state.withLock { $0.keepsEnded = false } }
 
     private func saved(_ session: String) -> SavedSession? {
-        journal.book.withLock { ScriptedJournal.saved(session, $0) }
+        journal.state.withLock { ScriptedJournal.saved(session, $0) }
     }
 }
 
-extension ScriptedCluster.Book {
+extension ScriptedCluster.State {
     fileprivate func members(seenBy own: Member) -> Members {
         Members(
             own: own, others: members.values.filter { $0.node != own.node },

@@ -6,8 +6,8 @@ import Synchronization
 // reply.
 extension ScriptedJournal: Archive {
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
-        read(.head, answer) { book in
-            guard let saved = Self.saved(session, book) else { return nil }
+        read(.head, answer) { state in
+            guard let saved = Self.saved(session, state) else { return nil }
             var head = SavedHead(
                 key: saved.key, reactor: saved.reactor, isDeleted: saved.isDeleted)
             head.owner = saved.owner
@@ -24,37 +24,37 @@ extension ScriptedJournal: Archive {
 
     /// Loads a session at once, as it can be read.
     func loaded(_ session: String) -> SavedSession? {
-        book.withLock { Self.loaded(session, $0) }
+        state.withLock { Self.loaded(session, $0) }
     }
 
-    private static func loaded(_ session: String, _ book: Book) -> SavedSession? {
-        guard var saved = saved(session, book) else { return nil }
-        book.spoiled[saved.key]?.spoil(&saved)
+    private static func loaded(_ session: String, _ state: State) -> SavedSession? {
+        guard var saved = saved(session, state) else { return nil }
+        state.spoiled[saved.key]?.spoil(&saved)
         return saved
     }
 
-    static func saved(_ session: String, _ book: Book) -> SavedSession? {
-        let all = book.records.filter { $0.session == session }
+    static func saved(_ session: String, _ state: State) -> SavedSession? {
+        let all = state.records.filter { $0.session == session }
         guard let created = all.last(where: { $0.kind == .created }) else { return nil }
-        guard !book.removed.forgotten.contains(created.key) else { return nil }
+        guard !state.removed.forgotten.contains(created.key) else { return nil }
         let life = all.filter { $0.generation == created.generation }
-        var found = saved(created.key, created.reactor, life, book)
+        var found = saved(created.key, created.reactor, life, state)
         found.owner = SessionOwner.decode(created.content)
         return found
     }
 
     private static func saved(
-        _ key: SessionKey, _ reactor: String, _ life: [HistoryEntry], _ book: Book
+        _ key: SessionKey, _ reactor: String, _ life: [HistoryEntry], _ state: State
     ) -> SavedSession {
         var saved = SavedSession(key: key, reactor: reactor)
         let records = life.filter { $0.part == 0 }
-        let kept = book.kept
+        let kept = state.kept
         saved.isDeleted = records.contains { $0.kind == .deleted }
         saved.end.number = records.last?.number ?? 0
         saved.end.version = records.last?.version ?? 0
         saved.end.notes = UInt32(life.count { $0.number > saved.end.number })
-        saved.keptAfter = book.removed.cuts[key]?.number ?? 0
-        saved.keptVersion = book.removed.cuts[key]?.version ?? 0
+        saved.keptAfter = state.removed.cuts[key]?.number ?? 0
+        saved.keptVersion = state.removed.cuts[key]?.version ?? 0
         saved.snapshot = kept.snapshots.last {
             $0.session == key.session && $0.generation == key.generation
         }
@@ -84,16 +84,16 @@ extension ScriptedJournal: Archive {
         of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
         limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
-        book.withLock { $0.questions += 1 }
+        state.withLock { $0.questions += 1 }
         let count: Answer<[HistoryEntry]> = { [self] result in
             if let found = try? result.get() {
-                book.withLock { $0.mostRecordsRead = max($0.mostRecordsRead, found.count) }
+                state.withLock { $0.mostRecordsRead = max($0.mostRecordsRead, found.count) }
             }
             answer(result)
         }
-        read(.records, count) { book in
-            guard book.ends.isAlive(session) else { return [] }
-            return book.records(of: session, after: start, through: last, limit, limitBytes)
+        read(.records, count) { state in
+            guard state.ends.isAlive(session) else { return [] }
+            return state.records(of: session, after: start, through: last, limit, limitBytes)
         }
     }
 
@@ -102,52 +102,52 @@ extension ScriptedJournal: Archive {
         of session: SessionKey, after start: HistoryPosition, through last: UInt64, limit: Int,
         limitBytes: Int, _ answer: @escaping Answer<[HistoryEntry]>
     ) {
-        read(.records, answer) { book in
-            guard !book.ends.isAlive(session) else { return [] }
-            return book.records(of: session, after: start, through: last, limit, limitBytes)
+        read(.records, answer) { state in
+            guard !state.ends.isAlive(session) else { return [] }
+            return state.records(of: session, after: start, through: last, limit, limitBytes)
         }
     }
 
     func endedSnapshot(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
     ) {
-        read(.snapshot, answer) { book in
-            book.ends.isAlive(session) ? nil : book.snapshot(of: session, at: version)
+        read(.snapshot, answer) { state in
+            state.ends.isAlive(session) ? nil : state.snapshot(of: session, at: version)
         }
     }
 
     func snapshot(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
     ) {
-        read(.snapshot, answer) { book in
-            book.ends.isAlive(session) ? book.snapshot(of: session, at: version) : nil
+        read(.snapshot, answer) { state in
+            state.ends.isAlive(session) ? state.snapshot(of: session, at: version) : nil
         }
     }
 
     func stateVersion(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
     ) {
-        read(.stateVersion, answer) { book in
-            book.ends.isAlive(session)
-                ? book.snapshot(of: session, at: version)?.stateVersion : nil
+        read(.stateVersion, answer) { state in
+            state.ends.isAlive(session)
+                ? state.snapshot(of: session, at: version)?.stateVersion : nil
         }
     }
 
     func endedStateVersion(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Int?>
     ) {
-        read(.stateVersion, answer) { book in
-            book.ends.isAlive(session)
-                ? nil : book.snapshot(of: session, at: version)?.stateVersion
+        read(.stateVersion, answer) { state in
+            state.ends.isAlive(session)
+                ? nil : state.snapshot(of: session, at: version)?.stateVersion
         }
     }
 
     func storedAnswer(
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>
     ) {
-        read(.storedAnswer, answer) { book in
-            guard book.ends.isAlive(session) else { return nil }
-            return book.kept.answers.last {
+        read(.storedAnswer, answer) { state in
+            guard state.ends.isAlive(session) else { return nil }
+            return state.kept.answers.last {
                 $0.session == session.session && $0.generation == session.generation
                     && $0.key == key
             }
@@ -155,9 +155,9 @@ extension ScriptedJournal: Archive {
     }
 
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
-        read(.page, answer) { book in
+        read(.page, answer) { state in
             var living: [String: SavedLine] = [:]
-            for record in book.records where record.part == 0 {
+            for record in state.records where record.part == 0 {
                 living[record.session] = SavedLine(
                     session: record.session, reactor: record.reactor,
                     generation: record.generation, lastNumber: record.number,
@@ -171,17 +171,17 @@ extension ScriptedJournal: Archive {
 
     private func read<Value: Sendable>(
         _ call: ArchiveCall, _ answer: @escaping Answer<Value>,
-        _ find: @escaping @Sendable (Book) -> Value
+        _ find: @escaping @Sendable (State) -> Value
     ) {
-        let due = book.withLock { book -> (@Sendable () -> Void)? in
-            book.calls.insert(call)
-            let question = ArchiveQuestion(call) { book, failure in
+        let due = state.withLock { state -> (@Sendable () -> Void)? in
+            state.calls.insert(call)
+            let question = ArchiveQuestion(call) { state, failure in
                 let result: Result<Value, JournalFailure> =
-                    (failure ?? book.unreadable).map { .failure($0) } ?? .success(find(book))
+                    (failure ?? state.unreadable).map { .failure($0) } ?? .success(find(state))
                 return { answer(result) }
             }
-            guard book.isLate else { return question.look(book, nil) }
-            book.asked.append(question)
+            guard state.isLate else { return question.look(state, nil) }
+            state.asked.append(question)
             return nil
         }
         due?()
@@ -190,35 +190,35 @@ extension ScriptedJournal: Archive {
     // MARK: Late answers
 
     /// Replies wait for the test from now on, or no longer.
-    func setLate(_ isLate: Bool) { book.withLock { $0.isLate = isLate } }
+    func setLate(_ isLate: Bool) { state.withLock { $0.isLate = isLate } }
 
     /// The number of queries without a reply.
-    var askedCount: Int { book.withLock { $0.asked.count } }
+    var askedCount: Int { state.withLock { $0.asked.count } }
 
     /// The most records of an answer.
-    var mostRecordsRead: Int { book.withLock { $0.mostRecordsRead } }
+    var mostRecordsRead: Int { state.withLock { $0.mostRecordsRead } }
 
     /// The calls so far, whether their replies were late or not.
-    var calls: Set<ArchiveCall> { book.withLock { $0.calls } }
+    var calls: Set<ArchiveCall> { state.withLock { $0.calls } }
 
     /// How the archive was used so far, with late replies.
-    var tally: Set<ArchiveUse> { book.withLock { $0.tally } }
+    var tally: Set<ArchiveUse> { state.withLock { $0.tally } }
 
     /// Executes a query with this result; its reply is still pending.
     func look(at index: Int, _ failure: JournalFailure? = nil) {
-        book.withLock { book in
-            guard book.asked[index].answer == nil else { return }
-            book.asked[index].isFailed = failure != nil
-            book.asked[index].answer = book.asked[index].look(book, failure)
+        state.withLock { state in
+            guard state.asked[index].answer == nil else { return }
+            state.asked[index].isFailed = failure != nil
+            state.asked[index].answer = state.asked[index].look(state, failure)
         }
     }
 
     /// Sends the reply to a query, independent of earlier ones.
     func answer(at index: Int) {
         look(at: index)
-        let question = book.withLock { book in
-            let question = book.asked.remove(at: index)
-            book.tally.insert(ArchiveUse(call: question.call, isFailed: question.isFailed))
+        let question = state.withLock { state in
+            let question = state.asked.remove(at: index)
+            state.tally.insert(ArchiveUse(call: question.call, isFailed: question.isFailed))
             return question
         }
         question.answer?()
@@ -226,11 +226,11 @@ extension ScriptedJournal: Archive {
 
     /// Removes the records of a session up to a snapshot, while it may be active.
     func trim(to snapshot: Snapshot) {
-        book.withLock { book in
+        state.withLock { state in
             let key = SessionKey(session: snapshot.session, generation: snapshot.generation)
-            let newest = book.records.last { $0.key == key && $0.part == 0 }?.number ?? 0
-            guard snapshot.number > (book.removed.cuts[key]?.number ?? 0) else { return }
-            book.removed.cuts[key] = RemovedRecords.Removal(
+            let newest = state.records.last { $0.key == key && $0.part == 0 }?.number ?? 0
+            guard snapshot.number > (state.removed.cuts[key]?.number ?? 0) else { return }
+            state.removed.cuts[key] = RemovedRecords.Removal(
                 number: snapshot.number, version: snapshot.version,
                 hiddenThrough: min(snapshot.number, max(newest, 1) - 1))
         }
@@ -238,19 +238,19 @@ extension ScriptedJournal: Archive {
 
     /// Makes one generation of a session impossible to rebuild, until ``heal()``.
     func spoil(_ key: SessionKey, _ damage: Damage) {
-        book.withLock { $0.spoiled[key] = damage }
+        state.withLock { $0.spoiled[key] = damage }
     }
 
     /// Deploys code that can rebuild everything.
-    func heal() { book.withLock { $0.spoiled = [:] } }
+    func heal() { state.withLock { $0.spoiled = [:] } }
 
     /// Removes all records of an ended generation, including its end.
     func forget(_ key: SessionKey) {
-        book.withLock { _ = $0.removed.forgotten.insert(key) }
+        state.withLock { _ = $0.removed.forgotten.insert(key) }
     }
 }
 
-extension ScriptedJournal.Book {
+extension ScriptedJournal.State {
     fileprivate func records(
         of session: SessionKey, after start: HistoryPosition, through last: UInt64,
         _ limit: Int, _ limitBytes: Int
@@ -313,7 +313,7 @@ struct ArchiveUse: Hashable {
 
 /// A query of the archive: it is executed first and gets its reply later.
 struct ArchiveQuestion: Sendable {
-    typealias Look = @Sendable (ScriptedJournal.Book, JournalFailure?) -> @Sendable () -> Void
+    typealias Look = @Sendable (ScriptedJournal.State, JournalFailure?) -> @Sendable () -> Void
 
     let call: ArchiveCall
     let look: Look

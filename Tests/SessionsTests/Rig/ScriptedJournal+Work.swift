@@ -4,7 +4,7 @@ import Synchronization
 // A slow and simple search for sessions that act without a request.
 extension ScriptedJournal: WorkFinder {
     var work: (any WorkFinder)? { answers ? self : nil }
-    var interrupted: [InterruptedWork] { book.withLock { $0.interrupted } }
+    var interrupted: [InterruptedWork] { state.withLock { $0.interrupted } }
 
     func findWork(after place: Int64, _ answer: @escaping Answer<FoundWork>) {
         let found = work(after: place) { _ in true }
@@ -14,10 +14,10 @@ extension ScriptedJournal: WorkFinder {
 
     /// - Parameter isFree: Whether nobody takes care of the session.
     func work(after place: Int64, _ isFree: (SavedSession) -> Bool) -> FoundWork {
-        let all = book.withLock { book in
+        let all = state.withLock { state in
             var seen: Set<String> = []
-            return book.records.map(\.session).filter { seen.insert($0).inserted }
-                .compactMap { Self.saved($0, book) }
+            return state.records.map(\.session).filter { seen.insert($0).inserted }
+                .compactMap { Self.saved($0, state) }
         }
         let page = all.dropFirst(Int(place)).prefix(FoundWork.limit)
         let found = page.filter { saved in

@@ -9,7 +9,7 @@ import Synchronization
 final class ScriptedJournal: Journal {
     typealias Ended = @Sendable (Verdict) -> Void
 
-    struct Book {
+    struct State {
         var isImmediate: Bool
         var pending: [(batch: Batch, ended: Ended)] = []
         private(set) var kept = Batch()
@@ -77,7 +77,7 @@ final class ScriptedJournal: Journal {
     var failure: JournalFailure? { nil }
     let answers: Bool
     private let rules: ScriptedEnds.Rules
-    let book: Mutex<Book>
+    let state: Mutex<State>
 
     /// - Parameters:
     ///   - answers: false keeps records for the test alone: nobody can read them.
@@ -89,47 +89,48 @@ final class ScriptedJournal: Journal {
         self.answers = answers
         self.rules = rules
         self.keepsRecords = keepsRecords
-        book = Mutex(Book(isImmediate: isImmediate))
+        state = Mutex(State(isImmediate: isImmediate))
     }
 
     func commit(_ batch: Batch, ended: @escaping Ended) -> Commit {
-        book.withLock { book -> Commit in
+        state.withLock { state -> Commit in
             // The journal's rule: batches end in order, so none overtakes a pending one.
-            guard book.isImmediate, book.pending.isEmpty, book.ends.refusals(batch, rules).isEmpty
+            guard state.isImmediate, state.pending.isEmpty,
+                state.ends.refusals(batch, rules).isEmpty
             else {
-                book.pending.append((batch, ended))
+                state.pending.append((batch, ended))
                 return .pending
             }
-            book.keep(batch)
+            state.keep(batch)
             return .done
         }
     }
 
     /// Makes every commit complete at once, or wait for the test.
     func setImmediate(_ isImmediate: Bool) {
-        book.withLock { $0.isImmediate = isImmediate }
+        state.withLock { $0.isImmediate = isImmediate }
     }
 
     /// Makes every read fail, or (nil) succeed, from now on.
     func setUnreadable(_ failure: JournalFailure?) {
-        book.withLock { $0.unreadable = failure }
+        state.withLock { $0.unreadable = failure }
     }
 
     /// The number of submitted batches that have not ended.
-    var pendingCount: Int { book.withLock { $0.pending.count } }
+    var pendingCount: Int { state.withLock { $0.pending.count } }
 
     /// Every committed record, in order, without notes.
     var kept: [HistoryEntry] { all.filter { $0.kind != .note } }
 
     /// Every committed record and note, in order.
-    var all: [HistoryEntry] { book.withLock { $0.records } }
+    var all: [HistoryEntry] { state.withLock { $0.records } }
 
     /// Everything that was committed.
-    var keptBatch: Batch { book.withLock { $0.kept } }
+    var keptBatch: Batch { state.withLock { $0.kept } }
 
     /// Changes the kept records without the sessions' knowledge.
     func edit(_ change: (inout Batch) -> Void) {
-        book.withLock { $0.edit(change) }
+        state.withLock { $0.edit(change) }
     }
 
     /// Ends the oldest pending batch: with a failure, or with the parts refused that do not
@@ -137,20 +138,20 @@ final class ScriptedJournal: Journal {
     ///
     /// - Parameter isWritten: it is kept although it fails: the failure came after the write.
     func endNext(_ failure: JournalFailure? = nil, isWritten: Bool = false) {
-        let ending = book.withLock { book -> (Ended, Verdict)? in
-            guard !book.pending.isEmpty else { return nil }
-            let first = book.pending.removeFirst()
+        let ending = state.withLock { state -> (Ended, Verdict)? in
+            guard !state.pending.isEmpty else { return nil }
+            let first = state.pending.removeFirst()
             if let failure {
                 if isWritten {
-                    _ = book.keepContinuing(first.batch, rules)
+                    _ = state.keepContinuing(first.batch, rules)
                 } else {
-                    book.ends.lose(first.batch)
+                    state.ends.lose(first.batch)
                 }
-                book.verdicts.insert(ScriptedVerdict(failure, isWritten: isWritten))
+                state.verdicts.insert(ScriptedVerdict(failure, isWritten: isWritten))
                 return (first.ended, .failed(failure))
             }
-            let verdict = Verdict(refusing: book.keepContinuing(first.batch, rules))
-            book.verdicts.insert(ScriptedVerdict(verdict, of: first.batch))
+            let verdict = Verdict(refusing: state.keepContinuing(first.batch, rules))
+            state.verdicts.insert(ScriptedVerdict(verdict, of: first.batch))
             return (first.ended, verdict)
         }
         if let (ended, verdict) = ending { ended(verdict) }
@@ -165,11 +166,11 @@ final class ScriptedJournal: Journal {
         _ batch: Batch, without fenced: [SessionKey: Refusal],
         _ lost: inout Set<ScriptedEnds.Lineage>
     ) -> Verdict {
-        book.withLock { book in
-            book.ends.exchangeLost(&lost)
-            defer { book.ends.exchangeLost(&lost) }
-            book.ends.lose(batch.only(fenced))
-            var refused = book.keepContinuing(batch.removing(fenced), rules)
+        state.withLock { state in
+            state.ends.exchangeLost(&lost)
+            defer { state.ends.exchangeLost(&lost) }
+            state.ends.lose(batch.only(fenced))
+            var refused = state.keepContinuing(batch.removing(fenced), rules)
             refused.merge(fenced) { _, fenced in fenced }
             return Verdict(refusing: refused)
         }
@@ -178,39 +179,39 @@ final class ScriptedJournal: Journal {
     /// Writes the oldest pending batch; calling the result reports its end. Readers see the records
     /// before their session knows of them.
     func writeNext() -> () -> Void {
-        book.withLock { book in
-            let first = book.pending.removeFirst()
-            book.keep(first.batch)
+        state.withLock { state in
+            let first = state.pending.removeFirst()
+            state.keep(first.batch)
             return { first.ended(.committed) }
         }
     }
 
     /// Another process continues sessions.
     func write(foreign records: [HistoryEntry]) {
-        book.withLock { $0.keep(Batch(records: records)) }
+        state.withLock { $0.keep(Batch(records: records)) }
     }
 
     /// The process dies: the first `count` pending batches were written, and no end is reported.
     func crash(writing count: Int) {
-        book.withLock { book in
-            for (batch, _) in book.pending.prefix(count) { _ = book.keepContinuing(batch, rules) }
-            book.pending = []
-            book.asked = []
+        state.withLock { state in
+            for (batch, _) in state.pending.prefix(count) { _ = state.keepContinuing(batch, rules) }
+            state.pending = []
+            state.asked = []
             // Another process numbers its own lineages.
-            book.ends.forgetLineages()
+            state.ends.forgetLineages()
         }
     }
 
     /// The sessions that have a part in a batch which has not ended.
     var pendingKeys: Set<SessionKey> {
-        book.withLock { book in book.pending.reduce(into: []) { $0.formUnion($1.batch.keys) } }
+        state.withLock { state in state.pending.reduce(into: []) { $0.formUnion($1.batch.keys) } }
     }
 
     /// The sessions of which a part was refused.
-    var refusedKeys: Set<SessionKey> { book.withLock { $0.refusedKeys } }
+    var refusedKeys: Set<SessionKey> { state.withLock { $0.refusedKeys } }
 
     /// The verdicts so far.
-    var verdicts: Set<ScriptedVerdict> { book.withLock { $0.verdicts } }
+    var verdicts: Set<ScriptedVerdict> { state.withLock { $0.verdicts } }
 }
 
 extension JournalFailure {

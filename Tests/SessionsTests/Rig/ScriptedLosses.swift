@@ -81,24 +81,24 @@ extension Batch {
 
 extension ScriptedJournal {
     func watchHistory(_ lost: @escaping @Sendable (UInt64) -> Void) {
-        book.withLock { $0.losses.watchers.append(lost) }
+        state.withLock { $0.losses.watchers.append(lost) }
     }
 
     /// A standby without the newest batches is promoted. Pending batches are decided there.
     ///
     /// - Parameter count: The number of batches that are lost.
     func loseHistory(_ count: Int) {
-        let (watchers, era) = book.withLock { book in
-            book.lose(count)
-            return (book.losses.watchers, book.losses.era)
+        let (watchers, era) = state.withLock { state in
+            state.lose(count)
+            return (state.losses.watchers, state.losses.era)
         }
         for lost in watchers { lost(era) }
     }
 
-    var losses: ScriptedLosses { book.withLock { $0.losses } }
+    var losses: ScriptedLosses { state.withLock { $0.losses } }
 }
 
-extension ScriptedJournal.Book {
+extension ScriptedJournal.State {
     fileprivate mutating func lose(_ count: Int) {
         let batches = losses.lose(count, records)
         let cuts = removed.cuts

@@ -21,7 +21,7 @@ final class ScriptedNode: Journal {
         var deliver: (@Sendable () -> Void)?
     }
 
-    fileprivate struct Book {
+    fileprivate struct State {
         var isImmediate: Bool
         var statements: [Statement] = []
         var members: Members
@@ -32,7 +32,7 @@ final class ScriptedNode: Journal {
     let cluster: ScriptedCluster
     let member: Member
     var node: Node { member.node }
-    private let book: Mutex<Book>
+    private let state: Mutex<State>
 
     /// - Parameters:
     ///   - isImmediate: whether statements are carried out, and answered, at once.
@@ -45,8 +45,8 @@ final class ScriptedNode: Journal {
         let node = Node(number: number)
         member = Member(node: node, address: "\(number):1", loops: 1, reactors: reactors)
         cluster.join(member)
-        book = Mutex(
-            Book(isImmediate: isImmediate, members: cluster.members(seenBy: member)))
+        state = Mutex(
+            State(isImmediate: isImmediate, members: cluster.members(seenBy: member)))
     }
 
     let name = "scripted"
@@ -57,39 +57,39 @@ final class ScriptedNode: Journal {
 
     // MARK: The script
 
-    func setImmediate(_ isImmediate: Bool) { book.withLock { $0.isImmediate = isImmediate } }
+    func setImmediate(_ isImmediate: Bool) { state.withLock { $0.isImmediate = isImmediate } }
 
     /// The kind of the oldest statement that has no result yet.
-    var nextKind: Kind? { book.withLock { $0.statements.first?.kind } }
+    var nextKind: Kind? { state.withLock { $0.statements.first?.kind } }
 
-    var waitingCount: Int { book.withLock { $0.statements.count } }
+    var waitingCount: Int { state.withLock { $0.statements.count } }
 
     /// The statements of this kind that have no result yet.
-    func waiting(_ kind: Kind) -> Int { book.withLock { $0.statements.count { $0.kind == kind } } }
+    func waiting(_ kind: Kind) -> Int { state.withLock { $0.statements.count { $0.kind == kind } } }
 
     /// How many statements of each kind were sent.
-    var counts: [Kind: Int] { book.withLock { $0.counts } }
+    var counts: [Kind: Int] { state.withLock { $0.counts } }
 
     /// Carries out a statement. Its result is on its way. Commits are carried out in order.
     func carryOut(_ index: Int, failing failure: JournalFailure? = nil) {
-        let statement = book.withLock { book -> Statement? in
-            let index = book.turn(index)
-            return book.statements[index].deliver == nil ? book.statements[index] : nil
+        let statement = state.withLock { state -> Statement? in
+            let index = state.turn(index)
+            return state.statements[index].deliver == nil ? state.statements[index] : nil
         }
         guard let statement else { return }
         let deliver = statement.carryOut(failure)
-        book.withLock { $0.statements[$0.turn(index)].deliver = deliver }
+        state.withLock { $0.statements[$0.turn(index)].deliver = deliver }
     }
 
     /// Delivers the result of a statement; those of commits arrive in order.
     func deliver(_ index: Int) {
-        let statement = book.withLock { book -> Statement? in
+        let statement = state.withLock { state -> Statement? in
             var index = index
-            if book.statements[index].kind == .commit {
-                index = book.statements.firstIndex { $0.kind == .commit } ?? index
+            if state.statements[index].kind == .commit {
+                index = state.statements.firstIndex { $0.kind == .commit } ?? index
             }
-            guard book.statements[index].deliver != nil else { return nil }
-            return book.statements.remove(at: index)
+            guard state.statements[index].deliver != nil else { return nil }
+            return state.statements.remove(at: index)
         }
         statement?.deliver?()
     }
@@ -104,7 +104,7 @@ final class ScriptedNode: Journal {
 
     /// The same for all but those of one kind.
     func settle(sparing kind: Kind) {
-        while let index = book.withLock({ $0.statements.firstIndex { $0.kind != kind } }) {
+        while let index = state.withLock({ $0.statements.firstIndex { $0.kind != kind } }) {
             carryOut(index)
             deliver(index)
         }
@@ -113,9 +113,9 @@ final class ScriptedNode: Journal {
     /// The process has ended: what was sent and not carried out is lost.
     func kill() {
         cluster.leave(node)
-        book.withLock { book in
-            book.statements = []
-            book.changed = nil
+        state.withLock { state in
+            state.statements = []
+            state.changed = nil
         }
     }
 
@@ -123,9 +123,9 @@ final class ScriptedNode: Journal {
     func beat(owning sessions: [OwnedSession] = []) {
         let members = cluster.members(seenBy: member)
         let deposed = cluster.deposed(node, of: sessions)
-        let changed = book.withLock { book in
-            book.members = members
-            return book.changed
+        let changed = state.withLock { state in
+            state.members = members
+            return state.changed
         }
         changed?(OwnershipChange(members: members, deposed: deposed))
     }
@@ -135,10 +135,10 @@ final class ScriptedNode: Journal {
         failing fail: @escaping @Sendable () -> Void = {},
         _ act: @escaping @Sendable () -> Value
     ) {
-        let isImmediate = book.withLock { book in
-            book.counts[kind, default: 0] += 1
-            guard !book.isImmediate else { return true }
-            book.statements.append(
+        let isImmediate = state.withLock { state in
+            state.counts[kind, default: 0] += 1
+            guard !state.isImmediate else { return true }
+            state.statements.append(
                 Statement(kind: kind) { failure in
                     if failure != nil { fail() }
                     let result: Result<Value> = failure.map { .failure($0) } ?? .success(act())
@@ -169,7 +169,7 @@ final class ScriptedNode: Journal {
     }
 }
 
-extension ScriptedNode.Book {
+extension ScriptedNode.State {
     /// The index of the statement whose turn it is: the first commit that was not carried out,
     /// for any commit.
     fileprivate func turn(_ index: Int) -> Int {
@@ -179,7 +179,7 @@ extension ScriptedNode.Book {
 }
 
 extension ScriptedNode: Ownership {
-    var members: Members { book.withLock { $0.members } }
+    var members: Members { state.withLock { $0.members } }
 
     func claim(
         _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>
@@ -217,7 +217,7 @@ extension ScriptedNode: Ownership {
     var homeRest: Int64 { Self.homeRest }
 
     func watch(_ changed: @escaping @Sendable (OwnershipChange) -> Void) {
-        book.withLock { $0.changed = changed }
+        state.withLock { $0.changed = changed }
     }
 }
 

@@ -32,13 +32,13 @@ final class SecondLoop {
     init(_ output: RecordingOutput, _ limits: SessionLimits, defersDeliveries: Bool) {
         self.output = output
         self.defersDeliveries = defersDeliveries
-        let (inbox, seat) = (Inbox(), TestSeat())
+        let (inbox, isolation) = (Inbox(), TestIsolation())
         table = SessionTable(
             journal: MemoryJournal(), limits: limits,
             services: LoopServices(
                 now: { 0 }, hop: { inbox.put($0) },
                 isolation: LoopIsolation(
-                    check: { seat.check() }, runAfterStop: { inbox.putLate($0) })))
+                    check: { isolation.check() }, runAfterStop: { inbox.putLate($0) })))
         table.output = output
         table.feeds.replicas.begin(on: 1, of: 2, threshold: .max)
     }

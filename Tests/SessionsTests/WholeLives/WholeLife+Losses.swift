@@ -26,7 +26,7 @@ extension WholeLife {
         if chance(2, in: 3) { learnOfLosses() }
     }
 
-    /// The message arrives, behind verdicts of the era before.
+    /// The message arrives, after verdicts of the era before.
     private func learnOfLosses() {
         rig.drainInbox()
         lookAtAnswers()

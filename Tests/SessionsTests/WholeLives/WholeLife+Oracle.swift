@@ -81,7 +81,7 @@ extension WholeLife {
     /// Everything pending ends with success; then every request has a reply.
     func finish() async throws {
         rig.journal.setLate(false)
-        desk.open()
+        heldEffects.open()
         if scope.losesHistory {
             await settle()
             checkNobodyIsStranded()

@@ -117,8 +117,8 @@ extension WholeLife {
 
     /// An effect continues.
     func letGo() {
-        let count = desk.count
-        if count > 0 { desk.letGo(Int.random(in: 0..<count, using: &generator)) }
+        let count = heldEffects.count
+        if count > 0 { heldEffects.letGo(Int.random(in: 0..<count, using: &generator)) }
     }
 
     /// The process is killed or ends in order, and another one takes over.
@@ -174,10 +174,10 @@ extension WholeLife {
     /// observed.
     func rest() async {
         var quiet = 0
-        var last = (desk.count, rig.inbox.count)
+        var last = (heldEffects.count, rig.inbox.count)
         while quiet < 12 {
             await Task.yield()
-            let now = (desk.count, rig.inbox.count)
+            let now = (heldEffects.count, rig.inbox.count)
             quiet = now == last ? quiet + 1 : 0
             last = now
         }

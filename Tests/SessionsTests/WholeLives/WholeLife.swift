@@ -85,7 +85,7 @@ final class WholeLife {
     var rig: Rig
     let retention: Retention
     var bounds: Bounds
-    let desk = Desk()
+    let heldEffects = HeldEffects()
     let traces = TraceTally()
     var owners: SessionOwners
     /// Whether the outcome of a commit of this process is unknown.
@@ -141,13 +141,13 @@ final class WholeLife {
         bounds = Bounds(scope, using: &generator)
         // By the seed, so that the rest of a life does not depend on it.
         bounds.replicasFrom = [Int.max, 0, 1][Int(seed % 3)]
-        let desk = desk
+        let heldEffects = heldEffects
         registrations = [
             try .ledger(),
-            try .of("player", activities: ["said"]) { Player(desk: desk) },
+            try .of("player", activities: ["said"]) { Player(heldEffects: heldEffects) },
             try Registration(
                 name: "clerk", activities: ["said"], examples: [],
-                makeCycler: { Clerk(desk: desk) }),
+                makeCycler: { Clerk(heldEffects: heldEffects) }),
             try Registration(
                 name: "branch", activities: [], examples: [], makePart: { Branch() }),
         ]

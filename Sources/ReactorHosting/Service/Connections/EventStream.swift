@@ -174,7 +174,7 @@ final class EventStream {
         // The sessions do not refer to it any more.
         source = .none
         if case .sessions(let joint) = ended { joint.cancel() }
-        end(isWhole: ended.isBetweenEvents, behind: [])
+        end(isWhole: ended.isBetweenEvents, followedBy: [])
     }
 
     /// At its maximum age, or with an event at the end of the client's token (contract §3.2).
@@ -191,7 +191,7 @@ final class EventStream {
         connection.loop.counters.refusals.count(problem.code)
         var bytes: [UInt8] = []
         Response.appendProblemEvent(problem, to: &bytes)
-        end(isWhole: source.isBetweenEvents, behind: bytes)
+        end(isWhole: source.isBetweenEvents, followedBy: bytes)
     }
 
     /// Ends a stream that may be resumed: cleanly if no part of an event is under way.
@@ -201,12 +201,12 @@ final class EventStream {
         if case .none = source { return connection.close(.lingering) }
         var bytes: [UInt8] = []
         EventEncoder.appendRetry(milliseconds: retry, to: &bytes)
-        end(isWhole: source.isBetweenEvents, behind: bytes)
+        end(isWhole: source.isBetweenEvents, followedBy: bytes)
     }
 
     /// Ends with these bytes and the last chunk, or cuts off the stream in the middle of an event:
     /// the client then detects an incomplete body, and resumes.
-    private func end(isWhole: Bool, behind bytes: [UInt8]) {
+    private func end(isWhole: Bool, followedBy bytes: [UInt8]) {
         // Unsent bytes here are complete: earlier responses and the opening.
         guard connection.hasUnsent || isWhole else {
             return connection.close(.lingering)

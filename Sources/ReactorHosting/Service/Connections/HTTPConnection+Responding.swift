@@ -22,7 +22,7 @@ extension HTTPConnection {
         guard case .waiting(let request, let options) = state else { return }
         var response = response
         switch options?.link {
-        case .guest(let origin)?: return answerGuest(response, at: origin)
+        case .incoming(let origin)?: return answerIncoming(response, at: origin)
         case .forwarded(let forward)?:
             let forwarding = forward.forwarding
             if let failure = forwarding.failure(inPlaceOf: response.status, response.code ?? "") {

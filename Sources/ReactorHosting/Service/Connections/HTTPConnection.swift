@@ -74,7 +74,9 @@ final class HTTPConnection {
     /// The client to which the bytes of a request are charged. It is unknown before the head is
     /// complete; forwarded requests count for no client here.
     func client(of request: borrowing Request) -> PeerAddress {
-        guard !reader.isReadingHead, GuestSlots.seat(of: id) == nil else { return identity.peer }
+        guard !reader.isReadingHead, SocketlessSlots.index(of: id) == nil else {
+            return identity.peer
+        }
         return loop.service.clientAddress.find(request.head, peer: identity.peer)
     }
 

@@ -55,7 +55,7 @@ enum PostPart: SessionEndpoint {
     static func end(_ part: PartAction, _ outcome: PartOutcome, on connection: HTTPConnection) {
         let loop = connection.loop
         loop.links?.way.parts.count(outcome)
-        loop.guests.free(connection.id)
+        loop.socketless.free(connection.id)
         connection.release()
         part.end(outcome)
     }

@@ -28,7 +28,7 @@ enum PublishTopic: ServiceEndpoint {
         let body = request.body
         let isPosted = peers.enqueue(on: 0) { loop in
             if let topics = loop.resources.links?.topics {
-                return topics.publish(body, to: topic, isGuest: false) {
+                return topics.publish(body, to: topic, isFromNode: false) {
                     respond(to: id, on: home, of: peers, with: $0)
                 }
             }

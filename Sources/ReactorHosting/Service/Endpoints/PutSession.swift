@@ -58,7 +58,7 @@ enum PutSession: SessionEndpoint {
             let member = connection.loop.links?.way.host(of: wanted.reactor, for: target.id)
         else { return false }
         switch connection.linkPart {
-        case .guest?: connection.answerGuest(movedTo: member.node)
+        case .incoming?: connection.answerIncoming(movedTo: member.node)
         case .forwarded(let forward)? where forward.asked == member.node: return false
         case .forwarded?, .local?, nil:
             var request = request

@@ -6,11 +6,11 @@ internal import Wire
 // Values that other nodes send, and links to nodes that join.
 extension ClusterTopics {
     /// A value has come on a link. It is answered once.
-    func receive(_ publication: LinkPublication, from origin: GuestOrigin) {
+    func receive(_ publication: LinkPublication, from origin: ForwardOrigin) {
         guard publication.place > 0 else {
             // The other node asks the next home.
             if way.isEnding { return incoming.answer(origin, movedTo: nil) }
-            return publish(publication.body, to: publication.topic, isGuest: true) {
+            return publish(publication.body, to: publication.topic, isFromNode: true) {
                 [incoming] in incoming.answer(origin, $0)
             }
         }
@@ -121,7 +121,7 @@ extension ClusterTopics {
     }
 
     /// Whether a node listens that this one cannot send to yet.
-    func meetsNewcomer(_ members: Members) -> Bool {
+    func hasNewcomer(_ members: Members) -> Bool {
         noteMembers(members)
         let recent = incoming.links.values.filter {
             // One that is silent keeps no value from the others.

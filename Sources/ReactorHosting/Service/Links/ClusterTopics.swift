@@ -103,10 +103,10 @@ final class ClusterTopics {
 
     /// Publishes a value. `reply` is called once, now or later, on this loop.
     ///
-    /// - Parameter isGuest: Whether another node takes this one for the topic's home. Then this
+    /// - Parameter isFromNode: Whether another node takes this one for the topic's home. Then this
     ///   node publishes the value, even if it knows another home, so no value goes in circles.
     func publish(
-        _ body: [UInt8], to topic: String, isGuest: Bool,
+        _ body: [UInt8], to topic: String, isFromNode: Bool,
         reply: @escaping (LinkAnswer) -> Void
     ) {
         guard !outgoing.isClosed else { return reply(LinkAnswer(.problem(.draining))) }
@@ -116,7 +116,7 @@ final class ClusterTopics {
         lastNumber += 1
         queue.append(
             TopicPublication(
-                lastNumber, topic, body, isGuest: isGuest, since: now, reply: reply))
+                lastNumber, topic, body, isFromNode: isFromNode, since: now, reply: reply))
         heldBytes += body.count
         outgoing.startTimer()
         advance(mayDial: true)
@@ -160,7 +160,7 @@ final class ClusterTopics {
     private func plan(_ publication: TopicPublication, mayDial: Bool) -> Plan {
         let members = way.members
         observeDepartures(members)
-        if !publication.isGuest, let home = home(of: publication, members) {
+        if !publication.isFromNode, let home = home(of: publication, members) {
             return switch readiness(of: home, mayDial: mayDial) {
             case .ready(let link): .ask(link)
             case .pending: .wait
@@ -169,7 +169,7 @@ final class ClusterTopics {
         }
         // While the database is away, nodes may have joined that this one does not know. A value of
         // another node has its place already.
-        guard members.isHeard, !meetsNewcomer(members), !departures.areAwaited,
+        guard members.isHeard, !hasNewcomer(members), !departures.areAwaited,
             !arrivals.contains(where: { $0.publication.topic == publication.topic })
         else { return .wait }
         var (links, isWaiting) = ([OutgoingConnection](), false)
@@ -251,7 +251,7 @@ final class ClusterTopics {
         }
         releaseBody(of: publication)
         // Alone it waits for its sessions as a single server does.
-        if !way.members.isAlone || publication.isGuest {
+        if !way.members.isAlone || publication.isFromNode {
             publication.deadline = now + shareLimitNanoseconds
         }
         underWay[publication.number] = publication

@@ -48,7 +48,7 @@ final class ForwardedRequest {
 /// The part of a request in the traffic between nodes.
 enum LinkPart {
     /// It came from another node, and is answered there.
-    case guest(GuestOrigin)
+    case incoming(ForwardOrigin)
     /// It goes to another node, or went and is served here after all.
     case forwarded(ForwardedRequest)
     /// It is served here. It goes to another node if the commit shows that this node does not own
@@ -60,14 +60,14 @@ enum LinkPart {
     /// The request has ended without a response.
     func abandon(on loop: LoopResources) {
         switch self {
-        case .guest, .local: break
+        case .incoming, .local: break
         case .forwarded(let forward): loop.links?.outgoing.abandon(forward)
         }
     }
 }
 
-/// The link and the stream on which a guest is answered.
-struct GuestOrigin: Hashable, Sendable {
+/// The link and the stream on which a request of another node is answered.
+struct ForwardOrigin: Hashable, Sendable {
     var link: ConnectionID
     var stream: UInt32
 

@@ -4,8 +4,8 @@ internal import Sessions
 internal import Sockets
 internal import Wire
 
-// Requests from other nodes, and requests to them. A guest has a connection without a socket, which
-// serves one request. The response becomes an answer on the link. A part's action that goes to
+// Requests from other nodes, and requests to them. A request from another node has a connection
+// without a socket. The response becomes an answer on the link. A part's action that goes to
 // another node has such a connection, too. There the response ends the action.
 extension HTTPConnection {
     /// The part of the present request in the traffic between nodes.
@@ -15,11 +15,11 @@ extension HTTPConnection {
     }
 
     /// Starts to serve a request that came over a link.
-    func beginGuest(_ id: ConnectionID, _ request: LinkRequest, from origin: GuestOrigin) {
-        begin(id, .guest(origin))
+    func beginIncoming(_ id: ConnectionID, _ request: LinkRequest, from origin: ForwardOrigin) {
+        begin(id, .incoming(origin))
         if request.waitMilliseconds == 0 { setOptions { $0.isHurried = true } }
         respondLater { () throws(Problem) in
-            try RequestDispatcher.serve(guest: request, on: self)
+            try RequestDispatcher.serve(incoming: request, on: self)
             return nil
         }
     }
@@ -33,44 +33,45 @@ extension HTTPConnection {
     }
 
     /// Passes the response to the node that the client has reached.
-    func answerGuest(_ response: Response, at origin: GuestOrigin) {
+    func answerIncoming(_ response: Response, at origin: ForwardOrigin) {
         guard case .waiting(_, let options?) = state else { return }
         // Nothing was applied, and the other node still has the request.
-        if response.code == Problem.movedCode { return answerGuest(movedTo: nil) }
+        if response.code == Problem.movedCode { return answerIncoming(movedTo: nil) }
         // This node is cut off from the journal and has not begun the request: another node may
         // serve it.
-        if response.status == 503, !isHeard { return answerGuest(movedTo: nil) }
+        if response.status == 503, !isHeard { return answerIncoming(movedTo: nil) }
         options.endSpan(status: response.status, response.code)
         if options.onlyReads {
             loop.links?.incoming.answerRead(origin, LinkAnswer(response), response.charge)
         } else {
             loop.links?.incoming.answer(origin, LinkAnswer(response))
         }
-        loop.links?.way.countGuest(isServed: true)
-        releaseGuest(origin)
+        loop.links?.way.countIncoming(isServed: true)
+        releaseIncoming(origin)
     }
 
     /// Whether this node may decide on sessions.
     private var isHeard: Bool { loop.links?.way.members.isHeard ?? true }
 
-    func answerGuest(movedTo node: Node?) {
-        guard case .waiting(_, let options?) = state, case .guest(let origin)? = options.link else {
+    func answerIncoming(movedTo node: Node?) {
+        guard case .waiting(_, let options?) = state, case .incoming(let origin)? = options.link
+        else {
             return
         }
         options.endSpan(status: 503, Problem.movedCode)
         loop.links?.incoming.answer(origin, movedTo: node)
-        loop.links?.way.countGuest(isServed: false)
-        releaseGuest(origin)
+        loop.links?.way.countIncoming(isServed: false)
+        releaseIncoming(origin)
     }
 
     /// Nobody waits for the answer. A request that has begun takes effect.
-    func abandonGuest(_ origin: GuestOrigin) {
+    func abandonIncoming(_ origin: ForwardOrigin) {
         cancelWork()
-        releaseGuest(origin)
+        releaseIncoming(origin)
     }
 
-    private func releaseGuest(_ origin: GuestOrigin) {
-        loop.guests.free(id, of: origin)
+    private func releaseIncoming(_ origin: ForwardOrigin) {
+        loop.socketless.free(id, of: origin)
         release()
     }
 }
@@ -79,7 +80,7 @@ extension RequestDispatcher {
     /// Serves a request that came over a link. Its client was verified by the node that
     /// it has reached.
     static func serve(
-        guest link: LinkRequest, on connection: HTTPConnection
+        incoming link: LinkRequest, on connection: HTTPConnection
     ) throws(Problem) {
         let loop = connection.loop
         var request = Request()
@@ -100,19 +101,19 @@ extension RequestDispatcher {
         guard (loop.gate == nil) == (request.access == nil) || endpoint is PostPart.Type else {
             throw .notForwarded
         }
-        connection.beginGuestRequest(request)
+        connection.beginIncomingRequest(request)
         if endpoint.onlyReads(request) { connection.setOptions { $0.onlyReads = true } }
         let session = try request.readSessionID()
         guard session.owner(of: loop.peers.count) == loop.index else {
-            return connection.answerGuest(movedTo: nil)
+            return connection.answerIncoming(movedTo: nil)
         }
         try serve(&request, endpoint, for: session, on: connection)
     }
 }
 
 extension HTTPConnection {
-    /// The guest's request was read, and its response is due.
-    fileprivate func beginGuestRequest(_ request: Request) {
+    /// The request was read, and its response is due.
+    fileprivate func beginIncomingRequest(_ request: Request) {
         guard case .waiting(_, let options) = state else { return }
         state = .waiting(RequestContext(request, on: self, origin: 0), options)
         identity.record(request.head, withLine: false)

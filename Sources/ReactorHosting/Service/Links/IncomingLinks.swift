@@ -55,7 +55,7 @@ final class IncomingLinks {
 
     // MARK: Answers
 
-    func answer(_ origin: GuestOrigin, _ answer: LinkAnswer) {
+    func answer(_ origin: ForwardOrigin, _ answer: LinkAnswer) {
         guard let link = links[origin.link] else { return }
         link.machine.answer(origin.stream, answer)
         unsent.insert(origin.link)
@@ -66,7 +66,7 @@ final class IncomingLinks {
     /// A large answer is counted until it is sent. If the other node reads so slowly that
     /// ``LinkOutput/limitBytes`` of small answers wait, it gets refusals in place of further
     /// answers.
-    func answerRead(_ origin: GuestOrigin, _ answer: LinkAnswer, _ charge: WorkCharge?) {
+    func answerRead(_ origin: ForwardOrigin, _ answer: LinkAnswer, _ charge: WorkCharge?) {
         guard let link = links[origin.link] else { return }
         if charge == nil, link.machine.output.isFullOfUncounted {
             link.machine.answer(origin.stream, LinkAnswer(.problem(.tooMuchMemory)))
@@ -76,7 +76,7 @@ final class IncomingLinks {
         unsent.insert(origin.link)
     }
 
-    func answer(_ origin: GuestOrigin, movedTo node: Node?) {
+    func answer(_ origin: ForwardOrigin, movedTo node: Node?) {
         guard let link = links[origin.link] else { return }
         link.machine.answer(origin.stream, LinkMoved(node: node?.number ?? 0))
         unsent.insert(origin.link)
@@ -96,15 +96,15 @@ final class IncomingLinks {
         for event in events {
             switch event {
             case .request(let stream, let request):
-                delegate?.guestArrived(request, from: GuestOrigin(link.socket, stream))
+                delegate?.requestArrived(request, from: ForwardOrigin(link.socket, stream))
             case .publish(let stream, let publication):
-                receive(publication, from: GuestOrigin(link.socket, stream))
+                receive(publication, from: ForwardOrigin(link.socket, stream))
             case .gone(let stream):
-                delegate?.guestLeft(GuestOrigin(link.socket, stream))
+                delegate?.requestLeft(ForwardOrigin(link.socket, stream))
                 // The last frame may be due.
                 unsent.insert(link.socket)
             case .hurry(let stream):
-                delegate?.guestHurried(GuestOrigin(link.socket, stream))
+                delegate?.requestHurried(ForwardOrigin(link.socket, stream))
             case .follow(let stream, let session): follow(session, stream, on: link)
             case .unfollow(let stream): unfollow(stream, on: link)
             case .ping(let ping):
@@ -127,7 +127,7 @@ final class IncomingLinks {
         table.pauseReading(link.socket)
     }
 
-    private func receive(_ publication: LinkPublication, from origin: GuestOrigin) {
+    private func receive(_ publication: LinkPublication, from origin: ForwardOrigin) {
         guard let topics else {
             // The other node takes this loop for the one that has the topics.
             return answer(origin, LinkAnswer(.problem(.topicUnavailable(.otherProgram))))
@@ -187,7 +187,7 @@ final class IncomingLinks {
         let stream = link.machine.skipPartial()
         charge(0, to: link)
         guard let stream else { return }
-        answer(GuestOrigin(link.socket, stream), LinkAnswer(.problem(.tooManyBodies)))
+        answer(ForwardOrigin(link.socket, stream), LinkAnswer(.problem(.tooManyBodies)))
     }
 
     /// Counts that many bytes for the link, or as many as before if the budget has no room.
@@ -224,7 +224,7 @@ final class IncomingLinks {
         charge(0, to: link)
         removeFollowers(on: link)
         for stream in link.machine.underWay {
-            delegate?.guestLeft(GuestOrigin(link.socket, stream))
+            delegate?.requestLeft(ForwardOrigin(link.socket, stream))
         }
         reportIfFinished()
     }

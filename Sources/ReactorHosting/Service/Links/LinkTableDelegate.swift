@@ -12,12 +12,12 @@ protocol LinkTableDelegate: AnyObject {
     func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending)
     /// The request that was paused is asked again.
     func pauseEnded(_ forward: ForwardedRequest)
-    /// Each guest is answered once, unless it leaves.
-    func guestArrived(_ request: LinkRequest, from origin: GuestOrigin)
+    /// Each request is answered once, unless it leaves.
+    func requestArrived(_ request: LinkRequest, from origin: ForwardOrigin)
     /// Nobody waits for the answer.
-    func guestLeft(_ origin: GuestOrigin)
+    func requestLeft(_ origin: ForwardOrigin)
     /// The answer is due without waiting for effects.
-    func guestHurried(_ origin: GuestOrigin)
+    func requestHurried(_ origin: ForwardOrigin)
 
     // MARK: Hints
 

@@ -49,7 +49,7 @@ final class OutgoingLinks {
     private var unsent: Set<ConnectionID> = []
     private var lastNumber: UInt64 = 0
     private(set) var isClosed = false
-    private let meetings = LinkMeetings()
+    private let firstPings = FirstPingWaits()
 
     init(
         _ way: ClusterWay, _ table: ConnectionTable, _ timer: LinkTimer, _ work: WorkBudget,
@@ -67,7 +67,7 @@ final class OutgoingLinks {
     var count: Int { bySocket.count }
 
     /// Whether no timer is needed.
-    var isIdle: Bool { links.isEmpty && !way.hasPaused && meetings.isEmpty }
+    var isIdle: Bool { links.isEmpty && !way.hasPaused && firstPings.isEmpty }
 
     // MARK: Requests
 
@@ -259,7 +259,7 @@ final class OutgoingLinks {
     private func heard(_ standing: DatabaseStanding, on link: OutgoingConnection) {
         link.database = standing.mark
         way.hear(standing)
-        meetings.heard(link.far)
+        firstPings.heard(link.far)
         // Its hints and records may be of a history that has ended.
         if !way.shares(standing.mark) { endFollowing(on: link) }
     }
@@ -279,12 +279,12 @@ final class OutgoingLinks {
             let link = links[far] ?? open(far, address)
             if link.database == nil { awaited.insert(far) }
         }
-        meetings.begin(awaited, until: table.now + Self.meetingLimit, done)
+        firstPings.begin(awaited, until: table.now + Self.firstPingLimit, done)
         timer.start()
     }
 
     /// As long as a link may take to open.
-    private static let meetingLimit = Duration.nanoseconds(LinkPulse.openingNanoseconds)
+    private static let firstPingLimit = Duration.nanoseconds(LinkPulse.openingNanoseconds)
 
     func writable(_ socket: ConnectionID) {
         if bySocket[socket] != nil { unsent.insert(socket) }
@@ -318,7 +318,7 @@ final class OutgoingLinks {
     /// - Parameter isLate: Whether this process was itself paused.
     func tick(isLate: Bool) {
         let now = table.now.nanoseconds
-        meetings.expire(at: table.now)
+        firstPings.expire(at: table.now)
         let members = way.members
         for link in links.values {
             if members[link.far.node] == nil { giveUp(link) }
@@ -378,7 +378,7 @@ final class OutgoingLinks {
             table.close(socket, .reset)
         }
         judge(link, why)
-        meetings.heard(link.far)
+        firstPings.heard(link.far)
         var ending = Forwarding.Ending.lost
         if case .finished = why { ending = .notSent }
         let (waiting, underWay) = (link.waiting, link.underWay)
@@ -423,7 +423,7 @@ final class OutgoingLinks {
 
     func close() {
         isClosed = true
-        meetings.end()
+        firstPings.end()
         for socket in bySocket.keys { table.close(socket, .reset) }
         _ = way.claimPaused()
         (links, bySocket, unsent, followed) = ([:], [:], [], [:])

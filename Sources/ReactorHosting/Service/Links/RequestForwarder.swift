@@ -44,9 +44,9 @@ enum RequestForwarder {
             !endpoint.wantsStream(parked)
         else { return false }
         switch connection.linkPart {
-        case .guest?:
+        case .incoming?:
             _ = connection.buffers?.removeParked(loop)
-            connection.answerGuest(movedTo: member.node)
+            connection.answerIncoming(movedTo: member.node)
         case .forwarded(let forward)?: redirect(forward, to: member, on: connection)
         case .local?, nil:
             redirect(makeForward(endpoint, session, on: connection), to: member, on: connection)

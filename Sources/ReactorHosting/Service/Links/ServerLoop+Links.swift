@@ -116,35 +116,38 @@ extension ServerLoop: LinkTableDelegate {
         return connection
     }
 
-    func guestArrived(_ request: LinkRequest, from origin: GuestOrigin) {
-        guard let id = resources.guests.allocate(for: origin) else {
-            resources.links?.incoming.answer(origin, LinkAnswer(.problem(.tooManyGuests)))
+    func requestArrived(_ request: LinkRequest, from origin: ForwardOrigin) {
+        guard let id = resources.socketless.allocate(for: origin) else {
+            resources.links?.incoming.answer(origin, LinkAnswer(.problem(.tooManyIncoming)))
             return
         }
-        makeGuest(id).beginGuest(id, request, from: origin)
+        makeSocketless(id).beginIncoming(id, request, from: origin)
     }
 
-    private func makeGuest(_ id: ConnectionID) -> HTTPConnection {
-        let seat = Int(id.slot - GuestSlots.firstSlot)
-        if seat == guests.count { guests.append(HTTPConnection(resources)) }
-        return guests[seat]
+    private func makeSocketless(_ id: ConnectionID) -> HTTPConnection {
+        let slotIndex = Int(id.slot - SocketlessSlots.firstSlot)
+        if slotIndex == socketless.count { socketless.append(HTTPConnection(resources)) }
+        return socketless[slotIndex]
     }
 
-    func guestLeft(_ origin: GuestOrigin) {
-        guard let id = resources.guests.id(of: origin) else { return }
-        connection(id)?.abandonGuest(origin)
+    func requestLeft(_ origin: ForwardOrigin) {
+        guard let id = resources.socketless.id(of: origin) else { return }
+        connection(id)?.abandonIncoming(origin)
     }
 
-    func guestHurried(_ origin: GuestOrigin) {
-        guard let id = resources.guests.id(of: origin), let guest = connection(id) else { return }
-        guest.setOptions { $0.isHurried = true }
-        guest.expireWait()
+    func requestHurried(_ origin: ForwardOrigin) {
+        guard let id = resources.socketless.id(of: origin), let request = connection(id) else {
+            return
+        }
+        request.setOptions { $0.isHurried = true }
+        request.expireWait()
     }
 
-    /// Serves the time of links, and of guests that wait until effects have settled.
+    /// Serves the time of links, and of requests of other nodes that wait until effects
+    /// have settled.
     func linkTimerReached() {
         resources.links?.timerReached()
-        for guest in guests { guest.guestTimerReached() }
+        for each in socketless { each.waitTimerReached() }
     }
 }
 
@@ -161,18 +164,18 @@ extension ServerLoop: PartLinks {
 
     private func forward(_ part: PartAction, to owner: Node?) {
         guard let links = resources.links, !links.outgoing.isClosed,
-            let id = resources.guests.allocate()
+            let id = resources.socketless.allocate()
         else {
             let outcome = PartOutcome.unavailable("too many actions at once, or the server ends")
             resources.links?.way.parts.count(outcome)
             return part.end(outcome)
         }
-        PostPart.begin(part, to: owner, on: makeGuest(id), as: id)
+        PostPart.begin(part, to: owner, on: makeSocketless(id), as: id)
     }
 
     /// Closes the links, because the server ends. First ends the parts' actions that wait for them.
     func closeLinks() {
-        for guest in guests { guest.endPart() }
+        for each in socketless { each.endPart() }
         resources.links?.close()
     }
 }
@@ -186,7 +189,7 @@ extension HTTPConnection {
         PostPart.end(part, mayBeApplied ? .unknown : .unavailable("the server ends"), on: self)
     }
 
-    fileprivate func guestTimerReached() {
+    fileprivate func waitTimerReached() {
         guard case .waiting(_, let options?) = state, let deadline = options.waitDeadline,
             loop.now >= deadline
         else { return }
@@ -195,7 +198,7 @@ extension HTTPConnection {
 }
 
 extension Problem {
-    fileprivate static let tooManyGuests = Problem(
+    fileprivate static let tooManyIncoming = Problem(
         503, "too_busy", "nothing was applied: too many requests of other nodes are under way",
         fields: [("Retry-After", "1")])
 }

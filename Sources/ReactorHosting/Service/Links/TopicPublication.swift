@@ -8,7 +8,7 @@ final class TopicPublication {
     let topic: String
     /// Empty once it was sent to the sessions of all nodes, or the home has answered.
     var body: [UInt8]
-    let isGuest: Bool
+    let isFromNode: Bool
     /// When it has arrived.
     let since: Int64
     let reply: (LinkAnswer) -> Void
@@ -26,13 +26,13 @@ final class TopicPublication {
     var deadline = Int64.max
 
     init(
-        _ number: UInt64, _ topic: String, _ body: [UInt8], isGuest: Bool, since: Int64,
+        _ number: UInt64, _ topic: String, _ body: [UInt8], isFromNode: Bool, since: Int64,
         reply: @escaping (LinkAnswer) -> Void
     ) {
         self.number = number
         self.topic = topic
         self.body = body
-        self.isGuest = isGuest
+        self.isFromNode = isFromNode
         self.since = since
         self.reply = reply
     }
@@ -64,7 +64,7 @@ enum TopicTicket {
 /// A value that another node has sent for the sessions of this one.
 struct TopicArrival {
     let publication: LinkPublication
-    let origin: GuestOrigin
+    let origin: ForwardOrigin
 }
 
 /// The search for sessions of nodes that have ended.

@@ -25,7 +25,7 @@ final class LoopResources {
     let joints = JointConnections()
     /// Nil if the server is no node of a cluster.
     var links: LinkTable?
-    let guests = GuestSlots()
+    let socketless = SocketlessSlots()
     var counters = Counters()
     /// The number of open connections.
     var openCount = 0

@@ -15,8 +15,8 @@ final class ServerLoop: LoopHandler {
     let loop: EventLoop<ServerLoop>
     let resources: LoopResources
     private var connections: [HTTPConnection] = []
-    /// The connections of guests, by their seats (``GuestSlots``).
-    var guests: [HTTPConnection] = []
+    /// The connections without a socket, by their index (``SocketlessSlots``).
+    var socketless: [HTTPConnection] = []
 
     init(
         index: Int, service: Service, peers: Peers, loop: EventLoop<ServerLoop>,
@@ -59,17 +59,19 @@ final class ServerLoop: LoopHandler {
 
     func connection(_ id: ConnectionID) -> HTTPConnection? {
         let slot = Int(id.slot)
-        guard slot < connections.count else { return guest(id) }
+        guard slot < connections.count else { return socketlessConnection(id) }
         // The id of a vacant slot never matches a connection's id.
         guard connections[slot].id == id else { return nil }
         return connections[slot]
     }
 
-    private func guest(_ id: ConnectionID) -> HTTPConnection? {
-        guard let seat = GuestSlots.seat(of: id), seat < guests.count, guests[seat].id == id else {
+    private func socketlessConnection(_ id: ConnectionID) -> HTTPConnection? {
+        guard let slotIndex = SocketlessSlots.index(of: id), slotIndex < socketless.count,
+            socketless[slotIndex].id == id
+        else {
             return nil
         }
-        return guests[seat]
+        return socketless[slotIndex]
     }
 
     // MARK: LoopHandler
@@ -221,7 +223,7 @@ final class ServerLoop: LoopHandler {
     private func drain() {
         sessions.deliverAll()
         for connection in connections { connection.beginDraining() }
-        for guest in guests { guest.beginDraining() }
+        for each in socketless { each.beginDraining() }
         resources.beginDraining()
     }
 

@@ -122,7 +122,7 @@
         }
 
         mutating func close() {
-            clients.noteWhoIsBehind()
+            clients.recordLaggards()
             clients.ledger.close(clients.histories)
         }
 

@@ -7,7 +7,7 @@ struct ClusterCommand: ParsableCommand {
         abstract: "Runs a server on PostgreSQL under load and faults, and checks what clients saw.",
         discussion: """
             Starts PostgreSQL with a synchronous standby, in a temporary folder, and one server or \
-            several: the command stands behind `--`, and gets `--port` and `--journal` from this tool, \
+            several: the command stands after `--`, and gets `--port` and `--journal` from this tool, \
             and `--link` where there are several:
 
               reactor-bench cluster --duration 5m -- reactor-server --log-level critical

@@ -6,7 +6,7 @@ struct StormCommand: ParsableCommand {
         commandName: "storm",
         abstract: "Sends anything to every route while the server is killed again and again.",
         discussion: """
-            The server's program, and arguments if need be, stand behind `--`; it must host \
+            The server's program, and arguments if need be, stand after `--`; it must host \
             `alerts`, `counter`, `chat` and `job`, as reactor-server does:
 
               reactor-bench storm --duration 60s -- reactor-server

@@ -6,7 +6,7 @@ struct TortureCommand: ParsableCommand {
         commandName: "torture",
         abstract: "Kills a server under load, round after round, and checks what it kept.",
         discussion: """
-            The server's command stands behind `--`; it must say `… listening on http://…` on \
+            The server's command stands after `--`; it must say `… listening on http://…` on \
             its standard output, host `alerts`, and keep its journal in a file that is new:
 
               REACTOR_CONSTANTS=adjustable reactor-bench torture -- .build/debug/reactor-server \

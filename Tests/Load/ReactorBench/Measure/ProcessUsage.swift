@@ -90,7 +90,7 @@
             return (user + system) * (1_000_000_000 / UInt64(ticksPerSecond))
         }
 
-        /// The number behind `label` at the beginning of a line.
+        /// The number after `label` at the beginning of a line.
         static func kilobytes(_ label: String, in text: String) -> UInt64 {
             for line in text.split(separator: "\n") where line.hasPrefix(label) {
                 let words = line.dropFirst(label.count).split(separator: " ")

@@ -22,7 +22,7 @@
         private var fileHunts: [StormHunt]
         private var isFile = true
         private var requests: StormRequests
-        /// The text behind `Host: ` in a request of the crew and the hunters: the host and, if the
+        /// The text after `Host: ` in a request of the crew and the hunters: the host and, if the
         /// server needs one, the field with their token.
         private var host = ""
         private var random: SeededNumbers

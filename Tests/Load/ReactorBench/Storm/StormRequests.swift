@@ -80,7 +80,7 @@ struct StormRequests {
         return made
     }
 
-    /// The text behind `Host: ` in a request: the host and, with a token, its field.
+    /// The text after `Host: ` in a request: the host and, with a token, its field.
     static func host(_ host: String, _ token: String?) -> String {
         token.map { "\(host)\r\nAuthorization: Bearer \($0)" } ?? host
     }

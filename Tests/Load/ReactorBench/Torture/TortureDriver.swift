@@ -29,7 +29,7 @@
 
         private func name(_ session: Int) -> String { "\(run)-\(session)" }
 
-        // MARK: Who is there
+        // MARK: Clients
 
         /// Lets posters complete their outstanding requests and send no new ones.
         mutating func finish() {
@@ -157,7 +157,7 @@
             readers.allSatisfy { $0.number >= ledger.version(of: $0.session) }
         }
 
-        mutating func noteWhoIsBehind() {
+        mutating func recordLaggards() {
             for reader in readers where reader.number < ledger.version(of: reader.session) {
                 ledger.record(
                     .gap,

@@ -77,7 +77,7 @@ struct TortureLedger {
         if version < posts[index].floor + count {
             record(
                 .backwards,
-                "\(posts[index].key) is at \(version), was sent behind \(posts[index].floor)")
+                "\(posts[index].key) is at \(version), was sent after \(posts[index].floor)")
         }
         if version < count || !sessions[session].claims.claim(version - count..<version) {
             record(.doubled, "\(posts[index].key): another has version \(version) or one before it")
@@ -147,7 +147,7 @@ struct TortureLedger {
                 let poster = action >> 32
                 if let before = newest[poster], before > action {
                     guard !late.contains(action) else { continue }
-                    record(.reordered, "\(Self.name(action)) behind \(Self.name(before))")
+                    record(.reordered, "\(Self.name(action)) after \(Self.name(before))")
                 }
                 newest[poster] = action
             }

@@ -75,7 +75,7 @@ struct TortureReader {
     mutating func receive(_ event: TortureEvent, _ ledger: inout TortureLedger) {
         count += 1
         guard !event.beginsAnew else {
-            return ledger.record(.reset, "\(stream) of session \(session) behind \(number)")
+            return ledger.record(.reset, "\(stream) of session \(session) after \(number)")
         }
         let before = order.last
         switch order.receive(event.id, scheme: .consecutive) {
@@ -97,6 +97,6 @@ struct TortureReader {
             guard let id else { return "no id" }
             return "\(id.number)" + (id.part == EventID.whole ? "" : ".\(id.part)")
         }
-        return "\(stream) of session \(session): \(text(id)) behind \(text(last))"
+        return "\(stream) of session \(session): \(text(id)) after \(text(last))"
     }
 }

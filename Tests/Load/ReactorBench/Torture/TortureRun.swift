@@ -139,7 +139,7 @@
             while !driver.haveReadAll, Clock.now() < deadline {
                 try pool.turn(until: min(deadline, Clock.now() + 100_000_000), &driver)
             }
-            driver.noteWhoIsBehind()
+            driver.recordLaggards()
             server.send(SIGTERM)
             return driver.histories
         }

@@ -2,7 +2,7 @@ internal import ClientMachine
 internal import Reactors
 
 /// The parts of a driver that several threads reach: the machine, and what waits around it.
-struct DriverDesk {
+struct DriverCore {
     enum Carried: Hashable {
         case attempt(AttemptID)
         /// One beside the machine.
@@ -92,8 +92,9 @@ struct DriverDesk {
         return new
     }
 
-    /// Whether somebody waits for what a send leads to before it is answered. Else it is shown with
-    /// the answer, or to the first who looks: to wake the task would only hold the request up.
+    /// Whether somebody waits for what a send leads to before it is answered. Else it is shown
+    /// with the answer, or to the first caller that looks: to wake the task would only hold
+    /// the request up.
     private func isAwaited(_ output: Output) -> Bool {
         switch output {
         case .deliver(_, .accepted), .deliver(_, .notAccepted), .persist, .request, .wakeMe: false

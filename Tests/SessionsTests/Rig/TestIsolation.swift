@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The loop of a table in a test: the task of the test, on any thread.
-final class TestSeat: Sendable {
+final class TestIsolation: Sendable {
     private let task = unsafe withUnsafeCurrentTask { unsafe $0?.hashValue }
     private let counter = Atomic<Int>(0)
 

@@ -3,20 +3,20 @@ internal import Synchronization
 
 /// Asks many questions with one statement: those that arrived while the previous statement was
 /// under way.
-final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
+final class QuestionQueue<Question: Sendable, Answer: Sendable>: Sendable {
     /// Returns one answer for each question, in their order.
     typealias Act = @Sendable ([Question], Connection) throws(PostgresFault) -> [Answer]
     private typealias Waiting = (question: Question, answer: ArchiveAnswer<Answer>)
 
-    private struct Book {
+    private struct State {
         var waiting: [Waiting] = []
         var isAsking = false
     }
 
-    private let line: Line
+    private let queue: ConnectionQueue
     private let act: Act
     private let proving: Proving<Answer>?
-    private let book = Mutex(Book())
+    private let state = Mutex(State())
 
     private static var statementLimit: Int { 1_024 }
     /// The maximum number of questions that wait. More are a fault of the callers, and are refused.
@@ -26,18 +26,19 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
     private let wait: @Sendable (Duration) -> Void
 
     /// The pause between two attempts. Without it, attempts would follow each other at full speed
-    /// while a ``Line`` repeats a connection fault, which it does for a second, or with a short
-    /// `lock_timeout`.
+    /// while a ``ConnectionQueue`` repeats a connection fault, which it does for a second, or with
+    /// a short `lock_timeout`.
     private static var pause: Duration { .milliseconds(50) }
 
     /// - Parameters:
     ///   - proving: Nil: no answer has to be proved.
-    ///   - wait: Blocks the queue of the line.
+    ///   - wait: Blocks the queue of the connection.
     init(
-        _ line: Line, lockLimit: Duration, _ proving: Proving<Answer>? = nil,
-        wait: @escaping @Sendable (Duration) -> Void = { Line.wait($0) }, _ act: @escaping Act
+        _ queue: ConnectionQueue, lockLimit: Duration, _ proving: Proving<Answer>? = nil,
+        wait: @escaping @Sendable (Duration) -> Void = { ConnectionQueue.wait($0) },
+        _ act: @escaping Act
     ) {
-        self.line = line
+        self.queue = queue
         self.lockLimit = lockLimit
         self.proving = proving
         self.wait = wait
@@ -45,28 +46,28 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
     }
 
     func ask(_ question: Question, _ answer: @escaping ArchiveAnswer<Answer>) {
-        let (isFull, starts) = book.withLock { book in
-            guard book.waiting.count < Self.waitingLimit else { return (true, false) }
-            book.waiting.append((question, answer))
-            defer { book.isAsking = true }
-            return (false, !book.isAsking)
+        let (isFull, starts) = state.withLock { state in
+            guard state.waiting.count < Self.waitingLimit else { return (true, false) }
+            state.waiting.append((question, answer))
+            defer { state.isAsking = true }
+            return (false, !state.isAsking)
         }
         if isFull {
-            return line.async {
+            return queue.async {
                 answer(
                     .failure(
                         JournalFailure(
                             reason: .unavailable, detail: "PostgreSQL: too many questions wait")))
             }
         }
-        if starts { line.async { [self] in askNext() } }
+        if starts { queue.async { [self] in askNext() } }
     }
 
     private func askNext() {
-        let some = book.withLock { book in
-            let some = Array(book.waiting.prefix(Self.statementLimit))
-            book.waiting.removeFirst(some.count)
-            book.isAsking = !some.isEmpty
+        let some = state.withLock { state in
+            let some = Array(state.waiting.prefix(Self.statementLimit))
+            state.waiting.removeFirst(some.count)
+            state.isAsking = !some.isEmpty
             return some
         }
         guard !some.isEmpty else { return }
@@ -85,7 +86,7 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
         } catch {
             for one in some { one.answer(.failure(JournalFailure(error))) }
         }
-        line.async { [self] in askNext() }
+        queue.async { [self] in askNext() }
     }
 
     private func attempt(
@@ -93,7 +94,7 @@ final class Desk<Question: Sendable, Answer: Sendable>: Sendable {
     ) throws(PostgresFault) -> (value: [Answer], reading: Reading) {
         while true {
             do throws(PostgresFault) {
-                return try line.read { connection throws(PostgresFault) in
+                return try queue.read { connection throws(PostgresFault) in
                     try act(questions, connection)
                 }
             } catch {

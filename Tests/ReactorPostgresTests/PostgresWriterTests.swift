@@ -5,20 +5,20 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("PostgreSQL with several lanes", .timeLimit(.minutes(15)))
-struct PostgresLaneTests {
+@Suite("PostgreSQL with several writers", .timeLimit(.minutes(15)))
+struct PostgresWriterTests {
     private static func open(_ server: PostgresServer, _ schema: String) throws -> PostgresJournal {
         try PostgresJournal(
             PostgresAddress(server, schema), commitLimit: .seconds(600),
             lockLimit: .seconds(600), looksEvery: nil)
     }
 
-    /// Two loops; a row that somebody has locked holds up the first one's lane.
-    @Test func `a lane does not wait for another one`() async throws {
+    /// Two loops; a row that somebody has locked holds up the first one's writer.
+    @Test func `a writer does not wait for another one`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
         let journal = try Self.open(server, schema)
-        let (first, second) = (journal.takeLane(), journal.takeLane())
+        let (first, second) = (journal.takeCommitter(), journal.takeCommitter())
         #expect(await Pending(.creating("a"), in: first).value == .committed)
         #expect(await Pending(.creating("b"), in: second).value == .committed)
         let other = try server.connection()
@@ -43,22 +43,26 @@ struct PostgresLaneTests {
         #expect(await Pending(.creating("c"), in: second).value.failure(of: .of("c")) != nil)
     }
 
-    @Test func `loops share as many lanes as the address says`() async throws {
+    @Test func `loops share as many writers as the address says`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
         let address = server.address(schema)
         for (suffix, count) in [("", 2), ("&lanes=1", 1), ("&lanes=3", 3)] {
             let journal = try PostgresJournal(
                 PostgresAddress(address + suffix), commitLimit: .seconds(600), looksEvery: nil)
-            let lanes = (0..<6).map { _ in ObjectIdentifier(journal.takeLane() as AnyObject) }
-            #expect(Set(lanes).count == count)
-            for (index, lane) in lanes.enumerated() { #expect(lane == lanes[index % count]) }
+            let committers = (0..<6).map { _ in
+                ObjectIdentifier(journal.takeCommitter() as AnyObject)
+            }
+            #expect(Set(committers).count == count)
+            for (index, committer) in committers.enumerated() {
+                #expect(committer == committers[index % count])
+            }
             await journal.close()
             try server.waitForEnd(of: schema)
         }
     }
 
-    @Test func `a server with too few connections for its lanes does not start`() async throws {
+    @Test func `a server with too few connections for its writers does not start`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = server.newSchema()
         try server.connection().execute(
@@ -80,7 +84,7 @@ struct PostgresLaneTests {
 
     /// Loops that wait for none of their batches, each with sessions of its own.
     @Test(arguments: UInt64(1)...3)
-    func `each lane keeps the order of its loops while connections are cut`(
+    func `each writer keeps the order of its loops while connections are cut`(
         _ seed: UInt64
     ) async throws {
         let server = try PostgresServer.shared.get()
@@ -89,7 +93,7 @@ struct PostgresLaneTests {
         var loops = (0..<3).map { index in
             let seed = seed * 10 + UInt64(index)
             return (
-                lane: journal.takeLane(), model: JournalModel(),
+                committer: journal.takeCommitter(), model: JournalModel(),
                 maker: BatchMaker(seed: seed, sessions: 4, prefix: "l\(index)s")
             )
         }
@@ -99,16 +103,16 @@ struct PostgresLaneTests {
                 for index in loops.indices {
                     let batch = loops[index].maker.batch(loops[index].model, records: 1...8)
                     loops[index].model.apply(batch)
-                    pending.append(Pending(batch, in: loops[index].lane))
+                    pending.append(Pending(batch, in: loops[index].committer))
                 }
             }
             try server.cutConnections(to: schema)
             for one in pending { #expect(await one.value == .committed) }
         }
         for loop in loops {
-            for (session, life) in loop.model.lives where !life.isDeleted {
-                let read = try await journal.records(session, life.generation)
-                #expect(read == life.records.filter { $0.number > 0 })
+            for (session, stored) in loop.model.lives where !stored.isDeleted {
+                let read = try await journal.records(session, stored.generation)
+                #expect(read == stored.records.filter { $0.number > 0 })
             }
         }
         await journal.close()

@@ -2,7 +2,7 @@ internal import Cluster
 internal import Storage
 
 /// The newest generation of a session, as the tables have it.
-struct Life {
+struct SessionRow {
     let row: Int64
     let key: SessionKey
     let reactor: String
@@ -50,10 +50,10 @@ struct Life {
     }
 
     /// Nil if there never was a session with this id, or it is forgotten.
-    static func find(_ id: String, _ connection: Connection) throws(PostgresFault) -> Life? {
+    static func find(_ id: String, _ connection: Connection) throws(PostgresFault) -> SessionRow? {
         let found = try connection.run(byID, [id], within: limit)
         guard found.count > 0, !found.bool(0, isStandby) else { throw .standby }
-        return found.isNull(0, 0) ? nil : Life(found, 0)
+        return found.isNull(0, 0) ? nil : SessionRow(found, 0)
     }
 
     /// The column after ``columns``.
@@ -69,11 +69,11 @@ struct Life {
     /// the reverse.
     static func find(
         _ key: SessionKey, isEnded: Bool, _ connection: Connection
-    ) throws(PostgresFault) -> Life? {
-        guard let life = try find(key.session, connection), life.key == key,
-            life.isDeleted == isEnded
+    ) throws(PostgresFault) -> SessionRow? {
+        guard let stored = try find(key.session, connection), stored.key == key,
+            stored.isDeleted == isEnded
         else { return nil }
-        return life
+        return stored
     }
 
     var head: SavedHead {

@@ -5,11 +5,11 @@ import Wire
 @testable import ReactorHosting
 
 @Suite("A node is admitted once it has proved itself", .timeLimit(.minutes(15)))
-struct LinkDoorTests {
+struct LinkHandshakesTests {
     private let secret = [UInt8](repeating: 7, count: 32)
 
     @Test func `with the secret the link arrives at the loop for which it is`() async throws {
-        let rig = try DoorRig(secret: secret)
+        let rig = try HandshakeRig(secret: secret)
         rig.dial(secret: secret, loop: 1)
         try await rig.until("admitted from 1 for 1")
         try await rig.until("opened")
@@ -19,7 +19,7 @@ struct LinkDoorTests {
     }
 
     @Test func `with another secret it is refused, and the reason is said`() async throws {
-        let rig = try DoorRig(secret: secret)
+        let rig = try HandshakeRig(secret: secret)
         rig.dial(secret: [1], loop: 1)
         // Either side may be first.
         try await rig.until("refused: \(LinkFault.otherSecret)", "closed, awaits proof: true")
@@ -27,14 +27,14 @@ struct LinkDoorTests {
     }
 
     @Test func `a loop that does not exist is refused`() async throws {
-        let rig = try DoorRig(secret: secret)
+        let rig = try HandshakeRig(secret: secret)
         rig.dial(secret: secret, loop: 2)
         try await rig.until("refused: the node has no loop 2")
         await rig.end()
     }
 
     @Test func `a stranger is refused by its first bytes`() async throws {
-        let rig = try DoorRig(secret: secret)
+        let rig = try HandshakeRig(secret: secret)
         rig.dial(sending: Array("GET / HTTP/1.1\r\n\r\n".utf8))
         let limit = LinkHandshake.payloadLimitBytes
         try await rig.until("refused: \(LinkFault.frameTooLarge(limit: limit))")
@@ -42,7 +42,7 @@ struct LinkDoorTests {
     }
 
     @Test func `a peer that says nothing is refused in time`() async throws {
-        let rig = try DoorRig(secret: secret, limit: .milliseconds(1))
+        let rig = try HandshakeRig(secret: secret, limit: .milliseconds(1))
         rig.dial(sending: [])
         try await rig.until("refused: the peer has not proved itself in time")
         await rig.end()
@@ -50,7 +50,7 @@ struct LinkDoorTests {
 
     // Without the limit: a line for each.
     @Test func `many strangers have one line, which hides no other reason`() async throws {
-        let rig = try DoorRig(secret: secret)
+        let rig = try HandshakeRig(secret: secret)
         let bytes = Array("GET / HTTP/1.1\r\n\r\n".utf8)
         let line = "refused: \(LinkFault.frameTooLarge(limit: LinkHandshake.payloadLimitBytes))"
         rig.dial(sending: bytes)
@@ -68,11 +68,12 @@ struct LinkDoorTests {
 
     // Without the rule, both strangers stay.
     @Test func `strangers that say nothing keep no node out`() async throws {
-        let rig = try DoorRig(secret: secret, visitorLimit: 2)
+        let rig = try HandshakeRig(secret: secret, pendingLimit: 2)
         for _ in 0..<2 { rig.dial(sending: []) }
         rig.dial(secret: secret, loop: 1)
         try await rig.until(
-            "refused: \(LinkDoor.Refusal.displaced)", "stranger closed", "admitted from 1 for 1",
+            "refused: \(LinkHandshakes.Refusal.displaced)", "stranger closed",
+            "admitted from 1 for 1",
             "opened")
         // There is room again: the second stranger stays.
         rig.dial(secret: secret, loop: 0)
@@ -82,28 +83,30 @@ struct LinkDoorTests {
     }
 }
 
-/// A door with its listener, and a loop on which both ends of links are.
-private final class DoorRig: Sendable {
-    private let door: EventLoop<LinkDoor>
+/// The handshakes with their listener, and a loop on which both ends of links are.
+private final class HandshakeRig: Sendable {
+    private let handshakeLoop: EventLoop<LinkHandshakes>
     private let ends: EventLoop<LinkEnd>
-    private let listener: Listener<LinkDoor>
+    private let listener: Listener<LinkHandshakes>
     private let notes: AsyncStream<String>
 
-    init(secret: [UInt8], limit: Duration = .seconds(600), visitorLimit: Int = 10) throws {
+    init(secret: [UInt8], limit: Duration = .seconds(600), pendingLimit: Int = 10) throws {
         let (notes, note) = AsyncStream.makeStream(of: String.self)
         let ends = try EventLoop<LinkEnd>(label: "ends") { LinkEnd($1) { note.yield($0) } }
-        let identity = LinkDoor.Identity(
+        let identity = LinkHandshakes.Identity(
             node: 2, secrets: [secret], loops: 2, payloadLimitBytes: 1_000, handshakeLimit: limit,
-            visitorLimit: visitorLimit, reportInterval: .seconds(3_600))
-        let outcome = LinkDoor.Outcome(
+            pendingLimit: pendingLimit, reportInterval: .seconds(3_600))
+        let outcome = LinkHandshakes.Outcome(
             admit: { socket, link, peer in
                 note.yield("admitted from \(peer.node) for \(peer.loop)")
                 ends.adopt(socket) { $0.begin($1, .incoming(link)) }
             },
             report: { _, why, _ in note.yield("refused: \(why)") })
-        door = try EventLoop<LinkDoor>(label: "door") { LinkDoor(identity, $1, outcome) }
+        handshakeLoop = try EventLoop<LinkHandshakes>(label: "handshakes") {
+            LinkHandshakes(identity, $1, outcome)
+        }
         listener = try Listener(
-            try BoundSocket(.tcp(host: "127.0.0.1", port: 0)), loops: [door],
+            try BoundSocket(.tcp(host: "127.0.0.1", port: 0)), loops: [handshakeLoop],
             maximumConnections: 10)
         self.ends = ends
         self.notes = notes
@@ -147,7 +150,7 @@ private final class DoorRig: Sendable {
     func end() async {
         listener.close()
         await listener.untilClosed()
-        await door.stop()
+        await handshakeLoop.stop()
         await ends.stop()
     }
 }

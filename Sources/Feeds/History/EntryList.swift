@@ -2,7 +2,7 @@ internal import DequeModule
 package import Storage
 
 /// Consecutive entries of one kind, records or notes, with their events.
-final class HistoryLane {
+final class EntryList {
     /// An entry. Its events end before the next entry's `firstEvent`.
     struct Item {
         let head: HistoryEntry.Head
@@ -164,7 +164,7 @@ final class HistoryLane {
     }
 }
 
-extension Deque<HistoryLane.Item> {
+extension Deque<EntryList.Item> {
     /// - Returns: false if there is no item.
     fileprivate mutating func addToLast(_ weight: Int) -> Bool {
         guard !isEmpty else { return false }
@@ -175,28 +175,28 @@ extension Deque<HistoryLane.Item> {
 
 /// The events of one kept entry. Valid until the history changes.
 package struct KeptEvents: RecordEvents {
-    private let lane: HistoryLane
+    private let list: EntryList
     private let item: Int
     private let first: Int
     package let count: Int
     private let hasState: Bool
 
-    fileprivate init(_ lane: HistoryLane, _ events: Range<Int>, ofItem item: Int) {
-        self.lane = lane
+    fileprivate init(_ list: EntryList, _ events: Range<Int>, ofItem item: Int) {
+        self.list = list
         self.item = item
         first = events.lowerBound
-        hasState = !events.isEmpty && lane.source(ofEvent: events.upperBound - 1) == .state
+        hasState = !events.isEmpty && list.source(ofEvent: events.upperBound - 1) == .state
         count = hasState ? events.count - 1 : events.count
     }
 
-    package func source(at offset: Int) -> EventSource? { lane.source(ofEvent: first + offset) }
+    package func source(at offset: Int) -> EventSource? { list.source(ofEvent: first + offset) }
 
-    package func data(at offset: Int) -> ArraySlice<UInt8> { lane.data(ofEvent: first + offset) }
+    package func data(at offset: Int) -> ArraySlice<UInt8> { list.data(ofEvent: first + offset) }
 
-    package var cause: String? { lane.cause(ofItem: item) }
+    package var cause: String? { list.cause(ofItem: item) }
 
     /// The state after the record, if it was encoded when the record was made.
-    package var state: ArraySlice<UInt8>? { hasState ? lane.data(ofEvent: first + count) : nil }
+    package var state: ArraySlice<UInt8>? { hasState ? list.data(ofEvent: first + count) : nil }
 
     /// The content of an entry other than a mutation: its only event.
     package var content: ArraySlice<UInt8> { count > 0 ? data(at: 0) : [] }
@@ -206,13 +206,13 @@ package struct KeptEvents: RecordEvents {
 package struct HistorySlice: Sequence {
     package typealias Element = (head: HistoryEntry.Head, events: KeptEvents)
 
-    private let records: HistoryLane
-    private let notes: HistoryLane?
+    private let records: EntryList
+    private let notes: EntryList?
     private let start: HistoryPosition
     private let end: HistoryPosition
 
     init(
-        _ records: HistoryLane, _ notes: HistoryLane?, after start: HistoryPosition,
+        _ records: EntryList, _ notes: EntryList?, after start: HistoryPosition,
         through end: HistoryPosition
     ) {
         self.records = records
@@ -228,8 +228,8 @@ package struct HistorySlice: Sequence {
     }
 
     package struct Iterator: IteratorProtocol {
-        fileprivate let records: HistoryLane
-        fileprivate let notes: HistoryLane?
+        fileprivate let records: EntryList
+        fileprivate let notes: EntryList?
         fileprivate let end: HistoryPosition
         fileprivate var record: Int
         fileprivate var note: Int

@@ -3,21 +3,21 @@ internal import Logging
 internal import Sockets
 internal import Wire
 
-/// The entrance for other nodes: the loop on which they prove themselves, and its listener.
-struct LinkEntrance {
-    private let door: EventLoop<LinkDoor>
+/// The listener for other nodes, and the loop on which they prove themselves.
+struct LinkListener {
+    private let handshakeLoop: EventLoop<LinkHandshakes>
 
     /// - Parameter loops: The loops that have sessions, to which links are passed.
     /// - Throws: If the system has no descriptor or memory for the loop.
     init(
         _ node: LocalNode, _ loops: [EventLoop<ServerLoop>], _ configuration: Configuration
     ) throws(SystemFailure) {
-        let identity = LinkDoor.Identity(
+        let identity = LinkHandshakes.Identity(
             node: node.member.node.number, secrets: node.secrets.isEmpty ? [[]] : node.secrets,
             loops: loops.count,
             payloadLimitBytes: LinkTable.payloadLimitBytes)
         let logger = configuration.logger
-        let outcome = LinkDoor.Outcome(
+        let outcome = LinkHandshakes.Outcome(
             admit: { socket, link, peer in
                 // The loop closes a link that arrives after the end.
                 loops[Int(peer.loop)].adopt(socket) { loop, id in
@@ -32,19 +32,20 @@ struct LinkEntrance {
                 if omitted > 0 { metadata["omitted"] = .stringConvertible(omitted) }
                 logger.warning("a link was refused: \(reason)", metadata: metadata)
             })
-        door = try EventLoop<LinkDoor>(
+        handshakeLoop = try EventLoop<LinkHandshakes>(
             label: "reactor-server.links", poller: configuration.poller.kind
-        ) { _, table in LinkDoor(identity, table, outcome) }
+        ) { _, table in LinkHandshakes(identity, table, outcome) }
     }
 
-    func listen(_ socket: consuming BoundSocket) throws(SystemFailure) -> Listener<LinkDoor> {
-        try Listener(socket, loops: [door], maximumConnections: LinkDoor.connectionLimit)
+    func listen(_ socket: consuming BoundSocket) throws(SystemFailure) -> Listener<LinkHandshakes> {
+        try Listener(
+            socket, loops: [handshakeLoop], maximumConnections: LinkHandshakes.connectionLimit)
     }
 
     /// Refuses other nodes from now on.
-    func close(_ listener: Listener<LinkDoor>?) async {
+    func close(_ listener: Listener<LinkHandshakes>?) async {
         listener?.close()
         await listener?.untilClosed()
-        await door.stop()
+        await handshakeLoop.stop()
     }
 }

@@ -7,13 +7,13 @@ internal import Wire
 /// Design: a loop of its own, so that no loop with sessions reads bytes of strangers or waits for a
 /// proof. A peer has two seconds and a few hundred bytes, and idle strangers keep no node out: the
 /// oldest of them makes room.
-final class LinkDoor: LoopHandler {
+final class LinkHandshakes: LoopHandler {
     /// The listener's limit: as many connections as this type holds, and as many that it has not
     /// seen yet. If there are more at one moment, they are reset.
-    static let connectionLimit = 2 * visitorLimit
+    static let connectionLimit = 2 * pendingLimit
     /// The maximum number of connections whose peer has not proved itself. One more resets the
     /// oldest.
-    static let visitorLimit = 256
+    static let pendingLimit = 256
 
     struct Identity: Sendable {
         var node: Int64
@@ -24,7 +24,7 @@ final class LinkDoor: LoopHandler {
         /// The size of the largest request.
         var payloadLimitBytes: Int
         var handshakeLimit = Duration.seconds(2)
-        var visitorLimit = LinkDoor.visitorLimit
+        var pendingLimit = LinkHandshakes.pendingLimit
         /// The time between two reports of the same kind of refusal.
         var reportInterval = Duration.seconds(10)
     }
@@ -68,7 +68,7 @@ final class LinkDoor: LoopHandler {
         }
     }
 
-    /// The actions that follow. Called on the door's loop.
+    /// The actions that follow. Called on the loop of the handshakes.
     struct Outcome: Sendable {
         /// The link is the loop's of that number. Its proof is unsent.
         var admit: @Sendable (consuming DetachedSocket, IncomingLink, LinkHandshake.Peer) -> Void
@@ -77,7 +77,7 @@ final class LinkDoor: LoopHandler {
         var report: @Sendable (PeerAddress, Refusal, _ omitted: Int) -> Void
     }
 
-    private struct Visitor {
+    private struct PendingPeer {
         var link: IncomingLink
         let address: PeerAddress
         /// In the order of arrival.
@@ -87,7 +87,7 @@ final class LinkDoor: LoopHandler {
     private let table: ConnectionTable
     private let identity: Identity
     private let outcome: Outcome
-    private var visitors: [ConnectionID: Visitor] = [:]
+    private var pendingPeers: [ConnectionID: PendingPeer] = [:]
     private var lastNumber: UInt64 = 0
     private var reports: LogLimit<Refusal.Kind>
 
@@ -101,45 +101,45 @@ final class LinkDoor: LoopHandler {
     // MARK: LoopHandler
 
     func opened(_ id: ConnectionID, peer: PeerAddress) {
-        if visitors.count >= identity.visitorLimit { displaceOldest() }
+        if pendingPeers.count >= identity.pendingLimit { displaceOldest() }
         let link = IncomingLink(
             at: identity.node, secrets: identity.secrets,
             nonce: LinkHandshake.newNonce(),
             payloadLimitBytes: identity.payloadLimitBytes)
         lastNumber += 1
-        visitors[id] = Visitor(link: link, address: peer, number: lastNumber)
+        pendingPeers[id] = PendingPeer(link: link, address: peer, number: lastNumber)
         table.setDeadline(id, table.now + identity.handshakeLimit)
     }
 
     func received(_ id: ConnectionID, _ bytes: RawSpan) {
-        guard var visitor = visitors.removeValue(forKey: id) else { return }
+        guard var pending = pendingPeers.removeValue(forKey: id) else { return }
         var input: [UInt8] = []
         unsafe bytes.withUnsafeBytes { unsafe input.append(contentsOf: $0) }
         var admitted: LinkHandshake.Peer?
         do throws(LinkFault) {
-            try visitor.link.receive(input.span) { event in
+            try pending.link.receive(input.span) { event in
                 if case .opened(let peer) = event { admitted = peer }
             }
         } catch {
-            return refuse(id, visitor.address, .fault(error))
+            return refuse(id, pending.address, .fault(error))
         }
-        if let admitted { return admit(id, visitor, admitted) }
-        visitors[id] = visitor
+        if let admitted { return admit(id, pending, admitted) }
+        pendingPeers[id] = pending
         send(id)
     }
 
     func peerFinished(_ id: ConnectionID) {
-        guard let visitor = visitors.removeValue(forKey: id) else { return }
-        refuse(id, visitor.address, .closed)
+        guard let pending = pendingPeers.removeValue(forKey: id) else { return }
+        refuse(id, pending.address, .closed)
     }
 
     func writable(_ id: ConnectionID) { send(id) }
 
-    func closed(_ id: ConnectionID, _ why: CloseReason) { visitors[id] = nil }
+    func closed(_ id: ConnectionID, _ why: CloseReason) { pendingPeers[id] = nil }
 
     func deadlineReached(_ id: ConnectionID) {
-        guard let visitor = visitors.removeValue(forKey: id) else { return }
-        refuse(id, visitor.address, .late)
+        guard let pending = pendingPeers.removeValue(forKey: id) else { return }
+        refuse(id, pending.address, .late)
     }
 
     func timerReached(_ token: UInt64) {}
@@ -149,27 +149,27 @@ final class LinkDoor: LoopHandler {
     // MARK: Ends
 
     private func send(_ id: ConnectionID) {
-        guard let unsent = visitors[id]?.link.output.unsent, !unsent.isEmpty else { return }
+        guard let unsent = pendingPeers[id]?.link.output.unsent, !unsent.isEmpty else { return }
         let count = table.send(id, unsent.span)
-        visitors[id]?.link.sent(count)
+        pendingPeers[id]?.link.sent(count)
     }
 
-    private func admit(_ id: ConnectionID, _ visitor: Visitor, _ peer: LinkHandshake.Peer) {
+    private func admit(_ id: ConnectionID, _ pending: PendingPeer, _ peer: LinkHandshake.Peer) {
         guard peer.loop < identity.loops else {
-            return refuse(id, visitor.address, .noLoop(peer.loop))
+            return refuse(id, pending.address, .noLoop(peer.loop))
         }
         guard let socket = table.detach(id) else {
-            return refuse(id, visitor.address, .noDescriptor)
+            return refuse(id, pending.address, .noDescriptor)
         }
-        outcome.admit(socket, visitor.link, peer)
+        outcome.admit(socket, pending.link, peer)
     }
 
     private func displaceOldest() {
-        guard let (id, visitor) = visitors.min(by: { $0.value.number < $1.value.number }) else {
+        guard let (id, pending) = pendingPeers.min(by: { $0.value.number < $1.value.number }) else {
             return
         }
-        visitors[id] = nil
-        refuse(id, visitor.address, .displaced)
+        pendingPeers[id] = nil
+        refuse(id, pending.address, .displaced)
     }
 
     private func refuse(_ id: ConnectionID, _ address: PeerAddress, _ why: Refusal) {

@@ -3,7 +3,7 @@ internal import Storage
 internal import Synchronization
 
 /// One connection on a queue of its own, which is made again when it was lost.
-final class Line: @unchecked Sendable {
+final class ConnectionQueue: @unchecked Sendable {
     let connector: Connector
     private let name: String
     private let settings: String?

@@ -7,7 +7,7 @@ internal import Synchronization
 /// Design: if a statement was sent and not answered, only the rows at its places decide. It is sent
 /// again, over another connection, until there is a row at each place: its own, recognised by
 /// writer and number, or another writer's. Until then no client hears that nothing was applied.
-final class Lane: @unchecked Sendable {
+final class PostgresWriter: @unchecked Sendable {
     private let connector: Connector
     /// Random, so that no two processes have the same.
     private let writer = Int64.random(in: 1 ... .max)
@@ -103,7 +103,7 @@ final class Lane: @unchecked Sendable {
                         return
                     }
                     waiting.append(parts)
-                    Line.wait(min(pause, deadline - ContinuousClock.now))
+                    ConnectionQueue.wait(min(pause, deadline - ContinuousClock.now))
                     pause = min(.seconds(1), pause * 2)
                 } else {
                     let isUndecided = parts.contains { $0.mayBeWritten }
@@ -128,7 +128,7 @@ final class Lane: @unchecked Sendable {
                         // It waits for a lock, so others go first. Without the pause, a short
                         // `lock_timeout` would set the pace.
                         waiting.insert(parts, at: 0)
-                        Line.wait(.milliseconds(50))
+                        ConnectionQueue.wait(.milliseconds(50))
                     }
                 }
             }

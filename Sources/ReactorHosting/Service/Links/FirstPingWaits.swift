@@ -1,14 +1,14 @@
 internal import Sockets
 
 /// Waits for the first pings of other nodes, which have the databases that they believe.
-final class LinkMeetings {
-    private struct Meeting {
+final class FirstPingWaits {
+    private struct Wait {
         var awaited: Set<OutgoingLinks.FarEnd>
         let deadline: LoopInstant
         let done: () -> Void
     }
 
-    private var all: [Meeting] = []
+    private var all: [Wait] = []
 
     var isEmpty: Bool { all.isEmpty }
 
@@ -18,7 +18,7 @@ final class LinkMeetings {
         _ done: @escaping () -> Void
     ) {
         guard !awaited.isEmpty else { return done() }
-        all.append(Meeting(awaited: awaited, deadline: deadline, done: done))
+        all.append(Wait(awaited: awaited, deadline: deadline, done: done))
     }
 
     /// The node's first ping has arrived, or its link has ended.
@@ -35,9 +35,9 @@ final class LinkMeetings {
     /// The server ends.
     func end() { end(where: { _ in true }) }
 
-    private func end(where isOver: (Meeting) -> Bool) {
+    private func end(where isOver: (Wait) -> Bool) {
         let over = all.filter(isOver)
         all.removeAll(where: isOver)
-        for meeting in over { meeting.done() }
+        for wait in over { wait.done() }
     }
 }

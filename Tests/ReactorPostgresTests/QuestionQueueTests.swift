@@ -6,7 +6,7 @@ import Testing
 @testable import ReactorPostgres
 
 @Suite("questions that wait for a lock in PostgreSQL", .timeLimit(.minutes(15)))
-struct DeskTests {
+struct QuestionQueueTests {
     private final class Holder: Sendable {
         private let connection: Mutex<Connection?>
         private let pauses = Atomic<Int>(0)
@@ -28,7 +28,7 @@ struct DeskTests {
         }
     }
 
-    /// The line remembers the fault of its connection for a second. Without the pause it is asked
+    /// The queue remembers the fault of its connection for a second. Without the pause it is asked
     /// again thousands of times meanwhile.
     @Test func `a connection that somebody holds up is waited for with pauses`() async throws {
         let server = try PostgresServer.shared.get()
@@ -38,20 +38,20 @@ struct DeskTests {
         await journal.close()
         try server.waitForEnd(of: schema)
         let connector = Connector(address)
-        let line = Line(connector, "desk")
+        let queue = ConnectionQueue(connector, "questions")
         let holder = try Holder(server, schema)
         let pause = { @Sendable (time: Duration) in
             holder.paused()
-            Line.wait(time)
+            ConnectionQueue.wait(time)
         }
-        let desk = Desk<Int, Int>(line, lockLimit: .seconds(600), wait: pause) {
+        let questionQueue = QuestionQueue<Int, Int>(queue, lockLimit: .seconds(600), wait: pause) {
             questions, _ throws(PostgresFault) in questions
         }
         let answer = await withCheckedContinuation { continuation in
-            desk.ask(7) { continuation.resume(returning: $0) }
+            questionQueue.ask(7) { continuation.resume(returning: $0) }
         }
         #expect(answer == .success(7))
         #expect(holder.pauseCount >= 3)
-        await line.close()
+        await queue.close()
     }
 }
