@@ -67,22 +67,40 @@ struct MetricsPageTests {
     }
 
     @Test(arguments: [
-        "reactor_a 1\n", "# HELP reactor_a A.\nreactor_a 1\n",
-        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_b 1\n",
-        "# HELP reactor_a A.\n# TYPE reactor_a counter\n",
-        "# HELP reactor_a_total A.\n# TYPE reactor_a_total gauge\n",
-        "# HELP reactor_a_ms A.\n# TYPE reactor_a_ms gauge\n",
-        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_a 1\nreactor_a 1\n",
-        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_a{x=\"1\",x=\"2\"} 1\n",
-        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_a{x=1} 1\n",
-        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_a one\n",
-        "# HELP reactor_a A.\n# TYPE reactor_a gauge\nreactor_a 1",
-        "# HELP reactor_a A.\n# TYPE reactor_a histogram\nreactor_a_bucket{le=\"1\"} 1\n",
-        "# HELP reactor_a A.\n# TYPE reactor_a histogram\nreactor_a_bucket{le=\"1\"} 2\n"
-            + "reactor_a_bucket{le=\"+Inf\"} 1\nreactor_a_sum 1\nreactor_a_count 1\n",
+        ("reactor_as 1\n", "a sample follows its type"),
+        ("# HELP reactor_as A.\nreactor_as 1\n", "a sample follows its type"),
+        (
+            "# HELP reactor_as A.\n# TYPE reactor_as gauge\nreactor_b 1\n",
+            "a sample of another metric"
+        ),
+        ("# HELP reactor_as A.\n# TYPE reactor_as counter\n", "_total is for counters"),
+        ("# HELP reactor_a_total A.\n# TYPE reactor_a_total gauge\n", "_total is for counters"),
+        ("# HELP reactor_a_ms A.\n# TYPE reactor_a_ms gauge\n", "not a base unit"),
+        (
+            "# HELP reactor_as A.\n# TYPE reactor_as gauge\nreactor_as 1\nreactor_as 1\n",
+            "the sample again"
+        ),
+        (
+            "# HELP reactor_as A.\n# TYPE reactor_as gauge\nreactor_as{x=\"1\",x=\"2\"} 1\n",
+            "no sample"
+        ),
+        ("# HELP reactor_as A.\n# TYPE reactor_as gauge\nreactor_as{x=1} 1\n", "no sample"),
+        ("# HELP reactor_as A.\n# TYPE reactor_as gauge\nreactor_as one\n", "no sample"),
+        ("# HELP reactor_as A.\n# TYPE reactor_as gauge\nreactor_as 1", "the last line is open"),
+        (
+            "# HELP reactor_as A.\n# TYPE reactor_as histogram\nreactor_as_bucket{le=\"1\"} 1\n",
+            "buckets have bounds up to +Inf"
+        ),
+        (
+            "# HELP reactor_as A.\n# TYPE reactor_as histogram\nreactor_as_bucket{le=\"1\"} 2\n"
+                + "reactor_as_bucket{le=\"+Inf\"} 1\nreactor_as_sum 1\nreactor_as_count 1\n",
+            "counts are cumulative"
+        ),
     ])
-    func `the reader of these tests refuses a page that breaks a rule`(page: String) {
-        #expect(throws: PrometheusPage.Fault.self) { try PrometheusPage(page) }
+    func `the reader of these tests refuses a page that breaks a rule`(page: String, reason: String)
+    {
+        let fault = #expect(throws: PrometheusPage.Fault.self) { try PrometheusPage(page) }
+        #expect(fault?.reason == reason)
     }
 
     // MARK: The documentation

@@ -6,15 +6,10 @@ struct PrometheusPage {
         var reason: String
     }
 
-    struct Sample: Equatable {
+    struct Sample {
         var name: String
         var labels: [(name: String, value: String)]
         var value: Double
-
-        static func == (one: Sample, other: Sample) -> Bool {
-            one.name == other.name && one.value == other.value
-                && one.labels.elementsEqual(other.labels, by: ==)
-        }
 
         /// The labels without the bound of a bucket.
         var series: [String] { labels.filter { $0.name != "le" }.map { "\($0.name)=\($0.value)" } }
@@ -27,14 +22,20 @@ struct PrometheusPage {
         var samples: [Sample] = []
     }
 
+    // Once: a regular expression is compiled where it is written, which takes most of a test.
+    nonisolated(unsafe) private static let nameForm = /reactor_[a-z][a-z_]*[a-z]/
+    nonisolated(unsafe) private static let sampleForm = /([a-z_]+)(?:\{([^{}]*)\})? ([^ ]+)/
+    nonisolated(unsafe) private static let labelForm = /([a-z]+)="([^"\\]*)"/
+
     private(set) var metrics: [Metric] = []
+    /// By the name and the labels, as the page has them.
+    private var values: [String: Double] = [:]
 
     var names: Set<String> { Set(metrics.map(\.name)) }
 
     func value(_ name: String, _ labels: [(name: String, value: String)] = []) -> Double? {
-        metrics.flatMap(\.samples).first {
-            $0.name == name && $0.labels.elementsEqual(labels, by: ==)
-        }?.value
+        let list = labels.map { "\($0.name)=\"\($0.value)\"" }.joined(separator: ",")
+        return values[labels.isEmpty ? name : "\(name){\(list)}"]
     }
 
     init(_ text: String) throws(Fault) {
@@ -65,10 +66,10 @@ struct PrometheusPage {
                 guard Self.sampleNames(of: metrics[metric]).contains(sample.name) else {
                     throw fault("a sample of another metric")
                 }
-                let isKnown = metrics[metric].samples.contains {
-                    $0.name == sample.name && $0.labels.elementsEqual(sample.labels, by: ==)
+                let key = String(line.prefix(upTo: line.lastIndex(of: " ") ?? line.endIndex))
+                guard values.updateValue(sample.value, forKey: key) == nil else {
+                    throw fault("the sample again")
                 }
-                guard !isKnown else { throw fault("the sample again") }
                 metrics[metric].samples.append(sample)
             }
         }
@@ -85,9 +86,7 @@ struct PrometheusPage {
 
     /// Prometheus' conventions for names: units, and `_total` for counters only.
     private static func reason(against metric: Metric) -> String? {
-        guard metric.name.wholeMatch(of: /reactor_[a-z][a-z_]*[a-z]/) != nil else {
-            return "not a name"
-        }
+        guard unsafe metric.name.wholeMatch(of: nameForm) != nil else { return "not a name" }
         guard ["counter", "gauge", "histogram"].contains(metric.kind) else { return "not a type" }
         guard (metric.kind == "counter") == metric.name.hasSuffix("_total") else {
             return "_total is for counters"
@@ -99,14 +98,13 @@ struct PrometheusPage {
     }
 
     private static func sample(_ line: Substring) -> Sample? {
-        let form = /([a-z_]+)(?:\{([^{}]*)\})? ([^ ]+)/
-        guard let match = line.wholeMatch(of: form), let value = Double(match.3), value >= 0 else {
-            return nil
-        }
+        guard let match = unsafe line.wholeMatch(of: sampleForm),
+            let value = Double(match.3), value >= 0
+        else { return nil }
         var labels: [(name: String, value: String)] = []
         for label in (match.2 ?? "").split(separator: ",", omittingEmptySubsequences: false)
         where match.2 != nil {
-            guard let label = label.wholeMatch(of: /([a-z]+)="([^"\\]*)"/) else { return nil }
+            guard let label = unsafe label.wholeMatch(of: labelForm) else { return nil }
             guard !labels.contains(where: { $0.name == String(label.1) }) else { return nil }
             labels.append((String(label.1), String(label.2)))
         }
