@@ -22,6 +22,19 @@ struct TextTests {
         #expect(try decode([String: Int].self, #"{"a\nb":1,"\u0061":2}"#) == ["a\nb": 1, "a": 2])
     }
 
+    /// Eight bytes are looked at together, wherever they begin.
+    @Test func `each character is escaped or not at each place`() throws {
+        for scalar in (0x00...0xFF).map({ Unicode.Scalar($0 as UInt8) }) + ["\u{2028}", "😀"] {
+            let written = try encode(String(scalar)).dropFirst().dropLast()
+            for place in 0...17 {
+                let before = String(repeating: "a", count: place)
+                let after = String(repeating: "b", count: 17 - place)
+                let text = before + String(scalar) + after
+                #expect(try encode(text) == "\"\(before)\(written)\(after)\"")
+            }
+        }
+    }
+
     @Test func `appendString is the same text as encode's`() throws {
         for text in ["", "a", "\"", "line\nline", "é😀"] {
             var out: [UInt8] = []
