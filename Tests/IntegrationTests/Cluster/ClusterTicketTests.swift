@@ -5,7 +5,7 @@ import Testing
 @Suite("A ticket in a cluster", .timeLimit(.minutes(15)))
 struct ClusterTicketTests {
     /// Accepts each token, whose text is the name of a client that may do everything.
-    private struct Names: Authenticator {
+    struct Names: Authenticator {
         func authenticate(bearer token: String) async throws(AuthenticationFailure) -> Principal {
             Principal(subject: token, grants: .all, expiresAtSeconds: 4_102_444_800)
         }

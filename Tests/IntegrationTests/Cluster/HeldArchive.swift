@@ -4,14 +4,13 @@ import Synchronization
 /// The archive of a shared journal. Reads of snapshots wait while the test holds them.
 final class HeldArchive: Archive {
     private struct State {
-        var isHolding = false
-        var waiting: [@Sendable () -> Void] = []
         var snapshots = 0
         var answers = 0
     }
 
     private let archive: any Archive
     private let state = Mutex(State())
+    private let reads = Hold()
 
     init(_ archive: any Archive) { self.archive = archive }
 
@@ -23,29 +22,15 @@ final class HeldArchive: Archive {
 
     func countAnswer() { state.withLock { $0.answers += 1 } }
 
-    func hold() { state.withLock { $0.isHolding = true } }
+    func hold() { reads.begin() }
 
-    func release() {
-        let waiting = state.withLock { state in
-            defer { state.waiting = [] }
-            state.isHolding = false
-            return state.waiting
-        }
-        for read in waiting { read() }
-    }
+    func release() { reads.end() }
 
     func snapshot(
         of session: SessionKey, at version: UInt64, _ answer: @escaping Answer<Snapshot?>
     ) {
-        let read: @Sendable () -> Void = { [archive] in
-            archive.snapshot(of: session, at: version, answer)
-        }
-        let isHeld = state.withLock { state in
-            state.snapshots += 1
-            if state.isHolding { state.waiting.append(read) }
-            return state.isHolding
-        }
-        if !isHeld { read() }
+        state.withLock { $0.snapshots += 1 }
+        reads.pass { [archive] in archive.snapshot(of: session, at: version, answer) }
     }
 
     // MARK: The other reads

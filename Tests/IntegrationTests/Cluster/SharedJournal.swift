@@ -34,6 +34,8 @@ final class SharedJournal: Sendable {
 
     fileprivate let file: FileJournal
     let archive: HeldArchive
+    /// Counts of a client's sessions.
+    let counts = Hold()
     fileprivate let followPause: Int64
     private let state = Mutex(State())
 
@@ -227,6 +229,10 @@ final class NodeJournal: Journal, Ownership {
             }
         }
     }
+
+    func countSessions(
+        of owner: String, upTo limit: Int, _ answer: @escaping ArchiveAnswer<Int>
+    ) { shared.counts.pass { answer(.success(0)) } }
 
     func claim(
         _ session: String, deposing deposed: Node?, _ answer: @escaping ArchiveAnswer<Claim>

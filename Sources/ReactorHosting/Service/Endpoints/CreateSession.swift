@@ -118,6 +118,7 @@ extension LoopResources {
                     guard case .notInMemory = resources.sessions.find(id) else {
                         throw .createdMeanwhile(id.text)
                     }
+                    guard resources.sessions.hasRoomForSession else { throw .noRoomForSession }
                     try resources.create(
                         id, registration, from: saved, by: access,
                         besides: count.mapError(Problem.unreadable).get(), connection, charge)
