@@ -40,8 +40,10 @@ enum JSONText {
         }
     }
 
-    /// A place before which nothing has to be escaped. Looks at eight bytes at a time: a subtraction
-    /// borrows into the high bit of each byte that is less than a space, or zero.
+    /// A place before which nothing has to be escaped.
+    ///
+    /// Eight bytes at a time: a subtraction sets the high bit of a byte that is less than a space,
+    /// or zero.
     private static func firstSuspect(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
         var place = start
