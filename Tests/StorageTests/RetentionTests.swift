@@ -287,14 +287,17 @@ struct RetentionTests {
         retention.stepRows = 16
         let rig = try JournalRig(retention)
         #expect(await rig.commit([.created("s")]) == nil)
-        for number: UInt64 in 1...1_500 {
-            var batch = Batch(records: [.mutation("s", number)])
-            if number % 50 == 0 { batch.snapshots = [.of("s", number)] }
-            #expect(await rig.commit(batch) == nil)
-            guard number % 40 == 0 else { continue }
+        for first in stride(from: 1 as UInt64, to: 1_500, by: 40) {
+            let numbers = first..<first + 40
+            let batches = numbers.map { number in
+                var batch = Batch(records: [.mutation("s", number)])
+                if number % 50 == 0 { batch.snapshots = [.of("s", number)] }
+                return batch
+            }
+            #expect(await rig.commit(inTurn: batches) == nil)
             let saved = try #require(try await rig.load("s"))
             let shown = try await rig.records("s").map(\.number)
-            #expect(shown == Array((saved.keptAfter + 1)...number))
+            #expect(shown == Array(saved.keptAfter + 1..<numbers.upperBound))
             #expect(saved.snapshot.map(\.number) ?? 0 >= saved.keptAfter)
         }
         #expect(try #require(try await rig.load("s")).keptAfter > 1_000)
@@ -306,13 +309,15 @@ extension JournalRig {
     func grow(
         _ session: String, _ numbers: ClosedRange<UInt64>, snapshotEvery: UInt64?
     ) async throws {
-        for first in stride(from: numbers.lowerBound, through: numbers.upperBound, by: 10) {
+        let firsts = stride(from: numbers.lowerBound, through: numbers.upperBound, by: 10)
+        let batches = firsts.map { first in
             let some = first...min(first + 9, numbers.upperBound)
             var batch = Batch(records: some.map { .mutation(session, $0) })
             batch.snapshots = some.filter { $0 % (snapshotEvery ?? .max) == 0 }.map {
                 .of(session, $0, time: clock.now)
             }
-            #expect(await commit(batch) == nil)
+            return batch
         }
+        #expect(await commit(inTurn: batches) == nil)
     }
 }

@@ -90,6 +90,25 @@ final class JournalRig: @unchecked Sendable {
         await commit(Batch(records: records))
     }
 
+    /// Submits each batch when the one before has ended. Returns the first failure.
+    ///
+    /// The test waits once: on a busy machine, each wait takes its turn behind all other tests.
+    func commit(inTurn batches: [Batch]) async -> JournalFailure? {
+        await withCheckedContinuation { continuation in
+            @Sendable func submit(_ rest: ArraySlice<Batch>) {
+                guard let batch = rest.first else { return continuation.resume(returning: nil) }
+                _ = journal.commit(batch) { verdict in
+                    if let failure = verdict.failure {
+                        continuation.resume(returning: failure)
+                    } else {
+                        submit(rest.dropFirst())
+                    }
+                }
+            }
+            submit(batches[...])
+        }
+    }
+
     // MARK: Reading
 
     func head(_ session: String) async throws -> SavedHead? {
