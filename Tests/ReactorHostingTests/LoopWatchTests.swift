@@ -65,6 +65,15 @@ struct LoopWatchTests {
                 + "session=bob work=effect")
     }
 
+    @Test func `a journal's log that has grown long is logged once`() {
+        let watch = LoopWatch(
+            limit: .seconds(10), logger: lines.logger,
+            logBytes: { LogSizeWatch.limitBytes + 1 })
+        for time: Int64 in 1...3 { watch.look(at: second(time)) }
+        #expect(lines.all.count == 1)
+        #expect(lines.all.first?.hasSuffix("bytes=134217729") == true)
+    }
+
     @Test func `the counters of a loop that is left out are those of its last scrape`() {
         let last = LastCounters()
         var counters = Counters()
