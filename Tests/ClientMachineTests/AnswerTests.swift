@@ -2,7 +2,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("what an answer to a post becomes", .timeLimit(.minutes(15)))
+@Suite("what an answer to a post becomes", .timeLimit(.minutes(60)))
 struct AnswerTests {
     @Test(arguments: [
         (400, "malformed_json"), (413, "body_too_large"), (422, "not_an_action"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("vectors, outboxes and plans", .timeLimit(.minutes(15)))
+@Suite("vectors, outboxes and plans", .timeLimit(.minutes(60)))
 struct BookkeepingTests {
     @Test(arguments: [
         "aaaaaaaa.0", "aaaaaaaa.18446744073709551615", "a0b1c2d3.7.1", "a0b1c2d3.7.4294967295",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("C1 to C4, C7: connections", .timeLimit(.minutes(15)))
+@Suite("C1 to C4, C7: connections", .timeLimit(.minutes(60)))
 struct ConnectionTests {
     private let states = Following(demand: .init(states: true))
 

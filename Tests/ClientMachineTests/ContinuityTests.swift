@@ -2,7 +2,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("states that were read, and the events that continue them", .timeLimit(.minutes(15)))
+@Suite("states that were read, and the events that continue them", .timeLimit(.minutes(60)))
 struct ContinuityTests {
     private func state(_ position: String, _ state: String) -> String {
         #"{"id":"room","reactor":"x","version":1,"position":"\#(position)","state":\#(state)}"#

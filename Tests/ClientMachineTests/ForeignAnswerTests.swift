@@ -34,7 +34,7 @@ private func vectors() throws -> AnswerVectors {
     return try JSONDecoder().decode(AnswerVectors.self, from: Data(contentsOf: file))
 }
 
-@Suite("C5, C6: only the service refuses and ends", .timeLimit(.minutes(15)))
+@Suite("C5, C6: only the service refuses and ends", .timeLimit(.minutes(60)))
 struct ForeignAnswerTests {
     private let makes = Following(demand: .init(states: true), makes: "counter")
     private let joins = Following(demand: .init(states: true))

@@ -3,7 +3,7 @@ import Testing
 @testable import ClientMachine
 
 /// Shown states of which nothing can show for a while whether they contain an own action.
-@Suite("R10: states that are held while no event can come", .timeLimit(.minutes(15)))
+@Suite("R10: states that are held while no event can come", .timeLimit(.minutes(60)))
 struct HoldTests {
     private let predicts = Following(demand: .init(states: true), predicts: true)
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("R1 to R10: confirmed and shown states", .timeLimit(.minutes(15)))
+@Suite("R1 to R10: confirmed and shown states", .timeLimit(.minutes(60)))
 struct IncomingTests {
     private let predicts = Following(demand: .init(states: true), predicts: true)
 

@@ -59,7 +59,7 @@ extension [Output] {
     }
 }
 
-@Suite("an action log is read once and in order", .timeLimit(.minutes(15)))
+@Suite("an action log is read once and in order", .timeLimit(.minutes(60)))
 struct LogTests {
     @Test(arguments: [
         (LogReading.Start.now, "from=now"), (.start, "from=start"),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("O1 to O8: each action is sent exactly once, in order", .timeLimit(.minutes(15)))
+@Suite("O1 to O8: each action is sent exactly once, in order", .timeLimit(.minutes(60)))
 struct OutgoingTests {
     // O1
 

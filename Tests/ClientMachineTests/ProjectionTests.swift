@@ -33,7 +33,7 @@ private struct Sum: Reactor {
     }
 }
 
-@Suite("R3, R4, R9: the shown state", .timeLimit(.minutes(15)))
+@Suite("R3, R4, R9: the shown state", .timeLimit(.minutes(60)))
 struct ProjectionTests {
     private func entry(_ ticket: UInt64, _ actions: String...) -> OutboxEntry {
         OutboxEntry(

@@ -3,7 +3,7 @@ import Testing
 @testable import ClientMachine
 
 /// Races that the simulation of clients has found, each as a table.
-@Suite("Races of answers, streams, reads and ends of processes", .timeLimit(.minutes(15)))
+@Suite("Races of answers, streams, reads and ends of processes", .timeLimit(.minutes(60)))
 struct RaceTests {
     private let live = Following(demand: .init(states: true), predicts: true)
 

@@ -18,7 +18,7 @@ extension [Output] {
     }
 }
 
-@Suite("states outlive the program", .timeLimit(.minutes(15)))
+@Suite("states outlive the program", .timeLimit(.minutes(60)))
 struct SavedStateTests {
     private let following = Following(
         demand: .init(states: true, pulses: .all, activities: true), makes: "chat",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("slow lines, full disks and many sessions", .timeLimit(.minutes(15)))
+@Suite("slow lines, full disks and many sessions", .timeLimit(.minutes(60)))
 struct SlowLineTests {
     private func text(_ bytes: Int) -> String {
         "\"" + String(repeating: "x", count: bytes - 2) + "\""
@@ -189,7 +189,7 @@ struct SlowLineTests {
     }
 }
 
-@Suite("ADR-0072: a request says which key is not used again", .timeLimit(.minutes(15)))
+@Suite("ADR-0072: a request says which key is not used again", .timeLimit(.minutes(60)))
 struct DoneKeyTests {
     @Test func `the key of the request before, once it is applied`() throws {
         var client = try Client()

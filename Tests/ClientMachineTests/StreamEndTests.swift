@@ -2,7 +2,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("C5: refusals and ends of streams", .timeLimit(.minutes(15)))
+@Suite("C5: refusals and ends of streams", .timeLimit(.minutes(60)))
 struct StreamEndTests {
     private let states = Following(demand: .init(states: true))
 

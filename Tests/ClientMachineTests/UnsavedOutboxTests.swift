@@ -3,7 +3,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("an outbox without a file", .timeLimit(.minutes(15)))
+@Suite("an outbox without a file", .timeLimit(.minutes(60)))
 struct UnsavedOutboxTests {
     @Test func `has a request leave with the send, and the next one with the answer`() throws {
         var client = try Client(savesChanges: false)

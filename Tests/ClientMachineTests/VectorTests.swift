@@ -65,7 +65,7 @@ private struct FixedGenerator: RandomNumberGenerator {
     }
 }
 
-@Suite("Vectors of all clients", .timeLimit(.minutes(15)))
+@Suite("Vectors of all clients", .timeLimit(.minutes(60)))
 struct VectorTests {
     private func decode(_ one: StreamVectors.Case, cutAt cuts: [Int]) -> [StreamVectors.Event]? {
         var decoder = EventStreamDecoder(

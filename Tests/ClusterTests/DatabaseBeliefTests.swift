@@ -1,7 +1,7 @@
 import Cluster
 import Testing
 
-@Suite("ADR-0067 — the newest database is believed, or none", .timeLimit(.minutes(15)))
+@Suite("ADR-0067 — the newest database is believed, or none", .timeLimit(.minutes(60)))
 struct DatabaseBeliefTests {
     private static func mark(
         _ era: Int64, _ timeline: Int64, _ branch: Int64, journal: Int64 = 1

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "a node that ends is waited for until its sessions are awake elsewhere",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct DeparturesTests {
     private let two = Node(number: 2)
 

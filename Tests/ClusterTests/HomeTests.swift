@@ -3,7 +3,7 @@ import TestRandomness
 
 @testable import Cluster
 
-@Suite("a session has one home, and keeps it", .timeLimit(.minutes(15)))
+@Suite("a session has one home, and keeps it", .timeLimit(.minutes(60)))
 struct HomeTests {
     /// Members with the numbers 1, 2, …; the first one is the observer.
     private func members(_ addresses: [String]) -> Members {

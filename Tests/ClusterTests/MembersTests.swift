@@ -1,7 +1,7 @@
 import Cluster
 import Testing
 
-@Suite("The members of a cluster, as one node sees them", .timeLimit(.minutes(15)))
+@Suite("The members of a cluster, as one node sees them", .timeLimit(.minutes(60)))
 struct MembersTests {
     @Test func `a reactor is hosted elsewhere if another member hosts it, also one that leaves`() {
         let member = { (number: Int64, reactor: String, isLeaving: Bool) in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Cluster
 
-@Suite("a node that joins is waited for, one that is gone is not", .timeLimit(.minutes(15)))
+@Suite("a node that joins is waited for, one that is gone is not", .timeLimit(.minutes(60)))
 struct NewcomersTests {
     private func members(_ numbers: [Int64]) -> Members {
         let all = ([1] + numbers).map {

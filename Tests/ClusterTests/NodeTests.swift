@@ -1,7 +1,7 @@
 import Cluster
 import Testing
 
-@Suite("a node has a number of its own", .timeLimit(.minutes(15)))
+@Suite("a node has a number of its own", .timeLimit(.minutes(60)))
 struct NodeTests {
     @Test func `no node has the number that stands for none`() {
         var randomness = SystemRandomNumberGenerator()

@@ -1,7 +1,7 @@
 import Testing
 
 /// Random schedules of the protocol by which several nodes write to one database.
-@Suite("the protocol between nodes and their database", .timeLimit(.minutes(15)))
+@Suite("the protocol between nodes and their database", .timeLimit(.minutes(60)))
 struct ProtocolModelTests {
     private static let steps = 260
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Cluster
 
-@Suite("Which node is late, by clocks that are arguments", .timeLimit(.minutes(15)))
+@Suite("Which node is late, by clocks that are arguments", .timeLimit(.minutes(60)))
 struct SuspicionTests {
     private let start = ContinuousClock.now
     private let a = Node(number: 1)

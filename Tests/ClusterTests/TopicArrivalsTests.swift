@@ -2,7 +2,7 @@ import Testing
 
 @testable import Cluster
 
-@Suite("values wait for the sessions that are being loaded", .timeLimit(.minutes(15)))
+@Suite("values wait for the sessions that are being loaded", .timeLimit(.minutes(60)))
 struct TopicArrivalsTests {
     private typealias Arrivals = TopicArrivals<Int>
 

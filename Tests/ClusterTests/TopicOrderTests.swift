@@ -2,7 +2,7 @@ import Testing
 
 @testable import Cluster
 
-@Suite("the values of a topic have one order at all nodes", .timeLimit(.minutes(15)))
+@Suite("the values of a topic have one order at all nodes", .timeLimit(.minutes(60)))
 struct TopicOrderTests {
     @Test func `a place is the time, or the one after the newest`() {
         let order = Order()

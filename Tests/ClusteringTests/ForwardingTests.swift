@@ -2,7 +2,7 @@ import Cluster
 import Clustering
 import Testing
 
-@Suite("A request is sent on until a node serves it, within bounds", .timeLimit(.minutes(15)))
+@Suite("A request is sent on until a node serves it, within bounds", .timeLimit(.minutes(60)))
 struct ForwardingTests {
     private let owner = Node(number: 2)
     private let other = Node(number: 3)

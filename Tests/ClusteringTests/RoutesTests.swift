@@ -2,7 +2,7 @@ import Cluster
 import Clustering
 import Testing
 
-@Suite("Routes are remembered, the oldest forgotten first", .timeLimit(.minutes(15)))
+@Suite("Routes are remembered, the oldest forgotten first", .timeLimit(.minutes(60)))
 struct RoutesTests {
     private let one = Node(number: 1)
     private let two = Node(number: 2)

@@ -2,7 +2,7 @@ import Cyclers
 import Reactors
 import Testing
 
-@Suite("A commit is one version and one notification, or nothing", .timeLimit(.minutes(15)))
+@Suite("A commit is one version and one notification, or nothing", .timeLimit(.minutes(60)))
 struct CommitTests {
     private struct Failure: Error {}
 

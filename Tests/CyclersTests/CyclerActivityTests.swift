@@ -3,7 +3,7 @@ import Reactors
 import TestStreams
 import Testing
 
-@Suite("An activity reaches present readers, and is no part of the state", .timeLimit(.minutes(15)))
+@Suite("An activity reaches present readers, and is no part of the state", .timeLimit(.minutes(60)))
 struct CyclerActivityTests {
     private let tally = Tally()
 

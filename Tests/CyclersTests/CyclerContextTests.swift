@@ -3,7 +3,7 @@ import Reactors
 import TestStreams
 import Testing
 
-@Suite("A context holds its cycler weakly", .timeLimit(.minutes(15)))
+@Suite("A context holds its cycler weakly", .timeLimit(.minutes(60)))
 struct CyclerContextTests {
     @Test func `case 130: after the cycler is released nothing is committed or sent`() {
         var tally: Tally? = Tally()

@@ -5,7 +5,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "A host is notified in order, and can roll back unsaved commits", .timeLimit(.minutes(15)))
+    "A host is notified in order, and can roll back unsaved commits", .timeLimit(.minutes(60)))
 struct CyclerHostingTests {
     /// A loop with one session.
     private actor Loop {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "A cycler's dispatch is one turn; a subscriber's reaction comes after it",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct CyclerOrderTests {
     private let tally = Tally()
 

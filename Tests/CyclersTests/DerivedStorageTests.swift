@@ -2,7 +2,7 @@ import Cyclers
 import Reactors
 import Testing
 
-@Suite("A derived storage is never behind the one it comes from", .timeLimit(.minutes(15)))
+@Suite("A derived storage is never behind the one it comes from", .timeLimit(.minutes(60)))
 struct DerivedStorageTests {
     private let storage = MutableStorage((first: 1, second: 1))
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "A dispatch is logged from begin to end, and returns its closure's result",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 @MainActor
 struct DispatchTests {
     private let tally = Tally()

@@ -41,7 +41,7 @@ private final class Shelf: ModularCycler {
     let parent = CyclerParent<Basket>()
 }
 
-@Suite("A commit may change the state in place", .timeLimit(.minutes(15)))
+@Suite("A commit may change the state in place", .timeLimit(.minutes(60)))
 struct InPlaceCommitTests {
     private let basket = Basket()
     private let book = LineLogger()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "All loggers get all lines in one order; a slow reader of the log delays nobody",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct LoggerTests {
     /// Writes into a log that several loggers share.
     private final class Named: CyclerLogger {

@@ -3,7 +3,7 @@ import Reactors
 import Testing
 
 @Suite(
-    "case 133: a part forwards actions to its parent cycler", .timeLimit(.minutes(15)))
+    "case 133: a part forwards actions to its parent cycler", .timeLimit(.minutes(60)))
 struct ModularCyclerTests {
     private final class Row: ModularCycler {
         struct State: Sendable { var isMarked = false }

@@ -178,7 +178,7 @@ private struct GatedFeed: Feed {
     }
 }
 
-@Suite("The guide to porting from Cycler", .timeLimit(.minutes(15)))
+@Suite("The guide to porting from Cycler", .timeLimit(.minutes(60)))
 struct PortingFromCyclerTests {
     private static let here = URL(fileURLWithPath: #filePath)
 

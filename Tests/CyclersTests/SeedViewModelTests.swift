@@ -79,7 +79,7 @@ private class ViewModel : Cycler {
 
 @Suite(
     "The seed's ViewModel ports by changing its import and replacing RxSwift",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 @MainActor
 struct SeedViewModelTests {
     private let clock = ManualClock()

@@ -3,7 +3,7 @@ import Reactors
 import TestStreams
 import Testing
 
-@Suite("Streams of a storage begin with the present value", .timeLimit(.minutes(15)))
+@Suite("Streams of a storage begin with the present value", .timeLimit(.minutes(60)))
 struct StorageStreamTests {
     private let tally = Tally()
 

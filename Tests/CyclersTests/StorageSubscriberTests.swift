@@ -2,7 +2,7 @@ import Cyclers
 import Reactors
 import Testing
 
-@Suite("Subscribers of a storage get every version once and in order", .timeLimit(.minutes(15)))
+@Suite("Subscribers of a storage get every version once and in order", .timeLimit(.minutes(60)))
 struct StorageSubscriberTests {
     private let storage = MutableStorage(0)
 

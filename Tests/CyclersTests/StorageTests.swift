@@ -2,7 +2,7 @@ import Cyclers
 import Reactors
 import Testing
 
-@Suite("A storage alone: every write is one version and one notification", .timeLimit(.minutes(15)))
+@Suite("A storage alone: every write is one version and one notification", .timeLimit(.minutes(60)))
 struct StorageTests {
     private struct Person: Equatable {
         var name = "a"

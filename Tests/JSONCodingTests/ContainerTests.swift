@@ -25,7 +25,7 @@ private struct Failing: Encodable {
     }
 }
 
-@Suite("Encoder — containers, written in any order", .timeLimit(.minutes(15)))
+@Suite("Encoder — containers, written in any order", .timeLimit(.minutes(60)))
 struct EncoderContainerTests {
     @Test func `two open containers are written to in turn`() throws {
         let text = try encode(
@@ -254,7 +254,7 @@ struct EncoderContainerTests {
     }
 }
 
-@Suite("Decoder — containers", .timeLimit(.minutes(15)))
+@Suite("Decoder — containers", .timeLimit(.minutes(60)))
 struct DecoderContainerTests {
     private class Animal: Codable {
         var name: String

@@ -120,7 +120,7 @@ private struct Sample: Codable, Equatable {
     }
 }
 
-@Suite("JSONEncoder and JSONDecoder agree with this coder", .timeLimit(.minutes(15)))
+@Suite("JSONEncoder and JSONDecoder agree with this coder", .timeLimit(.minutes(60)))
 struct DifferentialTests {
     /// The same value regardless of the order of members, which JSONEncoder chooses.
     private func canonical(_ text: String) throws -> JSONValue {

@@ -1,7 +1,7 @@
 import JSONCoding
 import Testing
 
-@Suite("RFC 8259, as far as lines of JSON need it", .timeLimit(.minutes(15)))
+@Suite("RFC 8259, as far as lines of JSON need it", .timeLimit(.minutes(60)))
 struct LineTests {
     @Test(arguments: [
         "0", "-1.5e+3", "true", "null", "\"a\\\"b\"", "[]", "[1,[2,{\"a\":{}}]]", "{\"a\": 1 }",

@@ -2,7 +2,7 @@ import TestRandomness
 import JSONCoding
 import Testing
 
-@Suite("Equal values have equal bytes", .timeLimit(.minutes(15)))
+@Suite("Equal values have equal bytes", .timeLimit(.minutes(60)))
 struct OrderTests {
     /// The same elements, inserted so that the hash tables differ.
     private func variants(_ count: Int) -> [[Int]] {
@@ -53,7 +53,7 @@ struct OrderTests {
     }
 
     // Copying everything before it for each of them would take two terabytes.
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(60)))
     func `a dictionary within a large value costs no more than one alone`() throws {
         struct Large: Encodable {
             var text = String(repeating: "x", count: 32 << 20)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JSONCoding
 
-@Suite("A long scan pauses often, and finds the same", .timeLimit(.minutes(15)))
+@Suite("A long scan pauses often, and finds the same", .timeLimit(.minutes(60)))
 struct PauseTests {
     private final class Count: Sendable {
         private let value = Atomic(0)

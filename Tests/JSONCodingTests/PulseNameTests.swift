@@ -30,7 +30,7 @@ private struct Twins: Codable {
     }
 }
 
-@Suite("the name of a pulse", .timeLimit(.minutes(15)))
+@Suite("the name of a pulse", .timeLimit(.minutes(60)))
 struct PulseNameTests {
     @Test func `a key path to a pulse has the name of its field on the wire`() throws {
         var room = Room()

@@ -2,7 +2,7 @@ import JSONCoding
 import Reactors
 import Testing
 
-@Suite("Schemas — no type can stop or delay the start", .timeLimit(.minutes(15)))
+@Suite("Schemas — no type can stop or delay the start", .timeLimit(.minutes(60)))
 struct SchemaSafetyTests {
     // MARK: Types that trap on values that nobody wrote
 

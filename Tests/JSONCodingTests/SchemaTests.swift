@@ -3,7 +3,7 @@ import JSONCoding
 import Reactors
 import Testing
 
-@Suite("Schemas — what a type's JSON looks like, without a value of it", .timeLimit(.minutes(15)))
+@Suite("Schemas — what a type's JSON looks like, without a value of it", .timeLimit(.minutes(60)))
 struct SchemaTests {
     static let int =
         #"{"type":"integer","minimum":-9223372036854775808,"maximum":9223372036854775807}"#

@@ -33,7 +33,7 @@ private indirect enum Tree: TaggedCodable, Equatable {
     case many(children: [Tree], named: [String: Tree])
 }
 
-@Suite("TaggedCodable — the case name is a member beside its fields", .timeLimit(.minutes(15)))
+@Suite("TaggedCodable — the case name is a member beside its fields", .timeLimit(.minutes(60)))
 struct TaggedCodableTests {
     private func bothWays<Value: Codable & Equatable>(_ value: Value, _ text: String) throws {
         #expect(try encode(value) == text)

@@ -3,7 +3,7 @@ import JSONCoding
 import Reactors
 import Testing
 
-@Suite("Contract §5 — every written value can be read", .timeLimit(.minutes(15)))
+@Suite("Contract §5 — every written value can be read", .timeLimit(.minutes(60)))
 struct WrittenTests {
     /// One object within another; a tree in a reactor's state.
     private indirect enum Tree: Codable, Equatable {

@@ -52,7 +52,7 @@ private enum Later {
     }
 }
 
-@Suite("Writing a reactor — sessions outlive deployments", .timeLimit(.minutes(15)))
+@Suite("Writing a reactor — sessions outlive deployments", .timeLimit(.minutes(60)))
 struct MigrationTests {
     @Test func `a state that was saved by an earlier deployment is migrated by the next one`()
         async throws

@@ -2,7 +2,7 @@ import ReactorHosting
 import Reactors
 import Testing
 
-@Suite("README — a package hosts its own reactor", .timeLimit(.minutes(15)))
+@Suite("README — a package hosts its own reactor", .timeLimit(.minutes(60)))
 struct OwnReactorTests {
     @Test func `a session is created, posted to and streamed until the server stops`()
         async throws

@@ -3,7 +3,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("RFC 9110 §12.5.1 — Accept", .timeLimit(.minutes(15)))
+@Suite("RFC 9110 §12.5.1 — Accept", .timeLimit(.minutes(60)))
 struct AcceptedTypesTests {
     private func accepted(_ lines: [String]) throws -> AcceptedTypes {
         AcceptedTypes(try HeadOf("GET", "/", lines.map { "Accept: \($0)" }).head)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Grants — the cases of actions", .timeLimit(.minutes(15)))
+@Suite("Grants — the cases of actions", .timeLimit(.minutes(60)))
 struct ActionGrantTests {
     /// Its actions have Swift's default form, which ignores members that are no cases.
     private struct Plain: Reactor {

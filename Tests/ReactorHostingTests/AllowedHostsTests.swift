@@ -3,7 +3,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("The host that a request is for", .timeLimit(.minutes(15)))
+@Suite("The host that a request is for", .timeLimit(.minutes(60)))
 struct AllowedHostsTests {
     private func head(_ target: String = "/livez", host: String) throws -> RequestHead {
         var reader = RequestReader(limits: RequestLimits())
@@ -54,7 +54,7 @@ struct AllowedHostsTests {
     }
 }
 
-@Suite("Origins that may use the server in a browser", .timeLimit(.minutes(15)))
+@Suite("Origins that may use the server in a browser", .timeLimit(.minutes(60)))
 struct AllowedOriginsTests {
     private func names(_ origins: AllowedOrigins, _ index: AllowedOrigins.Index) -> [String: String]
     {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("The budget of bodies", .timeLimit(.minutes(15)))
+@Suite("The budget of bodies", .timeLimit(.minutes(60)))
 struct BodyBudgetTests {
     private let one = PeerAddress.ipv4(0xC000_0201, port: 1)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Settings — one table for options, environment and help", .timeLimit(.minutes(15)))
+@Suite("Settings — one table for options, environment and help", .timeLimit(.minutes(60)))
 struct ConfigurationTests {
     @Test func `without options the defaults hold`() throws {
         var expected = Configuration()
@@ -310,7 +310,7 @@ struct ConfigurationTests {
     }
 }
 
-@Suite("Host names and origins in settings", .timeLimit(.minutes(15)))
+@Suite("Host names and origins in settings", .timeLimit(.minutes(60)))
 struct NameSettingTests {
     @Test(arguments: [
         ("a", "a"), ("App.Example", "app.example"), ("a.example.", "a.example"), ("_x-1", "_x-1"),
@@ -362,7 +362,7 @@ struct NameSettingTests {
     }
 }
 
-@Suite("Durations in settings", .timeLimit(.minutes(15)))
+@Suite("Durations in settings", .timeLimit(.minutes(60)))
 struct DurationTextTests {
     @Test(arguments: [
         ("0ms", Duration.zero), ("500ms", .milliseconds(500)), ("15s", .seconds(15)),

@@ -4,7 +4,7 @@ import Testing
 @testable import ReactorHosting
 
 /// The defaults: requests 30 s, silence 75 s, a stall 30 s, a heartbeat 15 s.
-@Suite("Connections — deadlines", .timeLimit(.minutes(15)))
+@Suite("Connections — deadlines", .timeLimit(.minutes(60)))
 struct ConnectionDeadlineTests {
     private func at(_ seconds: Int64) -> LoopInstant {
         LoopInstant(nanoseconds: seconds * 1_000_000_000)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Prometheus text exposition format 0.0.4", .timeLimit(.minutes(15)))
+@Suite("Prometheus text exposition format 0.0.4", .timeLimit(.minutes(60)))
 struct CountersTests {
     @Test func `each metric has its help and type before its samples, once`() throws {
         var counters = Counters()
@@ -103,7 +103,7 @@ struct CountersTests {
     }
 }
 
-@Suite("Draining waits for every loop, up to the grace time", .timeLimit(.minutes(15)))
+@Suite("Draining waits for every loop, up to the grace time", .timeLimit(.minutes(60)))
 struct DrainTests {
     @Test func `draining ends when every loop has reported, however often`() async {
         let drain = Drain(loops: 0..<3)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Clients leave descriptors to the rest of the server", .timeLimit(.minutes(15)))
+@Suite("Clients leave descriptors to the rest of the server", .timeLimit(.minutes(60)))
 struct DescriptorLimitTests {
     @Test(
         arguments: [

@@ -3,7 +3,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("RFC 9110 §8.8.3, §13.1 — entity tags in conditions", .timeLimit(.minutes(15)))
+@Suite("RFC 9110 §8.8.3, §13.1 — entity tags in conditions", .timeLimit(.minutes(60)))
 struct EntityTagTests {
     @Test(arguments: [
         (#""a""#, ["a"], [String]()), (#""a", "b""#, ["a", "b"], []),

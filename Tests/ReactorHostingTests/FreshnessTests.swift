@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("RFC 9111 §5.2.1 — what a reader says about age", .timeLimit(.minutes(15)))
+@Suite("RFC 9111 §5.2.1 — what a reader says about age", .timeLimit(.minutes(60)))
 struct FreshnessTests {
     @Test(arguments: [
         (nil, Freshness.preferred), ("", .preferred), ("no-cache", .confirmed),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Grants — route × grant × outcome", .timeLimit(.minutes(15)))
+@Suite("Grants — route × grant × outcome", .timeLimit(.minutes(60)))
 struct GrantsTests {
     /// The verb of each route, by `operationId`; nil for none. Stated here a second time, so that a
     /// change of a row is a decision.

@@ -5,7 +5,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("The query of a stream of several sessions", .timeLimit(.minutes(15)))
+@Suite("The query of a stream of several sessions", .timeLimit(.minutes(60)))
 struct JointQueryTests {
     // MARK: Sessions
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Work has a bound — a large response counts until it is sent", .timeLimit(.minutes(15)))
+@Suite("Work has a bound — a large response counts until it is sent", .timeLimit(.minutes(60)))
 struct LargeResponseTests {
     private let client = WorkClient(subject: "ada")
 

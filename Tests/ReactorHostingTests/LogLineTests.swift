@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Lines of the log, for parsers of JSON and logfmt", .timeLimit(.minutes(15)))
+@Suite("Lines of the log, for parsers of JSON and logfmt", .timeLimit(.minutes(60)))
 struct LogLineTests {
     /// The fields that a parser reads from a line; it is checked to be one line.
     private func read(_ line: [UInt8], _ format: LogFormat) throws -> [String: String] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("A long write-ahead log is a warning, once", .timeLimit(.minutes(15)))
+@Suite("A long write-ahead log is a warning, once", .timeLimit(.minutes(60)))
 struct LogSizeWatchTests {
     @Test func `the warning comes again only after the log was short`() {
         let watch = LogSizeWatch()

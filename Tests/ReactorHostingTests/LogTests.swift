@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Log lines", .timeLimit(.minutes(15)))
+@Suite("Log lines", .timeLimit(.minutes(60)))
 struct LogTests {
     /// Accepts writes one call at a time, each only when permitted.
     private final class Reader: Sendable {

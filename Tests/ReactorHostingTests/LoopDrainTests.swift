@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("A loop drains once all accepted connections have come to it", .timeLimit(.minutes(15)))
+@Suite("A loop drains once all accepted connections have come to it", .timeLimit(.minutes(60)))
 struct LoopDrainTests {
     private let service: Service
     private let loop: EventLoop<ServerLoop>

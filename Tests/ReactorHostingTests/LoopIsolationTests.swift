@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("A check distinguishes code on a loop's queue from other code", .timeLimit(.minutes(15)))
+@Suite("A check distinguishes code on a loop's queue from other code", .timeLimit(.minutes(60)))
 struct LoopIsolationTests {
     @Test func `isolation is accepted on the loop's queue and ends the process elsewhere`() async {
         await #expect(processExitsWith: .failure) {

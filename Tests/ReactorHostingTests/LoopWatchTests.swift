@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("LoopWatch — occupied loops are found from outside", .timeLimit(.minutes(15)))
+@Suite("LoopWatch — occupied loops are found from outside", .timeLimit(.minutes(60)))
 struct LoopWatchTests {
     private let passes = [PassClock(), PassClock()]
     private let slots = [CrashSlot(), CrashSlot()]

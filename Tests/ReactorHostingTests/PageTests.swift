@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Embedded pages", .timeLimit(.minutes(15)))
+@Suite("Embedded pages", .timeLimit(.minutes(60)))
 struct PageTests {
     private static let sources = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Sources").standardizedFileURL
@@ -50,7 +50,7 @@ struct PageTests {
     }
 }
 
-@Suite("Who gets the console", .timeLimit(.minutes(15)))
+@Suite("Who gets the console", .timeLimit(.minutes(60)))
 struct ConsoleAccessTests {
     private func admits(_ access: ConsoleAccess, _ fields: String...) throws -> Bool {
         access.admits(try HeadOf("GET", "/console", fields, host: nil).head)

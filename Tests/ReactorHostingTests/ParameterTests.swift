@@ -3,7 +3,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("Contract §8 — an unknown parameter is 400", .timeLimit(.minutes(15)))
+@Suite("Contract §8 — an unknown parameter is 400", .timeLimit(.minutes(60)))
 struct ParameterTests {
     private func check(_ operation: String, _ query: String) throws {
         var request = try HeadOf("GET", "/a?\(query)").request

@@ -6,7 +6,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("RFC 9457 — problem responses", .timeLimit(.minutes(15)))
+@Suite("RFC 9457 — problem responses", .timeLimit(.minutes(60)))
 struct ProblemTests {
     private static let all: [(Problem, Int, String)] = [
         (Problem(JSONRefusal.malformed(offset: 3, reason: "x")), 400, "malformed_json"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("GET /v1/reactors — its size is bounded", .timeLimit(.minutes(15)))
+@Suite("GET /v1/reactors — its size is bounded", .timeLimit(.minutes(60)))
 struct ReactorListTests {
     private struct Speaker: Reactor {
         enum Action: TaggedCodable, Sendable { case say(text: String) }

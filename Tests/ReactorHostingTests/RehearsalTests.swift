@@ -29,7 +29,7 @@ private struct Lamp: Reactor {
     }
 }
 
-@Suite("A deployment is rehearsed on the journal's file", .timeLimit(.minutes(15)))
+@Suite("A deployment is rehearsed on the journal's file", .timeLimit(.minutes(60)))
 struct RehearsalTests {
     private let folder: String
 

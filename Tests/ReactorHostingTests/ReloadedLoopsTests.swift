@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("A reload reaches all loops at once", .timeLimit(.minutes(15)))
+@Suite("A reload reaches all loops at once", .timeLimit(.minutes(60)))
 struct ReloadedLoopsTests {
     /// Refuses each token.
     private struct Nobody: Authenticator {

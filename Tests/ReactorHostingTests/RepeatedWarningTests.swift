@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("A start that tries again logs why, and not each second", .timeLimit(.minutes(15)))
+@Suite("A start that tries again logs why, and not each second", .timeLimit(.minutes(60)))
 struct RepeatedWarningTests {
     @Test func `at first, when it changes, and each minute`() {
         var warning = RepeatedWarning()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("The id and the trace of a request in log lines", .timeLimit(.minutes(15)))
+@Suite("The id and the trace of a request in log lines", .timeLimit(.minutes(60)))
 struct RequestIdentityTests {
     static let trace = "0af7651916cd43dd8448eb211c80319c"
     static let traceparent = "00-\(trace)-b7ad6b7169203331-01"

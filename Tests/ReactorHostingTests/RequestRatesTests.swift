@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("The rate of a client's requests", .timeLimit(.minutes(15)))
+@Suite("The rate of a client's requests", .timeLimit(.minutes(60)))
 struct RequestRatesTests {
     private func network(_ number: Int) -> AddressNetwork {
         let address = PeerAddress(
@@ -81,7 +81,7 @@ struct RequestRatesTests {
     }
 }
 
-@Suite("The client behind proxies", .timeLimit(.minutes(15)))
+@Suite("The client behind proxies", .timeLimit(.minutes(60)))
 struct ClientAddressTests {
     private func find(
         _ lines: [String], peer: String = "10.0.0.1", proxies: [String] = ["10.0.0.0/8"]

@@ -3,7 +3,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("Contract §3 — path and method select a route", .timeLimit(.minutes(15)))
+@Suite("Contract §3 — path and method select a route", .timeLimit(.minutes(60)))
 struct RouterTests {
     private let router = Router()
 

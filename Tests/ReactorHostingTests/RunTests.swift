@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("ReactorServer.run — it ends even if the journal fails", .timeLimit(.minutes(15)))
+@Suite("ReactorServer.run — it ends even if the journal fails", .timeLimit(.minutes(60)))
 struct RunTests {
     private static var configuration: Configuration {
         var configuration = Configuration()

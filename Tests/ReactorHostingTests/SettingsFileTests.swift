@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("The file of --config", .timeLimit(.minutes(15)))
+@Suite("The file of --config", .timeLimit(.minutes(60)))
 struct SettingsFileTests {
     private func file(_ text: String) -> SettingsFile {
         SettingsFile(path: "f", bytes: Array(text.utf8))
@@ -106,7 +106,7 @@ struct SettingsFileTests {
     }
 }
 
-@Suite("Secrets in settings", .timeLimit(.minutes(15)))
+@Suite("Secrets in settings", .timeLimit(.minutes(60)))
 struct SecretSettingTests {
     @Test(arguments: [
         // This program has no library that can read such addresses.

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("openapi.yaml — matches the router", .timeLimit(.minutes(15)))
+@Suite("openapi.yaml — matches the router", .timeLimit(.minutes(60)))
 struct SpecificationTests {
     @Test func `paths, methods and operationIds equal those of the table`() throws {
         let text = String(decoding: Page.specification, as: UTF8.self)

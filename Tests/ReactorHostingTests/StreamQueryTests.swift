@@ -7,7 +7,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("Contract §3.2 — the query of a stream", .timeLimit(.minutes(15)))
+@Suite("Contract §3.2 — the query of a stream", .timeLimit(.minutes(60)))
 struct StreamQueryTests {
     @Test func `pulses: all of them, or the named ones`() throws {
         #expect(try query(StreamPulses.self, "/").selection == Selection(pulses: 0b11))

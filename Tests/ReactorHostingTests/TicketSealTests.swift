@@ -5,7 +5,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("Tickets for streams", .timeLimit(.minutes(15)))
+@Suite("Tickets for streams", .timeLimit(.minutes(60)))
 struct TicketSealTests {
     private let secrets = [[UInt8](repeating: 7, count: 32), [UInt8](repeating: 8, count: 32)]
     private let token = Array("token.of.ada".utf8)

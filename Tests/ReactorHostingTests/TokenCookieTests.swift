@@ -3,7 +3,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("The cookie with a token", .timeLimit(.minutes(15)))
+@Suite("The cookie with a token", .timeLimit(.minutes(60)))
 struct TokenCookieTests {
     /// The token, nil without the cookie, or the code of the refusal.
     private func token(_ lines: [String]) throws -> String? {

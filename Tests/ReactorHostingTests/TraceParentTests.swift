@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("W3C Trace Context §3.2, §4 — the traceparent field (case 153)", .timeLimit(.minutes(15)))
+@Suite("W3C Trace Context §3.2, §4 — the traceparent field (case 153)", .timeLimit(.minutes(60)))
 struct TraceParentTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let parent = "b7ad6b7169203331"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Connections that wait for a turn on a loop", .timeLimit(.minutes(15)))
+@Suite("Connections that wait for a turn on a loop", .timeLimit(.minutes(60)))
 struct TurnQueueTests {
     @Test func `connections that have used no bytes have their own queue, each in order`() {
         var queue = TurnQueue<Int>()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Verified tokens are kept for a while", .timeLimit(.minutes(15)))
+@Suite("Verified tokens are kept for a while", .timeLimit(.minutes(60)))
 struct VerifiedTokensTests {
     private func access(_ token: String, expires: Int64 = 1_000, at now: Int64 = 0) -> Access {
         Access(

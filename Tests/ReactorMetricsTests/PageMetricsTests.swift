@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorMetrics
 
-@Suite("PageMetrics — swift-metrics on the server's page", .timeLimit(.minutes(15)))
+@Suite("PageMetrics — swift-metrics on the server's page", .timeLimit(.minutes(60)))
 struct PageMetricsTests {
     private let metrics = PageMetrics(seriesLimit: 8)
 

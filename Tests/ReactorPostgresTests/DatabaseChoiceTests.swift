@@ -8,7 +8,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("ADR-0067 — a server believes the newest database, or none", .timeLimit(.minutes(15)))
+@Suite("ADR-0067 — a server believes the newest database, or none", .timeLimit(.minutes(60)))
 struct DatabaseChoiceTests {
     private final class Heard: Sendable {
         let sentences = Mutex<[String]>([])

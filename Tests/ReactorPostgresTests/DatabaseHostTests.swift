@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("ADR-0067 — the hosts of an address", .timeLimit(.minutes(15)))
+@Suite("ADR-0067 — the hosts of an address", .timeLimit(.minutes(60)))
 struct DatabaseHostTests {
     // One after the other, or as many at a time as there are processors, hosts that do not
     // respond would hold up a start for 3 s each. The reason that a host gives is the reason of

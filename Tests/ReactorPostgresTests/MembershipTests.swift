@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("members find each other in the database", .timeLimit(.minutes(15)))
+@Suite("members find each other in the database", .timeLimit(.minutes(60)))
 struct MembershipTests {
     private func rig() throws -> (PostgresServer, String) {
         let server = try PostgresServer.shared.get()

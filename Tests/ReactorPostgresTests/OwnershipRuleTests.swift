@@ -7,7 +7,7 @@ import Testing
 @testable import ReactorPostgres
 
 /// Each rule is tried with it, and without it.
-@Suite("The rules of owners in PostgreSQL", .timeLimit(.minutes(15)))
+@Suite("The rules of owners in PostgreSQL", .timeLimit(.minutes(60)))
 struct OwnershipRuleTests {
     private func check(_ rule: Rules, _ holds: (Rules) async throws -> Bool) async throws {
         #expect(try await holds(.all))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("the owner of a session in PostgreSQL", .timeLimit(.minutes(15)))
+@Suite("the owner of a session in PostgreSQL", .timeLimit(.minutes(60)))
 struct OwnershipTests {
     private struct Rig {
         let server: PostgresServer

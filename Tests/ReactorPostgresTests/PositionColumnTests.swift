@@ -5,7 +5,7 @@ import Testing
 @testable import ReactorPostgres
 @testable import Storage
 
-@Suite("A row with an impossible position ends no process", .timeLimit(.minutes(15)))
+@Suite("A row with an impossible position ends no process", .timeLimit(.minutes(60)))
 struct PositionColumnTests {
     @Test(
         arguments: [

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("PostgreSQL keeps what every journal promises", .timeLimit(.minutes(15)))
+@Suite("PostgreSQL keeps what every journal promises", .timeLimit(.minutes(60)))
 struct PostgresEngineTests {
     private final class OpenPostgres: OpenEngine {
         private let server: PostgresServer

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("PostgreSQL with lost connections and two writers", .timeLimit(.minutes(15)))
+@Suite("PostgreSQL with lost connections and two writers", .timeLimit(.minutes(60)))
 struct PostgresFaultTests {
     /// Each acknowledged record is there once, and no other.
     @Test func `connections that are cut lose and double nothing`() async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import ReactorPostgres
 
 /// Commits wait for a standby in each of these databases, so a promotion alone begins no era.
-@Suite("ADR-0067 — two databases of one journal live at once", .timeLimit(.minutes(15)))
+@Suite("ADR-0067 — two databases of one journal live at once", .timeLimit(.minutes(60)))
 struct PostgresForkTests {
     private func journal(
         _ address: String, member: Member? = nil

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("ADR-0047 — PostgreSQL loses history, or is another one", .timeLimit(.minutes(15)))
+@Suite("ADR-0047 — PostgreSQL loses history, or is another one", .timeLimit(.minutes(60)))
 struct PostgresLossTests {
     private final class Heard: Sendable {
         let eras = Mutex<[UInt64]>([])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("Plans of statements in PostgreSQL", .timeLimit(.minutes(15)))
+@Suite("Plans of statements in PostgreSQL", .timeLimit(.minutes(60)))
 struct PostgresPlanTests {
     /// Every statement of a commit and of a read finds its rows by an index, whatever is
     /// in the tables.

@@ -11,7 +11,7 @@ import Testing
 /// primary may be lost at any moment, and the standby put other content at that position.
 @Suite(
     "ADR-0075 — what a replicated database shows is proved", .serialized,
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct PostgresProofTests {
     private struct Pair {
         let primary: PostgresServer

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("Retention in PostgreSQL", .timeLimit(.minutes(15)))
+@Suite("Retention in PostgreSQL", .timeLimit(.minutes(60)))
 struct PostgresRetentionTests {
     private final class Rig {
         let server: PostgresServer

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("Moving between a file and PostgreSQL", .timeLimit(.minutes(15)))
+@Suite("Moving between a file and PostgreSQL", .timeLimit(.minutes(60)))
 struct PostgresToolTests {
     /// The lines of a text, without those that count.
     private final class Text {

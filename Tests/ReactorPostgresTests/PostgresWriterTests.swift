@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("PostgreSQL with several writers", .timeLimit(.minutes(15)))
+@Suite("PostgreSQL with several writers", .timeLimit(.minutes(60)))
 struct PostgresWriterTests {
     private static func open(_ server: PostgresServer, _ schema: String) throws -> PostgresJournal {
         try PostgresJournal(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("A failure of PostgreSQL, as clients see it", .timeLimit(.minutes(15)))
+@Suite("A failure of PostgreSQL, as clients see it", .timeLimit(.minutes(60)))
 struct PublicSentenceTests {
     @Test(arguments: [nil, "08006", "57P03", "53100", "28P01", "55P03", "XX000"])
     func `has no word of the database's message, and operators get it whole`(state: String?) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("questions that wait for a lock in PostgreSQL", .timeLimit(.minutes(15)))
+@Suite("questions that wait for a lock in PostgreSQL", .timeLimit(.minutes(60)))
 struct QuestionQueueTests {
     private final class Holder: Sendable {
         private let connection: Mutex<Connection?>

@@ -7,7 +7,7 @@ import Testing
 
 /// Each rule is tried with it, and without it: a trial that does not notice that a rule is missing
 /// proves nothing.
-@Suite("The rules of a journal in PostgreSQL", .timeLimit(.minutes(15)))
+@Suite("The rules of a journal in PostgreSQL", .timeLimit(.minutes(60)))
 struct RuleTests {
     private typealias Trial = (Rules) async throws -> Bool
 

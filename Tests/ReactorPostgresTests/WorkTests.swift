@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorPostgres
 
-@Suite("Sessions that act without a request are found in PostgreSQL", .timeLimit(.minutes(15)))
+@Suite("Sessions that act without a request are found in PostgreSQL", .timeLimit(.minutes(60)))
 struct WorkTests {
     private func find(_ node: ClusterNode) async throws -> FoundWork {
         guard let finder = node.journal.work else {

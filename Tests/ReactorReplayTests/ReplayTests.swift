@@ -50,7 +50,7 @@ private struct Till: Reactor {
     }
 }
 
-@Suite("An exported session is replayed with today's code", .timeLimit(.minutes(15)))
+@Suite("An exported session is replayed with today's code", .timeLimit(.minutes(60)))
 struct ReplayTests {
     private static func received(_ number: Int, _ part: Int, _ action: Int, _ text: String)
         -> String

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorTesting
 
-@Suite("A difference of two states is shown field by field", .timeLimit(.minutes(15)))
+@Suite("A difference of two states is shown field by field", .timeLimit(.minutes(60)))
 struct DifferenceTests {
     private struct Child: Equatable {
         var name = "a"

@@ -2,7 +2,7 @@ import ReactorTesting
 import Synchronization
 import Testing
 
-@Suite("A manual clock moves when a test says so", .timeLimit(.minutes(15)))
+@Suite("A manual clock moves when a test says so", .timeLimit(.minutes(60)))
 struct ManualClockTests {
     private let clock = ManualClock()
 

@@ -2,7 +2,7 @@ import ReactorTesting
 import Reactors
 import Testing
 
-@Suite("A stub stands in for its session's reactor", .timeLimit(.minutes(15)))
+@Suite("A stub stands in for its session's reactor", .timeLimit(.minutes(60)))
 struct StubTests {
     private let clock = ManualClock()
     private let host: ReactorHost<CounterReactor>

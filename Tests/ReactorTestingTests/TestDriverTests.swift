@@ -2,7 +2,7 @@ import ReactorTesting
 import Reactors
 import Testing
 
-@Suite("A driver fails on everything that was not asserted", .timeLimit(.minutes(15)))
+@Suite("A driver fails on everything that was not asserted", .timeLimit(.minutes(60)))
 struct TestDriverTests {
     private let reports = Reports()
 

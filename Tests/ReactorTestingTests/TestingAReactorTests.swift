@@ -59,7 +59,7 @@ private struct ForXCTest {
     }
 }
 
-@Suite("The guide to testing a reactor", .timeLimit(.minutes(15)))
+@Suite("The guide to testing a reactor", .timeLimit(.minutes(60)))
 struct TestingAReactorTests {
     @Test(.timeLimit(.minutes(5)))
     func `increasing loads, increases, and says so`() async {
@@ -145,7 +145,7 @@ private struct Lamp: Reactor {
     }
 }
 
-@Suite("Testing a reactor — production's history", .timeLimit(.minutes(15)))
+@Suite("Testing a reactor — production's history", .timeLimit(.minutes(60)))
 struct ProductionTests {
     private let fixture = NSTemporaryDirectory() + "replay-" + UUID().uuidString
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorTokens
 
-@Suite("RFC 7517, RFC 7518 — keys", .timeLimit(.minutes(15)))
+@Suite("RFC 7517, RFC 7518 — keys", .timeLimit(.minutes(60)))
 struct KeyTests {
     /// RFC 7517, appendix A.1, a P-256 key for signatures; the other one is for encryption.
     private static let p256 = """

@@ -11,7 +11,7 @@ import Tracing
     import FoundationNetworking
 #endif
 
-@Suite("SpanTracer — POST, commit and effects are one trace", .timeLimit(.minutes(15)))
+@Suite("SpanTracer — POST, commit and effects are one trace", .timeLimit(.minutes(60)))
 struct SpanTracerTests {
     private static let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     private let tracer = HexTracer()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "The action log has every event, in one order, with its position",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct ActionLogTests {
     private let clock = ManualClock()
 
@@ -149,7 +149,7 @@ struct ActionLogTests {
     }
 }
 
-@Suite("The action log shows the effects of hooks and sources", .timeLimit(.minutes(15)))
+@Suite("The action log shows the effects of hooks and sources", .timeLimit(.minutes(60)))
 struct HookLogTests {
     /// Refuses 0, fails at 1, doubles the rest; of mutations it drops 4 and fails at 6.
     private struct Picky: Reactor {

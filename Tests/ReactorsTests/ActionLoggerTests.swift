@@ -3,7 +3,7 @@ import Synchronization
 import TestStreams
 import Testing
 
-@Suite("A logger gets every entry in order, beside the session", .timeLimit(.minutes(15)))
+@Suite("A logger gets every entry in order, beside the session", .timeLimit(.minutes(60)))
 struct ActionLoggerTests {
     private final class Recorder: ActionLogger {
         typealias R = ScriptReactor

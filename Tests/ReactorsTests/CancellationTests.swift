@@ -3,7 +3,7 @@ import Testing
 
 @Suite(
     "A cancelled step ends only itself, and cancelling reaches steps that have not begun",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct CancellationTests {
     private let probe = CoreProbe()
 

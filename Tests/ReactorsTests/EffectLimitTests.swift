@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("An endless effect is a failure, not a crash", .timeLimit(.minutes(15)))
+@Suite("An endless effect is a failure, not a crash", .timeLimit(.minutes(60)))
 struct EffectLimitTests {
     private let probe = CoreProbe()
 
@@ -124,7 +124,7 @@ private struct Repeater: Reactor {
 
 @Suite(
     "Case 153 — a turn runs at most 100 000 steps, and each mutation is one",
-    .timeLimit(.minutes(15))
+    .timeLimit(.minutes(60))
 )
 struct TurnLimitTests {
     private let probe = CoreProbe(Repeater())

@@ -41,7 +41,7 @@ private struct Empty: Reactor {
     func reduce(state: State, mutation: Mutation) -> State { state + [mutation] }
 }
 
-@Suite("An effect's values can be mapped", .timeLimit(.minutes(15)))
+@Suite("An effect's values can be mapped", .timeLimit(.minutes(60)))
 struct EffectMapTests {
     @Test func `values of every part are mapped, and order, activities and errors stay`()
         async throws

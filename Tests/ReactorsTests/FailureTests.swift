@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("A failure is a record that names its action; the session lives", .timeLimit(.minutes(15)))
+@Suite("A failure is a record that names its action; the session lives", .timeLimit(.minutes(60)))
 struct FailureTests {
     private let probe = CoreProbe()
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "Case 96 — a source's present value is there before the first visible state",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct PresentValueTests {
     private struct Profile: Reactor {
         typealias Action = String

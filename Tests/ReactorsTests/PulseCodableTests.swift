@@ -2,7 +2,7 @@ import Foundation
 import Reactors
 import Testing
 
-@Suite("Case 18 — a pulse is encoded as its bare value", .timeLimit(.minutes(15)))
+@Suite("Case 18 — a pulse is encoded as its bare value", .timeLimit(.minutes(60)))
 struct PulseCodableTests {
     private struct State: Codable, Equatable {
         @Pulse var alertMessage: String?

@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("The pulses of a state are found when its reactor is registered", .timeLimit(.minutes(15)))
+@Suite("The pulses of a state are found when its reactor is registered", .timeLimit(.minutes(60)))
 struct PulseFieldsTests {
     private struct Opaque {}
 

@@ -4,7 +4,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "A pulse stream has one element per mutation that assigned the pulse", .timeLimit(.minutes(15)))
+    "A pulse stream has one element per mutation that assigned the pulse", .timeLimit(.minutes(60)))
 struct PulseStreamTests {
     private let host = ReactorHost(PulsesReactor())
 
@@ -108,7 +108,7 @@ struct PulseStreamTests {
     }
 }
 
-@Suite("A restored state assigns nothing", .timeLimit(.minutes(15)))
+@Suite("A restored state assigns nothing", .timeLimit(.minutes(60)))
 struct RestoredPulseTests {
     @Test func `case 17: a decoded pulse is silent until it is assigned`() {
         let probe = CoreProbe(PulsesReactor(), state: .init(), version: 2)

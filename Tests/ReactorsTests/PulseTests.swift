@@ -1,7 +1,7 @@
 import Reactors
 import Testing
 
-@Suite("Pulse — every assignment counts", .timeLimit(.minutes(15)))
+@Suite("Pulse — every assignment counts", .timeLimit(.minutes(60)))
 struct PulseTests {
     private struct Holder {
         @Pulse var value = 0

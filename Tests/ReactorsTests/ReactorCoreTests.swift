@@ -3,7 +3,7 @@ import Testing
 
 @Suite(
     "An effect runs in order, its synchronous part before the call returns",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct ReactorCoreTests {
     private let probe = CoreProbe()
 

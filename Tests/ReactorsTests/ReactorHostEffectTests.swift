@@ -3,7 +3,7 @@ import Reactors
 import TestStreams
 import Testing
 
-@Suite("A host's effects run concurrently and end with it", .timeLimit(.minutes(15)))
+@Suite("A host's effects run concurrently and end with it", .timeLimit(.minutes(60)))
 struct ReactorHostEffectTests {
     @Test func `case 63: concurrent effects interleave by arrival`() async throws {
         let host = ReactorHost(ScriptReactor())

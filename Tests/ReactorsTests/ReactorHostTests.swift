@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "A host applies an action as a whole before it returns, and notifies readers in order",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct ReactorHostTests {
     @Test func `cases 47 and 48: the state is current when the answer and when the event is there`()
         async throws

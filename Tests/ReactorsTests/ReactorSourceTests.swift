@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "A source is started once, merged into the session, and cannot kill it",
-    .timeLimit(.minutes(15))
+    .timeLimit(.minutes(60))
 )
 struct ReactorSourceTests {
     /// `Feed`: one stream of mutations, one of actions.

@@ -50,7 +50,7 @@ private struct AlertsReactor: Reactor {
     }
 }
 
-@Suite("a reactor store", .timeLimit(.minutes(15)))
+@Suite("a reactor store", .timeLimit(.minutes(60)))
 struct ReactorStoreTests {
     @Test func `a function that knows only the protocol runs on a host`() async throws {
         let host = ReactorHost(AlertsReactor())

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "A slow reader gets an error; nothing is left out in the middle",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct ReactorStreamTests {
     private let host = ReactorHost(PulsesReactor())
 

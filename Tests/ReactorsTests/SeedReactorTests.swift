@@ -40,7 +40,7 @@ private final class MyReactor: Reactor {
 // End of the reactor
 
 @Suite(
-    "The seeds' reactor ports by changing its imports and its return type", .timeLimit(.minutes(15))
+    "The seeds' reactor ports by changing its imports and its return type", .timeLimit(.minutes(60))
 )
 struct SeedReactorTests {
     private static let completion = [

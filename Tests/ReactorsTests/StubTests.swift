@@ -3,7 +3,7 @@ import Reactors
 import TestStreams
 import Testing
 
-@Suite("A stubbed session records actions and shows injected states", .timeLimit(.minutes(15)))
+@Suite("A stubbed session records actions and shows injected states", .timeLimit(.minutes(60)))
 struct StubTests {
     private let probe = CoreProbe(CounterReactor())
     private let clock = ManualClock()

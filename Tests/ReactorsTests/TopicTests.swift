@@ -7,7 +7,7 @@ extension Topic where Element == String {
     fileprivate static let commands = Topic("commands")
 }
 
-@Suite("A topic reaches every session that listens, once, in one order", .timeLimit(.minutes(15)))
+@Suite("A topic reaches every session that listens, once, in one order", .timeLimit(.minutes(60)))
 struct TopicTests {
     private struct Profile: Reactor {
         typealias Action = String

@@ -4,7 +4,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §3.1 — posting actions", .timeLimit(.minutes(15)))
+@Suite("Contract §3.1 — posting actions", .timeLimit(.minutes(60)))
 struct ActionTests {
     @Test(arguments: [
         "", "{", #"{"type":"set"}"#, #"{"type":"set","a":"x"}"#, #"{"type":"unknown"}"#, "3",

@@ -6,7 +6,7 @@ import Storage
 import TestStreams
 import Testing
 
-@Suite("Case 153 — waiting actions of a Cycler are bounded", .timeLimit(.minutes(15)))
+@Suite("Case 153 — waiting actions of a Cycler are bounded", .timeLimit(.minutes(60)))
 struct RunningActionsTests {
     private let gate = Gate()
 
@@ -66,7 +66,7 @@ struct RunningActionsTests {
     }
 }
 
-@Suite("The subscribers of a session are bounded", .timeLimit(.minutes(15)))
+@Suite("The subscribers of a session are bounded", .timeLimit(.minutes(60)))
 struct SubscriberLimitTests {
     @Test func `one beyond the limit is refused until another leaves, whatever it selects`() throws
     {
@@ -108,7 +108,7 @@ struct SubscriberLimitTests {
 }
 
 @Suite(
-    "Case 153 — concurrent selections of a session are bounded", .timeLimit(.minutes(15)))
+    "Case 153 — concurrent selections of a session are bounded", .timeLimit(.minutes(60)))
 struct SelectionLimitTests {
     /// An endless supply of distinct selections.
     private func selection(_ number: Int) throws -> Selection { try .part("/x\(number)") }
@@ -161,7 +161,7 @@ struct SelectionLimitTests {
 }
 
 @Suite(
-    "Case 153 — sessions in memory are bounded, including woken ones", .timeLimit(.minutes(15)))
+    "Case 153 — sessions in memory are bounded, including woken ones", .timeLimit(.minutes(60)))
 struct SessionLimitTests {
     /// Creates `count` sessions that are all asleep.
     private func asleep(

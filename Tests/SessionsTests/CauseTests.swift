@@ -6,7 +6,7 @@ import TestStreams
 import Testing
 import Wire
 
-@Suite("An event names the key of the request that has led to it", .timeLimit(.minutes(15)))
+@Suite("An event names the key of the request that has led to it", .timeLimit(.minutes(60)))
 struct CauseTests {
     /// `name number[.part] cause` of each event after the first block; `-` without a cause.
     private func causes(_ rig: Rig, _ reader: UInt64) throws -> [String] {

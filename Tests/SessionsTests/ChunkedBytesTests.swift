@@ -4,7 +4,7 @@ import TestRandomness
 import Storage
 import Testing
 
-@Suite("ChunkedBytes — bytes at offsets that never change", .timeLimit(.minutes(15)))
+@Suite("ChunkedBytes — bytes at offsets that never change", .timeLimit(.minutes(60)))
 struct ChunkedBytesTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `it behaves like an array that is cut and extended at its ends`(seed: UInt64) {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "Contract §5, case 155 — an event is one chunk, framed once for all readers",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct ChunkedStreamTests {
     private static let starts: [@Sendable (Session) -> SubscriptionRequest.Start] = [
         { _ in .snapshot }, { _ in .now }, { _ in .start },
@@ -71,7 +71,7 @@ struct ChunkedStreamTests {
 
 @Suite(
     "Contract §5 — a stream has no block without an event before an id or an event",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct EmptyBlockTests {
     private func text(_ rig: Rig, _ reader: UInt64) -> String {
         String(decoding: rig.output.bytes(of: reader), as: UTF8.self)

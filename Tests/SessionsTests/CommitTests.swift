@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §3.1 — nothing is visible before it is committed", .timeLimit(.minutes(15)))
+@Suite("Contract §3.1 — nothing is visible before it is committed", .timeLimit(.minutes(60)))
 struct CommitTests {
     @Test func `a session's creation is answered when it is committed`() throws {
         let rig = Rig(slow: true)

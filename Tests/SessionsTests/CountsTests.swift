@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Metrics — the numbers of a table are those of its sessions", .timeLimit(.minutes(15)))
+@Suite("Metrics — the numbers of a table are those of its sessions", .timeLimit(.minutes(60)))
 struct CountsTests {
     @Test func `subscribers are counted by their state, with the most bytes that one lacks`() throws
     {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "Contract §2 — a Cycler has commits in order, sources and the stub, like a reactor",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct CyclerHostingTests {
     private let world = World()
     private let gate = Gate()

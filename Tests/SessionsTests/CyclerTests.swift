@@ -6,7 +6,7 @@ import Storage
 import TestStreams
 import Testing
 
-@Suite("Contract §2 — a Cycler is hosted like a reactor", .timeLimit(.minutes(15)))
+@Suite("Contract §2 — a Cycler is hosted like a reactor", .timeLimit(.minutes(60)))
 struct CyclerTests {
     private let gate = Gate()
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Sessions
 
 @Suite(
-    "ADR-0056 — a pass delivers some events, and the next ones the rest", .timeLimit(.minutes(15)))
+    "ADR-0056 — a pass delivers some events, and the next ones the rest", .timeLimit(.minutes(60)))
 struct DeliveryTests {
     /// A session with readers of its pulses; each pass makes a few deliveries.
     private func rig(

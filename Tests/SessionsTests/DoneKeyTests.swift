@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "ADR-0072 — keys that their clients will not use again give way",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct DoneKeyTests {
     private func refusal(_ body: () throws -> Void) throws -> Bool {
         do {

@@ -6,7 +6,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "Contract §2 — effects begin after the commit and send mutations back", .timeLimit(.minutes(15))
+    "Contract §2 — effects begin after the commit and send mutations back", .timeLimit(.minutes(60))
 )
 struct EffectTests {
     @Test func `an effect begins when its step is committed, and not before`() async throws {

@@ -3,7 +3,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("The events of one session among those of others", .timeLimit(.minutes(15)))
+@Suite("The events of one session among those of others", .timeLimit(.minutes(60)))
 struct EventRewriterTests {
     private static let blocks = [
         "id: k3v9x0qa.0\n\n",

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Contract §4 — a failed commit is an error reply and changes nothing",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct FailedCommitTests {
     @Test(arguments: [
         (JournalFailure.full, "failed full"), (.unavailable, "failed unavailable"),

@@ -4,7 +4,7 @@ import Storage
 import Testing
 
 @Suite(
-    "ADR-0053 — no mutation is saved after a state of another form", .timeLimit(.minutes(15)))
+    "ADR-0053 — no mutation is saved after a state of another form", .timeLimit(.minutes(60)))
 struct FormTests {
     /// A journal with a session that the old program has saved: a snapshot of its creation, and two
     /// mutations.

@@ -4,7 +4,7 @@ import Storage
 import Testing
 
 @Suite(
-    "Work has a bound — a state that grows counts as large as it is", .timeLimit(.minutes(15)))
+    "Work has a bound — a state that grows counts as large as it is", .timeLimit(.minutes(60)))
 struct GrowingStateTests {
     private static let fill = 200_000
     /// About the bytes of a state that is filled: it has them twice.

@@ -5,7 +5,7 @@ import TestRandomness
 @testable import Feeds
 @testable import Sessions
 
-@Suite("History — the part of a session's history that memory keeps", .timeLimit(.minutes(15)))
+@Suite("History — the part of a session's history that memory keeps", .timeLimit(.minutes(60)))
 struct HistoryTests {
     /// The expected history: its entries, each with its data.
     private struct Model {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "Contract §3.1 — Idempotency-Key: the same request twice is one request",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct IdempotencyTests {
     @Test(arguments: [false, true])
     func `case 136: the second request gets the first one's reply and changes nothing`(
@@ -241,7 +241,7 @@ struct IdempotencyTests {
 
 @Suite(
     "Contract §4 — an unused session leaves memory and wakes unchanged",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct SleepTests {
     private func sleeping(_ rig: Rig) {
         for _ in 0..<6 {

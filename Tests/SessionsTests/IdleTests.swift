@@ -4,7 +4,7 @@ import TestStreams
 import Testing
 
 @Suite(
-    "A loop tracks its sessions without visiting all of them", .timeLimit(.minutes(15)))
+    "A loop tracks its sessions without visiting all of them", .timeLimit(.minutes(60)))
 struct IdleTests {
     private func tick(_ rig: Rig, _ count: Int) {
         for _ in 0..<count {

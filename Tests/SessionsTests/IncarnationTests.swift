@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "Contract §2 — steps and sources of one life in memory do not affect the next",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct IncarnationTests {
     private func sleep(_ rig: Rig) {
         for _ in 0..<6 {
@@ -50,7 +50,7 @@ struct IncarnationTests {
         subscript(index: Int) -> Gate { made.withLock { $0[index] } }
     }
 
-    @Test(.timeLimit(.minutes(15)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(60)), arguments: [false, true])
     func `a cancelled step that outlives its session's sleep does not affect the next life`(
         isDoubted: Bool
     ) async throws {
@@ -86,7 +86,7 @@ struct IncarnationTests {
         #expect(!rig.notes.contains("dropped a mutation"))
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(60)))
     func `a source that ignores its cancellation delivers nothing to the next life`() async throws {
         let gates = Gates()
         let registration = try Registration.of { Deaf(gate: gates.make()) }

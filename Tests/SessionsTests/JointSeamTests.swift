@@ -4,7 +4,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("Several sessions on one stream: changes while a relay waits", .timeLimit(.minutes(15)))
+@Suite("Several sessions on one stream: changes while a relay waits", .timeLimit(.minutes(60)))
 struct JointSeamTests {
     private static let kept = Retention(records: 100_000, bytes: 3_000_000)
 

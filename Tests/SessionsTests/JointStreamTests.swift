@@ -4,7 +4,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("Several sessions on one stream", .timeLimit(.minutes(15)))
+@Suite("Several sessions on one stream", .timeLimit(.minutes(60)))
 struct JointStreamTests {
     /// A rig with the sessions a, b and c.
     private func rig(retention: Retention = Retention()) throws -> (Rig, [Session]) {

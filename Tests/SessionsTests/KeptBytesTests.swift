@@ -62,7 +62,7 @@ private struct Hoarder: Reactor {
 }
 
 @Suite(
-    "Case 153 — --keep-bytes bounds all that a session keeps", .serialized, .timeLimit(.minutes(15))
+    "Case 153 — --keep-bytes bounds all that a session keeps", .serialized, .timeLimit(.minutes(60))
 )
 struct KeptBytesTests {
     private let load = String(repeating: "x", count: 10_000)

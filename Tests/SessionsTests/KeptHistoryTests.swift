@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Case 150 — the journal trims by itself, and from=start shows what it keeps",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct KeptHistoryTests {
     /// An awake session of nine records, and the snapshot that its journal was trimmed to
     /// afterwards.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "ADR-0077 — a reader that lags on another loop continues as if it were on the session's",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct LaggingReaderTests {
     private struct Crowd {
         let rig: Rig

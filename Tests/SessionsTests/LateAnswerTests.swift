@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "Contract §5 — a late reply of the journal meets the session's present state",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct LateAnswerTests {
     /// A session with a stored reply, in the process after the one that stored it.
     private func woken(

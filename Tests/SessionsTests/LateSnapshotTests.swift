@@ -2,7 +2,7 @@ import Feeds
 import Sessions
 import Testing
 
-@Suite("A snapshot that waits for its commit", .timeLimit(.minutes(15)))
+@Suite("A snapshot that waits for its commit", .timeLimit(.minutes(60)))
 struct LateSnapshotTests {
     // Without the rule: the stream begins with an id and later events, and the client has no state.
     @Test func `memory drops its record meanwhile, and the stream begins with a newer one`()

@@ -3,7 +3,7 @@ import Sessions
 import Testing
 
 @Suite(
-    "Streams — a client that knows more ends of lines divides no event", .timeLimit(.minutes(15)))
+    "Streams — a client that knows more ends of lines divides no event", .timeLimit(.minutes(60)))
 struct LineSeparatorTests {
     private static let separators = "\u{85}\u{2028}\u{2029}"
 

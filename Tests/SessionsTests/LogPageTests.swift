@@ -5,7 +5,7 @@ import Testing
 @testable import Sessions
 
 @Suite(
-    "Contract §3 — pages of the action log, during commits that trim it", .timeLimit(.minutes(15)))
+    "Contract §3 — pages of the action log, during commits that trim it", .timeLimit(.minutes(60)))
 struct LogPageTests {
     private func page(_ rig: Rig, of session: Session, after: UInt64) -> UInt64 {
         let token = rig.nextToken()

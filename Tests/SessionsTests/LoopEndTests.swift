@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
     "A stopping loop leaves no task waiting and runs nothing outside its queue",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct LoopEndTests {
     private let ends = Ends()
 
@@ -26,7 +26,7 @@ struct LoopEndTests {
         rig.inbox.close()
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(60)))
     func `an effect that sends after its loop has stopped gets a reply`() async throws {
         let (gate, ended, ends) = (Gate(), Gate(), ends)
         let rig = Rig()
@@ -46,7 +46,7 @@ struct LoopEndTests {
         ended.open()
     }
 
-    @Test(.timeLimit(.minutes(15)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(60)), arguments: [false, true])
     func `a Cycler's action that waits when its loop stops ends`(
         isUncommitted: Bool
     ) async throws {
@@ -76,7 +76,7 @@ struct LoopEndTests {
         #expect(ends.all == ["ended"])
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(60)))
     func `an effect whose step was rolled back before its loop stopped gets one reply`()
         async throws
     {
@@ -139,7 +139,7 @@ struct LoopEndTests {
         #expect(rig.isolation.checks > before)
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(60)))
     func `a commit made on resuming after a commit is written in the same round`() async throws {
         let rig = Rig()
         let session = try rig.create(
@@ -154,7 +154,7 @@ struct LoopEndTests {
     }
 }
 
-@Suite("A session's sources have ended or pause", .timeLimit(.minutes(15)))
+@Suite("A session's sources have ended or pause", .timeLimit(.minutes(60)))
 struct SourceLifeTests {
     private func sleep(_ rig: Rig) {
         for _ in 0..<6 {
@@ -163,7 +163,7 @@ struct SourceLifeTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(60)))
     func `a session whose sources have ended leaves memory`() async throws {
         let registration = try Registration.of {
             Worker(gate: Gate(), source: AsyncStream { $0.finish() })
@@ -181,7 +181,7 @@ struct SourceLifeTests {
         #expect(again.position == session.position)
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(60)))
     func `sources restart after a failed commit as soon as the journal can be read`() async throws {
         let (stream, news) = AsyncStream<Worker.Mutation>.makeStream()
         let (second, later) = AsyncStream<Worker.Mutation>.makeStream()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "ADR-0047 — when history is lost, nothing that is in memory is believed",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct LostHistoryTests {
     /// A session with three mutations, of which the last two can be lost.
     private func rig(slow: Bool = false) throws -> (Rig, Session) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Feeds
 
-@Suite("Contract §1, §3 — names: session ids, generations, positions", .timeLimit(.minutes(15)))
+@Suite("Contract §1, §3 — names: session ids, generations, positions", .timeLimit(.minutes(60)))
 struct NameTests {
     @Test func `a session id is 1 to 128 of A-Z a-z 0-9 _ -, and nothing else`() {
         for text in ["a", "A", "0", "_", "-", "a-b_C9", String(repeating: "x", count: 128)] {
@@ -112,7 +112,7 @@ struct NameTests {
 
 @Suite(
     "Contract §3.2 — a reactor that can't be hosted is refused at registration",
-    .timeLimit(.minutes(15))
+    .timeLimit(.minutes(60))
 )
 struct RegistrationTests {
     @Test func `pulses are found in the order of their declaration`() throws {

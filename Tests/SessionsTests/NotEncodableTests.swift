@@ -7,7 +7,7 @@ import Storage
 import TestStreams
 import Testing
 
-@Suite("Contract §5 — a value without JSON is refused without a trace", .timeLimit(.minutes(15)))
+@Suite("Contract §5 — a value without JSON is refused without a trace", .timeLimit(.minutes(60)))
 struct NotEncodableTests {
     private let gate = Gate()
 

@@ -4,7 +4,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §5 — old events have today's names", .timeLimit(.minutes(15)))
+@Suite("Contract §5 — old events have today's names", .timeLimit(.minutes(60)))
 struct OldNameTests {
     /// The next process on the same journal, whose records have been changed.
     private func next(

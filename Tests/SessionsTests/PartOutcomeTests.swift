@@ -4,7 +4,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("What a part gets if its parent cannot commit", .timeLimit(.minutes(15)))
+@Suite("What a part gets if its parent cannot commit", .timeLimit(.minutes(60)))
 struct PartOutcomeTests {
     @Test(arguments: [JournalFailure.Reason.full, .unavailable, .refused])
     func `has no address of a machine`(reason: JournalFailure.Reason) {

@@ -6,7 +6,7 @@ import Testing
 @testable import Sessions
 
 @Suite(
-    "Work has a bound — a pass of the loop works on one large state", .timeLimit(.minutes(15)))
+    "Work has a bound — a pass of the loop works on one large state", .timeLimit(.minutes(60)))
 struct PassTests {
     /// More than is encoded with its record.
     private static let size = 300_000

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "Case 151 — an action that ends the process is begun three times at most",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct PoisonTests {
     /// Its effect never ends by itself, so it runs whenever the process ends.
     private struct Endless: Reactor {

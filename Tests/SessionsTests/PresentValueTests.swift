@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "Case 96 — a session is never visible without its sources' present values",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct PresentValueTests {
     private struct Profile: Reactor {
         enum Action: TaggedCodable, Sendable { case rename(to: String) }

@@ -4,7 +4,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Case 149 — a quarantined session can be deleted or restored", .timeLimit(.minutes(15)))
+@Suite("Case 149 — a quarantined session can be deleted or restored", .timeLimit(.minutes(60)))
 struct QuarantineExitTests {
     /// A session that can't be rebuilt, in a process that has not looked for it yet.
     private func spoiled(_ damage: Damage = .undecodable) throws -> Rig {

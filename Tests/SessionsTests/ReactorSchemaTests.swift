@@ -6,7 +6,7 @@ import Sessions
 import TestRandomness
 import Testing
 
-@Suite("Schemas — of the reactors that are hosted", .timeLimit(.minutes(15)))
+@Suite("Schemas — of the reactors that are hosted", .timeLimit(.minutes(60)))
 struct ReactorSchemaTests {
     private func samples() throws -> [Registration] {
         [

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Work has a bound — a rebuild that waits begins when there is room",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct RebuildQueueTests {
     private static let fill = 200_000
     /// About the bytes of a state that is filled: it has them twice.

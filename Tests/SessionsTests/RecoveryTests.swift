@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "Contract §4 — after a restart every session continues where it was",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct RecoveryTests {
     /// The next process on the same journal.
     private func next(
@@ -267,7 +267,7 @@ struct RecoveryTests {
 
 @Suite(
     "Contract §4 — a session that can't be rebuilt is quarantined, not lost",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct QuarantineTests {
     private func fault(_ rig: Rig) throws -> RecoveryFault {
         guard case .quarantined(let fault) = try rig.wake("s") else {

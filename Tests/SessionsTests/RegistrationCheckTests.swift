@@ -6,7 +6,7 @@ import Storage
 import Testing
 
 @Suite(
-    "Contract §5 — a reactor that can't work is refused at registration", .timeLimit(.minutes(15)))
+    "Contract §5 — a reactor that can't work is refused at registration", .timeLimit(.minutes(60)))
 struct RegistrationCheckTests {
     private func faults<R: Reactor>(
         _ activities: [String] = [], _ make: @escaping @Sendable () -> R

@@ -5,7 +5,7 @@ import Testing
 @testable import Sessions
 
 @Suite(
-    "ADR-0077 — the readers of one stream are spread over loops", .timeLimit(.minutes(15)))
+    "ADR-0077 — the readers of one stream are spread over loops", .timeLimit(.minutes(60)))
 struct ReplicaTests {
     /// A rig with a second loop, and a session that many read.
     private func crowd(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Contract §4 — acknowledged actions survive any end of the process, once and in order",
-    .timeLimit(.minutes(Seeds.minutes)))
+    .timeLimit(.minutes(60)))
 struct RestartSimulationTests {
     @Test(arguments: Seeds.range(400))
     func `a random life with crashes, sleep and a failing disk keeps every promise`(

@@ -4,7 +4,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §3.2 — memory is bounded by what is kept", .timeLimit(.minutes(15)))
+@Suite("Contract §3.2 — memory is bounded by what is kept", .timeLimit(.minutes(60)))
 struct RetentionTests {
     @Test func `the set number of records is kept, and always the newest`() throws {
         for records in [0, 1, 2, 7] {

@@ -6,7 +6,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("A look at a session shows its activity, and wakes nobody", .timeLimit(.minutes(15)))
+@Suite("A look at a session shows its activity, and wakes nobody", .timeLimit(.minutes(60)))
 struct RuntimeTests {
     /// The reply as one line; `nothing` and `ended` for a session without one.
     private func look(_ rig: Rig, _ id: String = "s") throws -> String {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The simulations are worth as much as the journal that they run on.
-@Suite("The scripted journal keeps what every journal promises", .timeLimit(.minutes(15)))
+@Suite("The scripted journal keeps what every journal promises", .timeLimit(.minutes(60)))
 struct ScriptedEngineTests {
     /// Ends each batch by itself, later and in order.
     private final class SelfEnding: Journal {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Contract §8 — the answer of a keyed wait=settled is 202 until the effects have ended",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct SettledKeyTests {
     private let gate = Gate()
     private let body = #"{"type":"start","id":"a"}"#

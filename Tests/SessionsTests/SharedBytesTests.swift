@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Work has a bound — each client that holds shared bytes has them in its share",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct SharedBytesTests {
     private static let size = 200_000
     private let ada = WorkClient(subject: "ada")

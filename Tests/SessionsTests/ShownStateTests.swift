@@ -4,7 +4,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("Case 144 — a large state is encoded once for all readers", .timeLimit(.minutes(15)))
+@Suite("Case 144 — a large state is encoded once for all readers", .timeLimit(.minutes(60)))
 struct ShownStateTests {
     @Test func `a large state is encoded once while it is current`() throws {
         let rig = Rig(slow: true)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Contract §3, §4 — acknowledged actions are there once and in order",
-    .timeLimit(.minutes(Seeds.minutes)))
+    .timeLimit(.minutes(60)))
 struct SimulationTests {
     @Test(arguments: Seeds.range(300))
     func `a random life keeps every promise`(seed: UInt64) throws {

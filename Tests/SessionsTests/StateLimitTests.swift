@@ -72,7 +72,7 @@ private struct Measured: Reactor {
     }
 }
 
-@Suite("Case 153 — --state-limit bounds a session's state", .timeLimit(.minutes(15)))
+@Suite("Case 153 — --state-limit bounds a session's state", .timeLimit(.minutes(60)))
 struct StateLimitTests {
     private func add(_ count: Int, _ type: String = "add") -> String {
         #"{"type":"\#(type)","text":"\#(String(repeating: "x", count: count))"}"#

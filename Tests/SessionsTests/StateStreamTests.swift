@@ -2,7 +2,7 @@ import Feeds
 import Sessions
 import Testing
 
-@Suite("Contract §3 — streams of states, of one part, and of activities", .timeLimit(.minutes(15)))
+@Suite("Contract §3 — streams of states, of one part, and of activities", .timeLimit(.minutes(60)))
 struct StateStreamTests {
     @Test func `cases 49 and 50: the latest state, then one event for each mutation`() throws {
         let rig = Rig()

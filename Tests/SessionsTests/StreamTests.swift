@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Contract §3.2 — where a stream begins", .timeLimit(.minutes(15)))
+@Suite("Contract §3.2 — where a stream begins", .timeLimit(.minutes(60)))
 struct StreamStartTests {
     @Test func `case 21: a new connection begins with the present values`() throws {
         let rig = Rig()

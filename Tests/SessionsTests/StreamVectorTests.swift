@@ -2,7 +2,7 @@ import Testing
 
 @testable import Sessions
 
-@Suite("The vector of several positions", .timeLimit(.minutes(15)))
+@Suite("The vector of several positions", .timeLimit(.minutes(60)))
 struct StreamVectorTests {
     @Test(arguments: [
         ("-", 1), ("x", 1), ("k3v9x0qa.4", 1), ("k3v9x0qa.4.1,-,x", 3), ("x,x", 2),

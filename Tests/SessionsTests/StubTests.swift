@@ -4,7 +4,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Cases 102 to 106 — a stub, and the history around it", .timeLimit(.minutes(15)))
+@Suite("Cases 102 to 106 — a stub, and the history around it", .timeLimit(.minutes(60)))
 struct StubTests {
     private func put(_ body: String, _ rig: Rig, _ session: Session) throws {
         try session.putStub(Array(body.utf8), for: rig.nextToken())

@@ -5,7 +5,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("The client that has sent an action is beside it", .timeLimit(.minutes(15)))
+@Suite("The client that has sent an action is beside it", .timeLimit(.minutes(60)))
 struct SubjectTests {
     private struct Guestbook: Reactor {
         enum Action: TaggedCodable, Sendable { case sign, stay }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Contract §2 — hooks rewrite, drop and decorate, and can't end a session",
-    .timeLimit(.minutes(15))
+    .timeLimit(.minutes(60))
 )
 struct TransformTests {
     @Test func `case 98: transform(state) changes only what is shown`() throws {

@@ -3,7 +3,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("Case 158 — a version has the position at which it was reached", .timeLimit(.minutes(15)))
+@Suite("Case 158 — a version has the position at which it was reached", .timeLimit(.minutes(60)))
 struct VersionPositionTests {
     /// Where the version is found.
     enum Place: CaseIterable {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Contract §4 — a state without acknowledged actions is never shown",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct WholenessTests {
     /// A session with six versions and an activity that lacks the record with this number.
     private func losing(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Work has a bound — a request that waits for room gets it when it is there",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct WorkBudgetSeamTests {
     private static let fill = 200_000
     /// About the bytes of a state that is filled: it has them twice.

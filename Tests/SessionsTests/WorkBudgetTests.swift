@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Work has a bound — bytes that somebody asked for count until they are sent",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct WorkBudgetTests {
     private static let size = 200_000
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("An outgoing connection is one of its loop", .timeLimit(.minutes(15)))
+    @Suite("An outgoing connection is one of its loop", .timeLimit(.minutes(60)))
     struct DiallerTests {
         private let question = Array("question".utf8)
         private let answer = Array("answer".utf8)

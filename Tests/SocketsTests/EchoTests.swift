@@ -3,7 +3,7 @@ import Sockets
 import Testing
 
 extension Loops {
-    @Suite("Bytes go through unchanged and in order", .timeLimit(.minutes(15)))
+    @Suite("Bytes go through unchanged and in order", .timeLimit(.minutes(60)))
     struct EchoTests {
         static let echo = Scripted.Script(received: { $0.send($1, $2) })
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("A connection ends once, and its handler is notified", .timeLimit(.minutes(15)))
+    @Suite("A connection ends once, and its handler is notified", .timeLimit(.minutes(60)))
     struct EndingTests {
         @Test(arguments: PollerKind.allCases)
         func `a peer that closed its sending half still gets the response`(
@@ -168,7 +168,7 @@ extension Loops {
 
     @Suite(
         "A refused client that is still sending can read the response (RFC 9112 §9.6)",
-        .timeLimit(.minutes(15)))
+        .timeLimit(.minutes(60)))
     struct LingeringTests {
         static let refuse = Scripted.Script(received: { handler, id, _ in
             handler.send(id, Array("413 Content Too Large".utf8))

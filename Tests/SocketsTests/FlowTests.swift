@@ -5,7 +5,7 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("A handler can pause reading", .timeLimit(.minutes(15)))
+    @Suite("A handler can pause reading", .timeLimit(.minutes(60)))
     struct PausingTests {
         @Test(arguments: PollerKind.allCases)
         func `bytes that arrive during a pause are delivered after it, not before`(
@@ -114,7 +114,7 @@ extension Loops {
         }
     }
 
-    @Suite("A connection moves between loops without losing a byte", .timeLimit(.minutes(15)))
+    @Suite("A connection moves between loops without losing a byte", .timeLimit(.minutes(60)))
     struct MovingTests {
         @Test(arguments: PollerKind.allCases)
         func `bytes that arrive during a move are read on the other loop, in order`(

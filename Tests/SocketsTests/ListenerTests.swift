@@ -6,7 +6,7 @@ import Testing
 @testable import Sockets
 
 extension Loops {
-    @Suite("A listener accepts the permitted peers and no others", .timeLimit(.minutes(15)))
+    @Suite("A listener accepts the permitted peers and no others", .timeLimit(.minutes(60)))
     struct ListenerTests {
         static let echo = Scripted.Script(
             opened: { handler, _, peer in handler.say("peer \(peer.host)") },
@@ -177,7 +177,7 @@ extension Loops {
         }
     }
 
-    @Suite("A Unix socket is a file with the lifetime of its listener", .timeLimit(.minutes(15)))
+    @Suite("A Unix socket is a file with the lifetime of its listener", .timeLimit(.minutes(60)))
     struct UnixSocketTests {
         @Test(arguments: PollerKind.allCases, [UInt16(0o600), 0o660, 0o666])
         func `it serves, has the requested permissions, and is removed at the end`(
@@ -266,7 +266,7 @@ extension Loops {
         }
     }
 
-    @Suite("Signals call a handler", .timeLimit(.minutes(15)))
+    @Suite("Signals call a handler", .timeLimit(.minutes(60)))
     struct SignalTests {
         @Test func `a signal is reported and has no other effect`() async {
             let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)

@@ -8,7 +8,7 @@ import Testing
 extension Loops {
     @Suite(
         "Jobs run in order, in batches, and each batch ends with one roundEnded",
-        .timeLimit(.minutes(15)))
+        .timeLimit(.minutes(60)))
     struct InboxTests {
         @Test(arguments: PollerKind.allCases)
         func `two loops exchange a hundred thousand jobs in order`(
@@ -202,7 +202,7 @@ extension Loops {
         }
     }
 
-    @Suite("Deadlines and timers fire once, and never early", .timeLimit(.minutes(15)))
+    @Suite("Deadlines and timers fire once, and never early", .timeLimit(.minutes(60)))
     struct DeadlineTests {
         @Test(arguments: PollerKind.allCases)
         func `a deadline fires after its instant, and only the last one set`(
@@ -317,7 +317,7 @@ extension Loops {
         }
     }
 
-    @Suite("stop() releases everything", .timeLimit(.minutes(15)))
+    @Suite("stop() releases everything", .timeLimit(.minutes(60)))
     struct StopTests {
         @Test(arguments: PollerKind.allCases)
         func `no descriptor is left open, whatever state the connections are in`(

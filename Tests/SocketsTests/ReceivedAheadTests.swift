@@ -6,7 +6,7 @@ import Testing
 extension Loops {
     /// Every test blocks the loop until all clients have sent, so that one poll finds them all.
     @Suite(
-        "Bytes received ahead of a connection's turn keep their promises", .timeLimit(.minutes(15)))
+        "Bytes received ahead of a connection's turn keep their promises", .timeLimit(.minutes(60)))
     struct ReceivedAheadTests {
         /// The first connection that is served does `act` to all the others.
         private static func script(

@@ -221,5 +221,5 @@ extension ListenAddress {
 
 /// Tests that open descriptors run one at a time: several count the process's descriptors or limit
 /// them.
-@Suite(.serialized, .timeLimit(.minutes(15)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 enum Loops {}

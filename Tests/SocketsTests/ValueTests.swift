@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sockets
 
-@Suite("Descriptions and conversions of small values", .timeLimit(.minutes(15)))
+@Suite("Descriptions and conversions of small values", .timeLimit(.minutes(60)))
 struct ValueTests {
     @Test func `a failure names its operation, its subject, the system's sentence and the code`() {
         let failure = SystemFailure(operation: "bind", code: EACCES, detail: "127.0.0.1:80")

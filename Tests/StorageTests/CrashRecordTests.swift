@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Case 151 — the work of loops is recorded when the process ends because of it",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct CrashRecordTests {
     private let rig: JournalRig
     private var file: String { rig.path + ".running" }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Contract §4 — no session gets the rows of a deleted one", .timeLimit(.minutes(15)))
+@Suite("Contract §4 — no session gets the rows of a deleted one", .timeLimit(.minutes(60)))
 struct DeletedRowTests {
     private static let large = "\"\(String(repeating: "x", count: 3_000))\""
 

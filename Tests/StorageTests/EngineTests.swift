@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("The file keeps what every journal promises", .timeLimit(.minutes(15)))
+@Suite("The file keeps what every journal promises", .timeLimit(.minutes(60)))
 struct FileEngineTests {
     /// The file of a rig, opened again where it is.
     private final class OpenFile: OpenEngine {
@@ -27,7 +27,7 @@ struct FileEngineTests {
     }
 }
 
-@Suite("Memory keeps what a journal without records promises", .timeLimit(.minutes(15)))
+@Suite("Memory keeps what a journal without records promises", .timeLimit(.minutes(60)))
 struct MemoryEngineTests {
     private final class OpenMemory: OpenEngine {
         let journal: any Journal = MemoryJournal()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "A failing disk is an error, never a false success, and needs no restart",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct FailingDiskTests {
     private let rig: JournalRig
 

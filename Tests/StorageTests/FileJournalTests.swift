@@ -4,7 +4,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("A part of a batch is committed whole or not at all, and in order", .timeLimit(.minutes(15)))
+@Suite("A part of a batch is committed whole or not at all, and in order", .timeLimit(.minutes(60)))
 struct FileJournalTests {
     @Test func `committed records are read back unchanged, after a restart too`() async throws {
         let rig = try JournalRig()
@@ -247,7 +247,7 @@ struct FileJournalTests {
 
 @Suite(
     "Running actions and stored replies are part of their session's commits",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct RunningActionTests {
     @Test func `a running action is stored from its starting commit to its settling one`()
         async throws

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Case 149 — a session's head is known without its records", .timeLimit(.minutes(15)))
+@Suite("Case 149 — a session's head is known without its records", .timeLimit(.minutes(60)))
 struct HeadTests {
     private static let large = "\"\(String(repeating: "x", count: 3_000))\""
 

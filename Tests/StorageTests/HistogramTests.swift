@@ -1,7 +1,7 @@
 import Storage
 import Testing
 
-@Suite("Histograms — each value is counted in its bucket", .timeLimit(.minutes(15)))
+@Suite("Histograms — each value is counted in its bucket", .timeLimit(.minutes(60)))
 struct HistogramTests {
     @Test func `a time at a bound is within, and a nanosecond more is not`() {
         for (index, bound) in TimeHistogram.bounds.enumerated() {

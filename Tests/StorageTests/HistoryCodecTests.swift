@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Records survive encoding as text, or are refused", .timeLimit(.minutes(15)))
+@Suite("Records survive encoding as text, or are refused", .timeLimit(.minutes(60)))
 struct RecordTextTests {
     private let key = SessionKey.of("s")
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Case 147 — an import produces a whole journal or none", .timeLimit(.minutes(15)))
+@Suite("Case 147 — an import produces a whole journal or none", .timeLimit(.minutes(60)))
 struct ImportTests {
     /// Imports the text into an empty directory, and checks that a refusal leaves it empty.
     private func refusal(of text: some Sequence<UInt8>) throws -> JournalTextFault? {
@@ -151,7 +151,7 @@ struct ImportTests {
     }
 }
 
-@Suite("A changed file is reported and ends no process", .timeLimit(.minutes(15)))
+@Suite("A changed file is reported and ends no process", .timeLimit(.minutes(60)))
 struct ChangedFileTests {
     @Test(arguments: [
         "UPDATE records SET number = -1 WHERE session = 1",
@@ -206,7 +206,7 @@ struct ChangedFileTests {
     }
 }
 
-@Suite("A copy is of one moment, and its name is unique", .timeLimit(.minutes(15)))
+@Suite("A copy is of one moment, and its name is unique", .timeLimit(.minutes(60)))
 struct BackupTests {
     @Test func `each commit beside it is in it as a whole or not at all`() async throws {
         let rig = try JournalRig()

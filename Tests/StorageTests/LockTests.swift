@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "One process holds a journal's file; the next one gets it however the first ended",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct LockTests {
     @Test func `a second journal on the same file is refused and names the first's process`()
         async throws
@@ -103,7 +103,7 @@ struct LockTests {
     }
 }
 
-@Suite("A file is used, upgraded, or refused and left alone", .timeLimit(.minutes(15)))
+@Suite("A file is used, upgraded, or refused and left alone", .timeLimit(.minutes(60)))
 struct SchemaTests {
     @Test func `a new file names its application and format version`() async throws {
         let rig = try JournalRig()
@@ -199,7 +199,7 @@ struct SchemaTests {
 
 @Suite(
     "Other processes that read the file neither stop commits nor see half of one",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct ForeignReaderTests {
     @Test func `a reader with an open transaction sees one moment, and commits continue`()
         async throws

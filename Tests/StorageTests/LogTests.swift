@@ -63,7 +63,7 @@ extension JournalRig {
     }
 }
 
-@Suite("A write-ahead log is applied to its own file only", .timeLimit(.minutes(15)))
+@Suite("A write-ahead log is applied to its own file only", .timeLimit(.minutes(60)))
 struct LogOwnerTests {
     @Test(arguments: [1, 400])
     func `a backup in the place of a killed server's file is refused until the log is removed`(
@@ -188,7 +188,7 @@ struct LogOwnerTests {
     }
 }
 
-@Suite("A damaged write-ahead log is refused, a torn one is not", .timeLimit(.minutes(15)))
+@Suite("A damaged write-ahead log is refused, a torn one is not", .timeLimit(.minutes(60)))
 struct LogDamageTests {
     private static let frame = 4_096 + 24
 
@@ -312,7 +312,7 @@ struct LogDamageTests {
     }
 }
 
-@Suite("Files are their owner's, and whole under their names", .timeLimit(.minutes(15)))
+@Suite("Files are their owner's, and whole under their names", .timeLimit(.minutes(60)))
 struct OwnFileTests {
     private static func mode(_ path: String) throws -> Int {
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]

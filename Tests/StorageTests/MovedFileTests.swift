@@ -4,7 +4,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Files that no path leads to are not mistaken for the journal", .timeLimit(.minutes(15)))
+@Suite("Files that no path leads to are not mistaken for the journal", .timeLimit(.minutes(60)))
 struct MovedFileTests {
     private let rig: JournalRig
 

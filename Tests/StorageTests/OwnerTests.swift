@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("A journal keeps the owners of sessions", .timeLimit(.minutes(15)))
+@Suite("A journal keeps the owners of sessions", .timeLimit(.minutes(60)))
 struct OwnerTests {
     private func created(_ session: String, by owner: ExactText) -> HistoryEntry {
         var created = HistoryEntry.created(session)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Contract §3 — a page is a range of the ids", .timeLimit(.minutes(15)))
+@Suite("Contract §3 — a page is a range of the ids", .timeLimit(.minutes(60)))
 struct PageTests {
     private static let ids = [
         "-", "M", "Meet", "me", "mee", "meet", "meet-", "meet-1", "meet-10", "meet_1", "meetZ",

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Index seeks only: the cost of a read or a trim does not grow with the file",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct PlanTests {
     @Test func `every query of the archive is a seek`() async throws {
         let rig = try await JournalRig.withEverything()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Retention: kept records suffice for a rebuild; the rest is removed in small steps",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct RetentionTests {
     private static func keeping(_ records: Int) -> JournalRetention {
         var retention = JournalRetention(records: records, age: 1_000_000)

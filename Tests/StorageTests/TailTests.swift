@@ -4,7 +4,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("The tail and the main table read as one history", .timeLimit(.minutes(15)))
+@Suite("The tail and the main table read as one history", .timeLimit(.minutes(60)))
 struct TailTests {
     /// Moves come often, in small steps, and never finish in one of them.
     private static var busy: JournalRetention {

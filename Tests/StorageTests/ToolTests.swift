@@ -4,7 +4,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("A journal as text and back is the same journal", .timeLimit(.minutes(15)))
+@Suite("A journal as text and back is the same journal", .timeLimit(.minutes(60)))
 struct ExportTests {
     @Test func `export, import and export again give the same bytes`() async throws {
         let rig = try await JournalRig.withEverything()
@@ -106,7 +106,7 @@ struct ExportTests {
     }
 }
 
-@Suite("A journal's check finds faults", .timeLimit(.minutes(15)))
+@Suite("A journal's check finds faults", .timeLimit(.minutes(60)))
 struct CheckTests {
     @Test func `an intact journal has no problems`() async throws {
         let rig = try await JournalRig.withEverything()
@@ -190,7 +190,7 @@ struct CheckTests {
     }
 }
 
-@Suite("A journal is copied", .timeLimit(.minutes(15)))
+@Suite("A journal is copied", .timeLimit(.minutes(60)))
 struct CopyTests {
     @Test func `a copy made during commits is a journal of one moment`() async throws {
         let rig = try await JournalRig.withEverything()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-@Suite("Sessions that act without a request are found in the file", .timeLimit(.minutes(15)))
+@Suite("Sessions that act without a request are found in the file", .timeLimit(.minutes(60)))
 struct WorkTests {
     private func page(_ rig: JournalRig, after place: Int64 = 0) async throws -> FoundWork {
         let finder = try #require(rig.journal.work)

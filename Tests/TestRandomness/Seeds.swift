@@ -26,10 +26,6 @@ package enum Seeds {
         return (first ?? 0)..<(first ?? 0) + (UInt64(wanted) ?? count)
     }
 
-    /// The time limit of a suite of simulations, in minutes. All tests begin at the same time, so
-    /// it includes the time of the others.
-    package static var minutes: Int { variable("REACTOR_SIMULATION_SEEDS") == nil ? 15 : 60 }
-
     /// Days since 1970.
     private static var today: UInt64 { UInt64(max(time(nil), 0)) / 86_400 }
 

@@ -3,7 +3,7 @@ import WireFeeds
 
 @testable import Wire
 
-@Suite("HTML §9.2 — events as bytes", .timeLimit(.minutes(15)))
+@Suite("HTML §9.2 — events as bytes", .timeLimit(.minutes(60)))
 struct EventEncoderTests {
     private func text(_ build: (inout [UInt8]) -> Void) -> String {
         var out: [UInt8] = []

@@ -24,7 +24,7 @@ func decodeEveryWay(
     return whole
 }
 
-@Suite("HTML §9.2.6 — reading an event stream", .timeLimit(.minutes(15)))
+@Suite("HTML §9.2.6 — reading an event stream", .timeLimit(.minutes(60)))
 struct EventStreamDecoderTests {
     private func events(_ text: String, at location: SourceLocation = #_sourceLocation) -> [String]
     {

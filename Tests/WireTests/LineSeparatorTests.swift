@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-@Suite("Line separators beyond ASCII in the data of events", .timeLimit(.minutes(15)))
+@Suite("Line separators beyond ASCII in the data of events", .timeLimit(.minutes(60)))
 struct LineSeparatorTests {
     private func escaped(_ text: String) -> String {
         String(decoding: LineSeparators.escaped(Array(text.utf8)[...]), as: UTF8.self)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-@Suite("Links — requests and answers between two ends", .timeLimit(.minutes(15)))
+@Suite("Links — requests and answers between two ends", .timeLimit(.minutes(60)))
 struct LinkEndsTests {
     private let request = LinkRequest(waitMilliseconds: 5, head: [1], body: [2])
     private let answer = LinkAnswer(status: 200, body: [3])
@@ -289,7 +289,7 @@ struct LinkEndsTests {
     }
 }
 
-@Suite("Links — the bytes to send, and the signs of life", .timeLimit(.minutes(15)))
+@Suite("Links — the bytes to send, and the signs of life", .timeLimit(.minutes(60)))
 struct LinkOutputTests {
     @Test func `what is sent of counted bytes hides no others`() {
         final class Charge: Sendable {}

@@ -3,7 +3,7 @@ import WireFeeds
 
 @testable import Wire
 
-@Suite("Links — two nodes prove that they have the same secret", .timeLimit(.minutes(15)))
+@Suite("Links — two nodes prove that they have the same secret", .timeLimit(.minutes(60)))
 struct LinkHandshakeTests {
     private let secret = [UInt8](repeating: 0x5a, count: 32)
     private let sought = LinkHandshake.Peer(node: 22, loop: 3)

@@ -3,7 +3,7 @@ import WireFeeds
 
 @testable import Wire
 
-@Suite("Links — hints of followed sessions", .timeLimit(.minutes(15)))
+@Suite("Links — hints of followed sessions", .timeLimit(.minutes(60)))
 struct LinkHintTests {
     private let first = LinkHint(generation: "abcd1234", number: 5, part: 0)
     private let second = LinkHint(generation: "abcd1234", number: 6, part: 0)

@@ -3,7 +3,7 @@ import WireFeeds
 
 @testable import Wire
 
-@Suite("Links — a message is read as it was written", .timeLimit(.minutes(15)))
+@Suite("Links — a message is read as it was written", .timeLimit(.minutes(60)))
 struct LinkMessageTests {
     private let access = LinkAccess(
         subject: "ädä", expiresAt: -5, verbs: 0x0103, sessions: ["a*", ""], ownSessions: true,

@@ -3,7 +3,7 @@ import WireFeeds
 
 @testable import Wire
 
-@Suite("Links — the same bytes are the same frames, however they arrive", .timeLimit(.minutes(15)))
+@Suite("Links — the same bytes are the same frames, however they arrive", .timeLimit(.minutes(60)))
 struct LinkReaderTests {
     private let frames = [
         LinkFrame(.ping, payload: Array(repeating: 7, count: 16)),

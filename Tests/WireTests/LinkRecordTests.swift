@@ -3,7 +3,7 @@ import WireFeeds
 
 @testable import Wire
 
-@Suite("Links — records of followed sessions", .timeLimit(.minutes(15)))
+@Suite("Links — records of followed sessions", .timeLimit(.minutes(60)))
 struct LinkRecordTests {
     /// Ends that have said what they can.
     private func introduced(_ features: LinkFeatures = [.hints, .records]) throws -> LinkEnds {

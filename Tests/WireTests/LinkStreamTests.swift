@@ -3,7 +3,7 @@ import WireFeeds
 
 @testable import Wire
 
-@Suite("Links — values of topics have a stream as requests have", .timeLimit(.minutes(15)))
+@Suite("Links — values of topics have a stream as requests have", .timeLimit(.minutes(60)))
 struct LinkStreamTests {
     private let answer = LinkAnswer(status: 200, body: [3])
     private let request = LinkRequest(waitMilliseconds: 0, head: [1], body: [])

@@ -3,7 +3,7 @@ import WireFeeds
 
 @testable import Wire
 
-@Suite("A repeated head is recognised, and changes nothing", .timeLimit(.minutes(15)))
+@Suite("A repeated head is recognised, and changes nothing", .timeLimit(.minutes(60)))
 struct RepeatedHeadTests {
     private static let post = head("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n")
 

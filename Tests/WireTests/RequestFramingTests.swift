@@ -3,7 +3,7 @@ import WireFeeds
 
 @testable import Wire
 
-@Suite("RFC 9112 §6.3 — how long a body is", .timeLimit(.minutes(15)))
+@Suite("RFC 9112 §6.3 — how long a body is", .timeLimit(.minutes(60)))
 struct BodyLengthTests {
     private func post(_ fields: String..., body: String = "", version: String = "1.1") -> String {
         "POST / HTTP/\(version)\r\nHost: x\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
@@ -120,7 +120,7 @@ struct BodyLengthTests {
     }
 }
 
-@Suite("RFC 9112 §3.2 — Host", .timeLimit(.minutes(15)))
+@Suite("RFC 9112 §3.2 — Host", .timeLimit(.minutes(60)))
 struct HostTests {
     @Test func `HTTP 1.1 needs a Host, HTTP 1.0 does not`() throws {
         let refusal = everyWay("GET / HTTP/1.1\r\n\r\n").refusal
@@ -159,7 +159,7 @@ struct HostTests {
     }
 }
 
-@Suite("RFC 9112 §9.3 — whether the connection persists", .timeLimit(.minutes(15)))
+@Suite("RFC 9112 §9.3 — whether the connection persists", .timeLimit(.minutes(60)))
 struct PersistenceTests {
     @Test(
         arguments: [
@@ -179,7 +179,7 @@ struct PersistenceTests {
     }
 }
 
-@Suite("RFC 9110 §10.1.1 — Expect", .timeLimit(.minutes(15)))
+@Suite("RFC 9110 §10.1.1 — Expect", .timeLimit(.minutes(60)))
 struct ExpectTests {
     private func post(_ expect: String, version: String = "1.1", length: Int = 2) -> String {
         "POST / HTTP/\(version)\r\nHost: x\r\nExpect: \(expect)\r\nContent-Length: \(length)\r\n\r\n"

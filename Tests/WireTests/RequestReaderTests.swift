@@ -3,7 +3,7 @@ import WireFeeds
 
 @testable import Wire
 
-@Suite("A request reader — the machine", .timeLimit(.minutes(15)))
+@Suite("A request reader — the machine", .timeLimit(.minutes(60)))
 struct RequestReaderTests {
     private let post = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
 

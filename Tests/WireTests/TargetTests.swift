@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wire
 
-@Suite("RFC 3986 §2.1 — escapes, segments and query items", .timeLimit(.minutes(15)))
+@Suite("RFC 3986 §2.1 — escapes, segments and query items", .timeLimit(.minutes(60)))
 struct TargetTests {
     private func decoded(_ text: String, plus: Bool = false) throws -> String {
         let bytes = Array(text.utf8)

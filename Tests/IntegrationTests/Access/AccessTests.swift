@@ -1,7 +1,7 @@
 import ReactorHosting
 import Testing
 
-@Suite("RFC 6750 — who may do what", .timeLimit(.minutes(15)))
+@Suite("RFC 6750 — who may do what", .timeLimit(.minutes(60)))
 struct AccessTests {
     /// A server with an authenticator; see `Tests/FixtureServer/Tokens.swift` for its tokens.
     private func withTokens(_ body: (ServerProcess) async throws -> Void) async throws {

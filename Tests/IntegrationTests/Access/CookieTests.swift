@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A cookie with the token", .timeLimit(.minutes(15)))
+@Suite("A cookie with the token", .timeLimit(.minutes(60)))
 struct CookieTests {
     /// HS256 with the secret below; creates, acts and reads, every session, until 2100. Made with
     /// Python's hmac.

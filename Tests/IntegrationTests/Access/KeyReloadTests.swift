@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("SIGHUP with keys of tokens", .timeLimit(.minutes(15)))
+@Suite("SIGHUP with keys of tokens", .timeLimit(.minutes(60)))
 struct KeyReloadTests {
     /// HS256 with the secrets below; subjects `first` and `second`, every session, until 2100. Made
     /// with Python's hmac.

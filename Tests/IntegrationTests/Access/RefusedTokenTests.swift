@@ -1,7 +1,7 @@
 import ReactorHosting
 import Testing
 
-@Suite("Tokens that are refused, and whose they are", .timeLimit(.minutes(15)))
+@Suite("Tokens that are refused, and whose they are", .timeLimit(.minutes(60)))
 struct RefusedTokenTests {
     private func withTokens(
         _ options: String..., do body: (ServerProcess) async throws -> Void

@@ -1,7 +1,7 @@
 import ReactorHosting
 import Testing
 
-@Suite("A client's name is beside what it does", .timeLimit(.minutes(15)))
+@Suite("A client's name is beside what it does", .timeLimit(.minutes(60)))
 struct SubjectTests {
     private static let all = "root;-;-;-;-;-;600"
     /// Clients of their own sessions.

@@ -2,7 +2,7 @@ import Foundation
 import ReactorHosting
 import Testing
 
-@Suite("Tickets for EventSource", .timeLimit(.minutes(15)))
+@Suite("Tickets for EventSource", .timeLimit(.minutes(60)))
 struct TicketTests {
     private static let all = "root;-;-;-;-;-;600"
 

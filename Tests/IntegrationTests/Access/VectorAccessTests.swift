@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Many sessions on one stream: who may read what", .timeLimit(.minutes(15)))
+@Suite("Many sessions on one stream: who may read what", .timeLimit(.minutes(60)))
 struct VectorAccessTests {
     private static let all = "root;-;-;-;-;-;600"
 

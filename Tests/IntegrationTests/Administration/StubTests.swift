@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 102 to 106 — the stub", .timeLimit(.minutes(15)))
+@Suite("Cases 102 to 106 — the stub", .timeLimit(.minutes(60)))
 struct StubTests {
     private func put(_ session: SessionHandle, _ body: String) async throws -> JSONValue {
         let response = try await session.client.put("\(session.path)/stub", body)

@@ -4,7 +4,7 @@ import Testing
 @Suite(
     "A browser with a cookie",
     .enabled(if: Browser.program != nil, "chromium is not installed: apt-get install chromium"),
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct CookiePageTests {
     /// Sets the cookie, follows a stream without a token, posts, and removes the cookie. The
     /// server's address is after the `#` of the page's own: another port, which is the same site.

@@ -3,7 +3,7 @@ import Testing
 @Suite(
     "A browser's EventSource",
     .enabled(if: Browser.program != nil, "chromium is not installed: apt-get install chromium"),
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct EventSourceTests {
     /// Reports every event of the EventSource, in order.
     private func page(_ url: String) -> String {

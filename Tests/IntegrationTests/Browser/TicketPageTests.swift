@@ -3,7 +3,7 @@ import Testing
 @Suite(
     "A browser's EventSource with a ticket",
     .enabled(if: Browser.program != nil, "chromium is not installed: apt-get install chromium"),
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct TicketPageTests {
     /// Makes a ticket and opens a stream with it, as Tokens.md shows. The server's address is after
     /// the `#` of the page's own.

@@ -44,7 +44,7 @@ private func mutations(_ events: [RemoteLogEvent]) -> [UInt64] {
     }
 }
 
-@Suite("The Swift client uses a session as if it ran in its process", .timeLimit(.minutes(15)))
+@Suite("The Swift client uses a session as if it ran in its process", .timeLimit(.minutes(60)))
 struct RemoteReactorTests {
     @Test func `one function runs on a host and on a server`() async throws {
         try await withServer { server in
@@ -180,7 +180,7 @@ struct RemoteReactorTests {
     }
 }
 
-@Suite("The Swift client loses nothing when its server ends", .timeLimit(.minutes(15)))
+@Suite("The Swift client loses nothing when its server ends", .timeLimit(.minutes(60)))
 struct ClientDurabilityTests {
     @Test func `what is sent while the server is away is applied once, in order, and heard once`()
         async throws

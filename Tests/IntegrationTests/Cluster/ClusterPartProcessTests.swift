@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@Suite("A part acts on its parent at any of three nodes", .timeLimit(.minutes(15)))
+@Suite("A part acts on its parent at any of three nodes", .timeLimit(.minutes(60)))
 struct ClusterPartProcessTests: ProcessCluster {
     private static let forward = #"{"type":"forward"}"#
 

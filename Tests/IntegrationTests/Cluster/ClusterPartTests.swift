@@ -8,7 +8,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("A part acts on its parent at another node, or it is said", .timeLimit(.minutes(15)))
+@Suite("A part acts on its parent at another node, or it is said", .timeLimit(.minutes(60)))
 struct ClusterPartTests {
     private static let settled = SessionHandle.settled
     private static let hosted = [

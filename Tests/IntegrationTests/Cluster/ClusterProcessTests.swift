@@ -2,7 +2,7 @@ import Foundation
 import PostgresRig
 import Testing
 
-@Suite("Two servers on one PostgreSQL are one service", .timeLimit(.minutes(15)))
+@Suite("Two servers on one PostgreSQL are one service", .timeLimit(.minutes(60)))
 struct ClusterProcessTests: ProcessCluster {
     private func post(
         _ session: SessionHandle, on server: ServerProcess, key: String

@@ -2,7 +2,7 @@ import Foundation
 import ReactorHosting
 import Testing
 
-@Suite("A ticket in a cluster", .timeLimit(.minutes(15)))
+@Suite("A ticket in a cluster", .timeLimit(.minutes(60)))
 struct ClusterTicketTests {
     /// Accepts each token, whose text is the name of a client that may do everything.
     struct Names: Authenticator {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(
     "Three nodes on one PostgreSQL have their topics and forks in common",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct ClusterTopicProcessTests: ProcessCluster {
     private static let topic = "/v1/topics/currentUser"
     private static let options = ["--admin", "on", "--drain-delay", "100ms"]

@@ -4,7 +4,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("A topic reaches the sessions of all nodes, or it is said", .timeLimit(.minutes(15)))
+@Suite("A topic reaches the sessions of all nodes, or it is said", .timeLimit(.minutes(60)))
 struct ClusterTopicTests {
     private static let topic = "/v1/topics/news"
 

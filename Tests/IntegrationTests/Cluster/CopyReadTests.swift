@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("ADR-0049 — any node reads a session of another one", .timeLimit(.minutes(15)))
+@Suite("ADR-0049 — any node reads a session of another one", .timeLimit(.minutes(60)))
 struct CopyReadTests {
     /// How many rebuilds of small states run at a time.
     private static let running = 8

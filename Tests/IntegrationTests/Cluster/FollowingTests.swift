@@ -1,7 +1,7 @@
 import ReactorHosting
 import Testing
 
-@Suite("A stream at any node shows what the owner decides", .timeLimit(.minutes(15)))
+@Suite("A stream at any node shows what the owner decides", .timeLimit(.minutes(60)))
 struct FollowingTests {
     private func withSession(
         _ act: (LocalCluster, _ session: SessionHandle) async throws -> Void

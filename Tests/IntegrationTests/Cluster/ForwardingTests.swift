@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Any node takes any post, and the owner decides", .timeLimit(.minutes(15)))
+@Suite("Any node takes any post, and the owner decides", .timeLimit(.minutes(60)))
 struct ForwardingTests {
     private func withSession(
         _ act: (LocalCluster, _ session: SessionHandle) async throws -> Void

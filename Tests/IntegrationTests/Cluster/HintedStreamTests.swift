@@ -4,7 +4,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("ADR-0052 — events reach other nodes by the owner's hints", .timeLimit(.minutes(15)))
+@Suite("ADR-0052 — events reach other nodes by the owner's hints", .timeLimit(.minutes(60)))
 struct HintedStreamTests {
     /// Waits until the owner sends hints of a session that the first server follows.
     private func untilHinted(_ cluster: LocalCluster) async throws {

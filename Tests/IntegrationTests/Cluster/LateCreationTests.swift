@@ -3,7 +3,7 @@ import ReactorHosting
 import Testing
 
 /// Among several nodes a client's sessions are counted in the journal before it gets another one.
-@Suite("A creation that waits for the journal", .timeLimit(.minutes(15)))
+@Suite("A creation that waits for the journal", .timeLimit(.minutes(60)))
 struct LateCreationTests {
     private func send(
         _ cluster: LocalCluster, _ method: String, _ path: String

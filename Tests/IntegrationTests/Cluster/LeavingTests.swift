@@ -2,7 +2,7 @@ import Glibc
 import PostgresRig
 import Testing
 
-@Suite("Nodes that join and leave", .timeLimit(.minutes(15)))
+@Suite("Nodes that join and leave", .timeLimit(.minutes(60)))
 struct LeavingTests: ProcessCluster {
     private func mark(_ text: String) -> String { #"{"type":"mark","text":"\#(text)"}"# }
 

@@ -5,7 +5,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("Requests that arrive over links are in the budget of bodies", .timeLimit(.minutes(15)))
+@Suite("Requests that arrive over links are in the budget of bodies", .timeLimit(.minutes(60)))
 struct LinkBodyTests {
     // Without the budget, the server waits for the rest.
     @Test func `one that grows beyond the budget is refused, and the link stays`() async throws {

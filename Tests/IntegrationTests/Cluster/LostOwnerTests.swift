@@ -7,7 +7,7 @@ import Wire
 
 @Suite(
     "An owner that is gone, silent or wrong delays a post, and never doubles it",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct LostOwnerTests {
     /// A session that a peer has taken from a server.
     ///

@@ -3,7 +3,7 @@ import PostgresRig
 import Synchronization
 import Testing
 
-@Suite("Nodes with different programs", .timeLimit(.minutes(15)))
+@Suite("Nodes with different programs", .timeLimit(.minutes(60)))
 struct RollingTests: ProcessCluster {
     private func mark(_ text: String) -> String { #"{"type":"mark","text":"\#(text)"}"# }
 

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Topics while nodes end and others join", .timeLimit(.minutes(15)))
+@Suite("Topics while nodes end and others join", .timeLimit(.minutes(60)))
 struct RollingTopicTests: ProcessCluster {
     /// Publishes one value after the other, each at a node that may be about to end.
     private final class Publisher: Sendable {

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 107 to 119 — commits", .timeLimit(.minutes(15)))
+@Suite("Cases 107 to 119 — commits", .timeLimit(.minutes(60)))
 struct CommitTests {
     /// The kinds and contents of the storage's entries, without the calls around them.
     private func changes(_ entries: [JSONValue]) -> [String] {

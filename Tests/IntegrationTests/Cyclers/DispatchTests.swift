@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 122 to 132 — dispatches", .timeLimit(.minutes(15)))
+@Suite("Cases 122 to 132 — dispatches", .timeLimit(.minutes(60)))
 struct DispatchTests {
     @Test func `case 122: a dispatch is logged from its call to its end, with its location`()
         async throws

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Case 133 — a part of a Cycler in its own session", .timeLimit(.minutes(15)))
+@Suite("Case 133 — a part of a Cycler in its own session", .timeLimit(.minutes(60)))
 struct PartTests {
     private func part(of session: SessionHandle) async throws -> SessionHandle {
         let id = "\(session.id)--row-1"

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A backup is restored by starting a server on it", .timeLimit(.minutes(15)))
+@Suite("A backup is restored by starting a server on it", .timeLimit(.minutes(60)))
 struct BackupTests {
     @Test func `a backup of a running server is continued by a new one`() async throws {
         let folder = TemporaryFolder()

@@ -5,7 +5,7 @@ import Testing
 @testable import Storage
 
 @Suite(
-    "Case 151 — the next start names the action that ended the process", .timeLimit(.minutes(15)))
+    "Case 151 — the next start names the action that ended the process", .timeLimit(.minutes(60)))
 struct CrashTests {
     @Test(arguments: ["trapInMutate", "trapInReduce", "recurse"])
     func `case 151: a trap during an action names session, reactor and number`(

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(
     "An I/O error is an error reply, and ends when the disk works again",
-    .enabled(if: Tool.canTrace, "strace(1) makes system calls fail"), .timeLimit(.minutes(15)))
+    .enabled(if: Tool.canTrace, "strace(1) makes system calls fail"), .timeLimit(.minutes(60)))
 struct DiskErrorTests {
     @Test(arguments: [
         ("fdatasync,fsync", 504), ("pwrite64,write", 503), ("fdatasync,fsync,pwrite64", 503),

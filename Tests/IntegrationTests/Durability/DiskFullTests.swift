@@ -3,7 +3,7 @@ import Testing
 
 @Suite(
     "A full disk is an error reply, and ends when there is room",
-    .enabled(if: Tool.canMount, "mount(8) makes a small disk"), .timeLimit(.minutes(15)))
+    .enabled(if: Tool.canMount, "mount(8) makes a small disk"), .timeLimit(.minutes(60)))
 struct DiskFullTests {
     @Test func `507 applies nothing, reading continues, and free space lets writing resume`()
         async throws

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("journal import takes what journal export has written", .timeLimit(.minutes(15)))
+@Suite("journal import takes what journal export has written", .timeLimit(.minutes(60)))
 struct ImportCommandTests {
     /// Runs a line of shell with the program as `$0`, the file as `$1` and a new file as `$2`.
     private func run(_ line: String, _ journal: JournalFile) async throws -> ProcessLog.Present {

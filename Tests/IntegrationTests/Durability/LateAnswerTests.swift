@@ -3,7 +3,7 @@ import Testing
 
 @Suite(
     "Contract §5 — no order of requests ends the process or gets a wrong answer",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct LateAnswerTests {
     /// The journal, and how much history a session keeps.
     static let settings: [[String]] = [

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite(
-    "ADR-0047 — a standby that lacks acknowledged commits is promoted", .timeLimit(.minutes(15)))
+    "ADR-0047 — a standby that lacks acknowledged commits is promoted", .timeLimit(.minutes(60)))
 struct LostHistoryTests {
     /// The events of a stream up to the snapshot after a `reset`; of the action log, up
     /// to the `reset`.

@@ -9,7 +9,7 @@ import Testing
 @testable import ReactorHosting
 
 /// Two servers of one journal in this process. Each beats when its test says so.
-@Suite("Two nodes on one database", .timeLimit(.minutes(15)))
+@Suite("Two nodes on one database", .timeLimit(.minutes(60)))
 struct NodeTests {
     private struct Rig {
         let database: PostgresServer

@@ -2,7 +2,7 @@ import Foundation
 import PostgresRig
 import Testing
 
-@Suite("A server on PostgreSQL", .timeLimit(.minutes(15)))
+@Suite("A server on PostgreSQL", .timeLimit(.minutes(60)))
 struct PostgresTests {
     /// A database of its own, because it is ended and started again.
     private func withDatabase(

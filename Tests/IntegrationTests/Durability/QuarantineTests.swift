@@ -2,7 +2,7 @@ import Testing
 
 @Suite(
     "A session that can't be rebuilt is quarantined until code can rebuild it",
-    .enabled(if: Tool.hasPython, "python3 edits the file"), .timeLimit(.minutes(15)))
+    .enabled(if: Tool.hasPython, "python3 edits the file"), .timeLimit(.minutes(60)))
 struct QuarantineTests {
     private static let spoil = """
         UPDATE TABLE SET COLUMN = replace(COLUMN, 'setAlertMessage', 'setNoSuchThings')

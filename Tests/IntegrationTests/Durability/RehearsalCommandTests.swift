@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "journal rehearse reads what a server uses, and exits 1 if a session would not wake",
-    .enabled(if: Tool.hasPython, "python3 edits the file"), .timeLimit(.minutes(15)))
+    .enabled(if: Tool.hasPython, "python3 edits the file"), .timeLimit(.minutes(60)))
 struct RehearsalCommandTests {
     private func rehearse(_ file: String) async throws -> ProcessLog.Present {
         try await ServerProcess.run(.server, ["journal", "rehearse", file])

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Contract §4 — kill -9 loses nothing and repeats nothing", .timeLimit(.minutes(15)))
+@Suite("Contract §4 — kill -9 loses nothing and repeats nothing", .timeLimit(.minutes(60)))
 struct RestartTests {
     @Test func `acknowledged actions are there, under the same positions`() async throws {
         try await withJournal { journal in

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@Suite("Case 138 — an idle session sleeps and wakes unchanged", .timeLimit(.minutes(15)))
+@Suite("Case 138 — an idle session sleeps and wakes unchanged", .timeLimit(.minutes(60)))
 struct SleepTests {
     /// Returns when no session of the server is in memory. Checking does not wake any.
     private func untilAllSleep(_ server: ServerProcess) async throws {

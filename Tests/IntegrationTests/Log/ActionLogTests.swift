@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 57, 58, 77, 78, 89, 92, 93, 97 — the action log", .timeLimit(.minutes(15)))
+@Suite("Cases 57, 58, 77, 78, 89, 92, 93, 97 — the action log", .timeLimit(.minutes(60)))
 struct ActionLogTests {
     @Test func `case 57: a bad action never reaches the reactor or the log`() async throws {
         let session = try await sharedServer().session("alerts")

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3 — how the action log is read", .timeLimit(.minutes(15)))
+@Suite("Contract §3 — how the action log is read", .timeLimit(.minutes(60)))
 struct LogReadingTests {
     @Test func `pages and stream show the same log, and next leads through all of it`() async throws
     {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The access log", .timeLimit(.minutes(15)))
+@Suite("The access log", .timeLimit(.minutes(60)))
 struct AccessLogTests {
     /// The lines of the access log, once there are `count`.
     private func lines(_ server: ServerProcess, _ count: Int) async throws -> [[String: String]] {

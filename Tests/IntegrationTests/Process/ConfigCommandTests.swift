@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("reactor-server config", .timeLimit(.minutes(15)))
+@Suite("reactor-server config", .timeLimit(.minutes(60)))
 struct ConfigCommandTests {
     private let folder = TemporaryFolder()
 

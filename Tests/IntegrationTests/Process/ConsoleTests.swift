@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The console and the home page are served as --console says", .timeLimit(.minutes(15)))
+@Suite("The console and the home page are served as --console says", .timeLimit(.minutes(60)))
 struct ConsoleTests {
     private static let paths = ["/console", "/console/console.js", "/console/console.css"]
 

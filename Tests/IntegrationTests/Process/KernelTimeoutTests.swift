@@ -6,7 +6,7 @@ import Testing
 @testable import ReactorHosting
 
 @Suite(
-    "The kernel gives up a vanished peer after --stall-timeout and 5 s", .timeLimit(.minutes(15)))
+    "The kernel gives up a vanished peer after --stall-timeout and 5 s", .timeLimit(.minutes(60)))
 struct KernelTimeoutTests {
     /// TCP_USER_TIMEOUT of the server's end of `connection`, in milliseconds. The server runs in
     /// this process.

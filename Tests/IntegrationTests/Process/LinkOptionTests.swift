@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("--link — settings with which no node can start are refused", .timeLimit(.minutes(15)))
+@Suite("--link — settings with which no node can start are refused", .timeLimit(.minutes(60)))
 struct LinkOptionTests {
     @Test func `a server says what its links lack, and leaves no files`() async throws {
         let folder = TemporaryFolder()

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Listening", .timeLimit(.minutes(15)))
+@Suite("Listening", .timeLimit(.minutes(60)))
 struct ListeningTests {
     /// A new directory; a Unix socket's path must be short.
     private func withDirectory(_ body: (String) async throws -> Void) async throws {

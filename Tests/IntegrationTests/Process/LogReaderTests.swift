@@ -3,7 +3,7 @@ import Glibc
 import TestProcesses
 import Testing
 
-@Suite("A reader of the log delays no request", .timeLimit(.minutes(15)))
+@Suite("A reader of the log delays no request", .timeLimit(.minutes(60)))
 struct LogReaderTests {
     @Test func `a log reader that goes away does not end the server`() async throws {
         try await withLog { (log: Int32, server: PipedServer) async throws in

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Metrics — a server's numbers follow its work", .timeLimit(.minutes(15)))
+@Suite("Metrics — a server's numbers follow its work", .timeLimit(.minutes(60)))
 struct MetricTests {
     @Test func `responses are counted by route and status, and refusals by code`() async throws {
         try await withServer { server in

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("--ops-listen — an address of its own for operators", .timeLimit(.minutes(15)))
+@Suite("--ops-listen — an address of its own for operators", .timeLimit(.minutes(60)))
 struct OperationsAddressTests {
     private static let here = "127.0.0.1:0"
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The options of reactor-server", .timeLimit(.minutes(15)))
+@Suite("The options of reactor-server", .timeLimit(.minutes(60)))
 struct OptionTests {
     static let names = [
         "host", "port", "loops", "journal", "body-limit", "body-budget", "state-limit",

@@ -2,7 +2,7 @@ import ReactorHosting
 import Storage
 import Testing
 
-@Suite("/readyz while the journal fails", .timeLimit(.minutes(15)))
+@Suite("/readyz while the journal fails", .timeLimit(.minutes(60)))
 struct ReadinessTests {
     private final class FailingJournal: Journal {
         let name = "failing"

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("SIGHUP with a file of settings", .timeLimit(.minutes(15)))
+@Suite("SIGHUP with a file of settings", .timeLimit(.minutes(60)))
 struct ReloadTests {
     /// A server with a file of settings that the test changes.
     private struct Reloading {

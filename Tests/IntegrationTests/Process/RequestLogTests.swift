@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The log lines of requests", .timeLimit(.minutes(15)))
+@Suite("The log lines of requests", .timeLimit(.minutes(60)))
 struct RequestLogTests {
     private let trace = "0af7651916cd43dd8448eb211c80319c"
     private var traceparent: String { "00-\(trace)-b7ad6b7169203331-01" }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("config check refuses what the start refuses", .timeLimit(.minutes(15)))
+@Suite("config check refuses what the start refuses", .timeLimit(.minutes(60)))
 struct StartCheckTests {
     @Test(arguments: [
         (["--auth", "jwt"], "--auth jwt needs a key"),

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@Suite("A loop that does not return is found while it is stuck", .timeLimit(.minutes(15)))
+@Suite("A loop that does not return is found while it is stuck", .timeLimit(.minutes(60)))
 struct StuckLoopTests {
     @Test func `the log, the probes and the metrics name it, and the turn is counted at its end`()
         async throws

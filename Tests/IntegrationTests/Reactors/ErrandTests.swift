@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 69 to 75 — order among clients and sessions", .timeLimit(.minutes(15)))
+@Suite("Cases 69 to 75 — order among clients and sessions", .timeLimit(.minutes(60)))
 struct ErrandTests {
     private func begun() async throws -> SessionHandle {
         try await sharedFixtures().session("errands")

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("The sample reactor job", .timeLimit(.minutes(15)))
+@Suite("The sample reactor job", .timeLimit(.minutes(60)))
 struct JobTests {
     @Test func `a job reports every step, then its end`() async throws {
         let session = try await sharedServer().session("job")

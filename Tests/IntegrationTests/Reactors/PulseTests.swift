@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 1 to 18 — a pulse over HTTP", .timeLimit(.minutes(15)))
+@Suite("Cases 1 to 18 — a pulse over HTTP", .timeLimit(.minutes(60)))
 struct PulseTests {
     private func pulses() async throws -> SessionHandle {
         try await sharedFixtures().session("pulses")
@@ -14,7 +14,7 @@ struct PulseTests {
     }
 }
 
-@Suite("Cases 19 to 28 — pulse streams", .timeLimit(.minutes(15)))
+@Suite("Cases 19 to 28 — pulse streams", .timeLimit(.minutes(60)))
 struct PulseStreamTests {
     @Test func `case 19: the seeds' six actions are four events`() async throws {
         let session = try await sharedServer().session("alerts")

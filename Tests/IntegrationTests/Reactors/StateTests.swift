@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Cases 44 to 57 — action, mutation, state", .timeLimit(.minutes(15)))
+@Suite("Cases 44 to 57 — action, mutation, state", .timeLimit(.minutes(60)))
 struct StateTests {
     @Test func `an action with two mutations is two versions and two events`() async throws {
         let session = try await sharedFixtures().session("pulses")
@@ -76,7 +76,7 @@ struct StateTests {
 
 }
 
-@Suite("Cases 125 to 129 — activities", .timeLimit(.minutes(15)))
+@Suite("Cases 125 to 129 — activities", .timeLimit(.minutes(60)))
 struct ActivityTests {
     @Test func `cases 125, 126: an activity is sent once and leaves no trace`() async throws {
         let session = try await sharedFixtures().session("cycle")

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §5 — every written value can be read", .timeLimit(.minutes(15)))
+@Suite("Contract §5 — every written value can be read", .timeLimit(.minutes(60)))
 struct ValueTests {
     private func refused(_ session: SessionHandle, _ action: String) async throws -> Response {
         try await session.client.post("\(session.path)/actions", action)

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3.1 — posting actions", .timeLimit(.minutes(15)))
+@Suite("Contract §3.1 — posting actions", .timeLimit(.minutes(60)))
 struct ActionTests {
     @Test func `the reply to an action has the version and position it reached`() async throws {
         let session = try await sharedServer().session("alerts")
@@ -119,7 +119,7 @@ struct ActionTests {
     }
 }
 
-@Suite("Contract §3.1 — If-Match", .timeLimit(.minutes(15)))
+@Suite("Contract §3.1 — If-Match", .timeLimit(.minutes(60)))
 struct IfMatchTests {
     private func post(
         _ session: SessionHandle, ifMatch: String
@@ -161,7 +161,7 @@ struct IfMatchTests {
     }
 }
 
-@Suite("Contract §3.1 — a refused action leaves no trace (case 57)", .timeLimit(.minutes(15)))
+@Suite("Contract §3.1 — a refused action leaves no trace (case 57)", .timeLimit(.minutes(60)))
 struct RefusedActionTests {
     static let bodies: [(body: String, status: Int, code: String, detail: String)] = [
         ("", 400, "malformed_json", "byte 0"),

@@ -1,7 +1,7 @@
 import ReactorHosting
 import Testing
 
-@Suite("A request is refused when its head is complete", .timeLimit(.minutes(15)))
+@Suite("A request is refused when its head is complete", .timeLimit(.minutes(60)))
 struct HeadRefusalTests {
     private func head(
         _ method: String, _ path: String, length: Int, _ fields: String = ""

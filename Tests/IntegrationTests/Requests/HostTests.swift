@@ -2,7 +2,7 @@ import Foundation
 import ReactorHosting
 import Testing
 
-@Suite("The host and the origin of requests", .timeLimit(.minutes(15)))
+@Suite("The host and the origin of requests", .timeLimit(.minutes(60)))
 struct HostTests {
     /// Every route, a path without one, and the server as a whole.
     private static let targets: [(method: String, path: String)] =

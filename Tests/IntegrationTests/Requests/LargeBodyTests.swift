@@ -1,7 +1,7 @@
 import ReactorHosting
 import Testing
 
-@Suite("Large bodies are examined beside the loop", .timeLimit(.minutes(15)))
+@Suite("Large bodies are examined beside the loop", .timeLimit(.minutes(60)))
 struct LargeBodyTests {
     /// An action with `count` values that its type ignores, two bytes each.
     private func large(_ message: String, values count: Int = 100_000) -> String {

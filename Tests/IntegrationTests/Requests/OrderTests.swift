@@ -2,7 +2,7 @@ import Testing
 
 @Suite(
     "Contract §2 — one order per session, and no session waits for another",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct OrderTests {
     @Test func `case 70: a session with a slow action blocks no other`() async throws {
         let fixtures = try await sharedFixtures()

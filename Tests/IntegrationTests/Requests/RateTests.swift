@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("The rate of requests", .timeLimit(.minutes(15)))
+@Suite("The rate of requests", .timeLimit(.minutes(60)))
 struct RateTests {
     @Test func `beyond the rate 429 says when to return, and nothing is applied`() async throws {
         try await withServer(.server, "--request-rate", "1", "--request-burst", "1000") { server in
@@ -69,7 +69,7 @@ struct RateTests {
     }
 }
 
-@Suite("The connections of one client", .timeLimit(.minutes(15)))
+@Suite("The connections of one client", .timeLimit(.minutes(60)))
 struct AddressConnectionTests {
     /// An IPv4 address of this machine that is not a loopback address; nil if there is none.
     static let address: String? = {

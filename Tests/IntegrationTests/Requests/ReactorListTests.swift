@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3 — the list of reactors", .timeLimit(.minutes(15)))
+@Suite("Contract §3 — the list of reactors", .timeLimit(.minutes(60)))
 struct ReactorListTests {
     @Test func `every reactor is listed with its pulses, activities and examples`() async throws {
         let reactors = try #require(

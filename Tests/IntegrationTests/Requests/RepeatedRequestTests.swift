@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Requests that repeat their head are requests of their own", .timeLimit(.minutes(15)))
+@Suite("Requests that repeat their head are requests of their own", .timeLimit(.minutes(60)))
 struct RepeatedRequestTests {
     private func post(_ session: String, _ fields: String = "") -> String {
         "POST /v1/sessions/\(session)/actions HTTP/1.1\r\nHost: a\r\n\(fields)"

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("A session's runtime over HTTP", .timeLimit(.minutes(15)))
+@Suite("A session's runtime over HTTP", .timeLimit(.minutes(60)))
 struct RuntimeTests {
     @Test func `a running effect is shown with the number that the log has`() async throws {
         let session = try await sharedServer().session("job")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Contract §3 — health, metrics and specification", .timeLimit(.minutes(15)))
+@Suite("Contract §3 — health, metrics and specification", .timeLimit(.minutes(60)))
 struct ServiceTests {
     @Test func `the server is alive, and ready with its journal`() async throws {
         let client = try await sharedServer()

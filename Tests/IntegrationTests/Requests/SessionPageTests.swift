@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3 — pages of sessions", .timeLimit(.minutes(15)))
+@Suite("Contract §3 — pages of sessions", .timeLimit(.minutes(60)))
 struct SessionPageTests {
     @Test func `pages follow each other without gaps, duplicates or disorder`() async throws {
         let client = try await sharedServer()

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3 — sessions are created, read and deleted", .timeLimit(.minutes(15)))
+@Suite("Contract §3 — sessions are created, read and deleted", .timeLimit(.minutes(60)))
 struct SessionTests {
     @Test func `POST creates a session with an id of 128 random bits`() async throws {
         let client = try await sharedServer()
@@ -171,7 +171,7 @@ struct SessionTests {
     }
 }
 
-@Suite("Contract §3 — the end of a session", .timeLimit(.minutes(15)))
+@Suite("Contract §3 — the end of a session", .timeLimit(.minutes(60)))
 struct SessionEndTests {
     @Test func `a deleted session is gone: 410, and 204 for streams`() async throws {
         let session = try await sharedServer().session("alerts")
@@ -224,7 +224,7 @@ struct SessionEndTests {
     }
 }
 
-@Suite("Contract §3 — session ids", .timeLimit(.minutes(15)))
+@Suite("Contract §3 — session ids", .timeLimit(.minutes(60)))
 struct SessionIDTests {
     @Test(arguments: ["a", "A-z_0-9", String(repeating: "x", count: 128)])
     func `an id of the alphabet is accepted`(id: String) async throws {

@@ -4,7 +4,7 @@ import Reactors
 import Synchronization
 import Testing
 
-@Suite("Case 144 — large responses delay no other request", .timeLimit(.minutes(15)))
+@Suite("Case 144 — large responses delay no other request", .timeLimit(.minutes(60)))
 struct TurnTests {
     private func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
 

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3.1 — wait=settled", .timeLimit(.minutes(15)))
+@Suite("Contract §3.1 — wait=settled", .timeLimit(.minutes(60)))
 struct WaitTests {
     @Test func `case 90: the reply comes when the effects have ended`() async throws {
         let session = try await sharedFixtures().session("held")

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Events name the key of their request over HTTP", .timeLimit(.minutes(15)))
+@Suite("Events name the key of their request over HTTP", .timeLimit(.minutes(60)))
 struct CauseTests {
     @Test func `a client finds its own actions among the events`() async throws {
         let session = try await sharedServer().session("alerts")

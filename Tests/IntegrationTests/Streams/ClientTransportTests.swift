@@ -39,7 +39,7 @@ private final class Collector: TransportReceiver {
 }
 
 #if os(Linux)
-    @Suite("the client's transport with a real server", .timeLimit(.minutes(15)))
+    @Suite("the client's transport with a real server", .timeLimit(.minutes(60)))
     struct ClientTransportTests {
         private func response(
             _ transport: CurlTransport, _ method: String, _ url: String, _ body: String = ""

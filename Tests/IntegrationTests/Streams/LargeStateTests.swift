@@ -4,7 +4,7 @@ import Testing
 /// Before, a thousand small actions made a thousand states at once: a gigabyte and a half for one
 /// reader of a state of 800 KB.
 @Suite(
-    "A batch on a large state has a bound, whichever streams there are", .timeLimit(.minutes(15)))
+    "A batch on a large state has a bound, whichever streams there are", .timeLimit(.minutes(60)))
 struct LargeStateTests {
     private static let count = 1_000
 

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@Suite("Contract §3.2 — how a stream lives and ends", .timeLimit(.minutes(15)))
+@Suite("Contract §3.2 — how a stream lives and ends", .timeLimit(.minutes(60)))
 struct LifeTests {
     @Test func `case 42: a heartbeat is a comment, and leaves the last id alone`() async throws {
         try await withServer(.server, "--heartbeat", "200ms") { server in
@@ -131,7 +131,7 @@ struct LifeTests {
     }
 }
 
-@Suite("Case 134 — readers that do not read", .timeLimit(.minutes(15)))
+@Suite("Case 134 — readers that do not read", .timeLimit(.minutes(60)))
 struct StalledReaderTests {
     /// Large enough to fill both kernels' buffers soon.
     private let text = String(repeating: "x", count: 200_000)

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3.2 — how a stream begins", .timeLimit(.minutes(15)))
+@Suite("Contract §3.2 — how a stream begins", .timeLimit(.minutes(60)))
 struct OpeningTests {
     @Test(arguments: ["pulses", "activities", "states", "events"])
     func `the head has the fields that browsers and proxies need`(stream: String) async throws {

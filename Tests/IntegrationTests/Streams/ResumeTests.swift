@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Contract §3.2 — how a stream is resumed (cases 31 to 39)", .timeLimit(.minutes(15)))
+@Suite("Contract §3.2 — how a stream is resumed (cases 31 to 39)", .timeLimit(.minutes(60)))
 struct ResumeTests {
     @Test func `case 31: reconnecting without an id is a new subscription`() async throws {
         let session = try await sharedServer().session("alerts")

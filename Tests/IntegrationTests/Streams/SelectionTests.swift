@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Case 153 — concurrent selections of a session", .timeLimit(.minutes(15)))
+@Suite("Case 153 — concurrent selections of a session", .timeLimit(.minutes(60)))
 struct SelectionTests {
     @Test func `the 257th selection is a stream that names the limit and ends`() async throws {
         let session = try await sharedServer().session("alerts")

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@Suite("ADR-0059 — many readers of a session share the loops", .timeLimit(.minutes(15)))
+@Suite("ADR-0059 — many readers of a session share the loops", .timeLimit(.minutes(60)))
 struct SpreadTests {
     /// More than from which on readers are moved.
     private static let count = 300

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "Contract §3.2 — a temporary problem of a stream is 200 with retry, never 5xx",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct UnavailableTests {
     private static let stream = "GET /v1/sessions/x/pulses HTTP/1.1\r\nHost: a\r\n"
 

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@Suite("Many sessions on one stream: how it lives and ends", .timeLimit(.minutes(15)))
+@Suite("Many sessions on one stream: how it lives and ends", .timeLimit(.minutes(60)))
 struct VectorLifeTests {
     @Test func `sessions that sleep wake for the stream, and for their next event`() async throws {
         try await withJournal { journal in

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Many sessions on one stream: the vector", .timeLimit(.minutes(15)))
+@Suite("Many sessions on one stream: the vector", .timeLimit(.minutes(60)))
 struct VectorTests {
     private func reader(
         _ sessions: [SessionHandle], idsAreOwn: Bool = false

@@ -2,7 +2,7 @@ import ReactorHosting
 import Storage
 import Testing
 
-@Suite("RFC 9112 §9 — connections", .timeLimit(.minutes(15)))
+@Suite("RFC 9112 §9 — connections", .timeLimit(.minutes(60)))
 struct ConnectionTests {
     private func connect() async throws -> RawConnection {
         try RawConnection(port: try await Servers.shared.process(.server).port)

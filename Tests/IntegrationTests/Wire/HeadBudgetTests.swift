@@ -1,7 +1,7 @@
 import ReactorHosting
 import Testing
 
-@Suite("Case 153 — arriving heads count towards the body budget", .timeLimit(.minutes(15)))
+@Suite("Case 153 — arriving heads count towards the body budget", .timeLimit(.minutes(60)))
 struct HeadBudgetTests {
     private static let livez = "GET /livez HTTP/1.1\r\nHost: a\r\n"
 

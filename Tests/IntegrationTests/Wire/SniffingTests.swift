@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Fetch Standard §3.6 — every response keeps its media type", .timeLimit(.minutes(15)))
+@Suite("Fetch Standard §3.6 — every response keeps its media type", .timeLimit(.minutes(60)))
 struct SniffingTests {
     private let action = #"{"type":"doSomeAction"}"#
 

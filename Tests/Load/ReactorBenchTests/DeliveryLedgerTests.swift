@@ -3,7 +3,7 @@ import Testing
 @testable import reactor_bench
 
 @Suite(
-    "Delivery ledger — a remembered event is checked like a parsed one", .timeLimit(.minutes(15)))
+    "Delivery ledger — a remembered event is checked like a parsed one", .timeLimit(.minutes(60)))
 struct DeliveryLedgerTests {
     private func event(_ number: Int, publisher: Int = 0, sequence: Int) -> String {
         var mark: [UInt8] = []

@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("WHATWG HTML §9.2.6 — blocks of a stream, at any split", .timeLimit(.minutes(15)))
+@Suite("WHATWG HTML §9.2.6 — blocks of a stream, at any split", .timeLimit(.minutes(60)))
 struct EventScannerTests {
     private typealias Block = CollectedBlocks.Block
 

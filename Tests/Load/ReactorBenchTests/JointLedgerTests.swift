@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Delivery ledger — streams of several sessions", .timeLimit(.minutes(15)))
+@Suite("Delivery ledger — streams of several sessions", .timeLimit(.minutes(60)))
 struct JointLedgerTests {
     /// Two subscribers of two sessions each, of three: 0 and 1, and 2 and 0.
     private func ledger(_ texts: [String]) -> DeliveryLedger {

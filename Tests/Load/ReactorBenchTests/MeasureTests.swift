@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Figures — quantiles, medians, formats", .timeLimit(.minutes(15)))
+@Suite("Figures — quantiles, medians, formats", .timeLimit(.minutes(60)))
 struct MeasureTests {
     @Test func `small values are exact`() {
         var histogram = Histogram()
@@ -117,7 +117,7 @@ struct MeasureTests {
 }
 
 #if os(Linux)
-    @Suite("Processes — read from /proc", .timeLimit(.minutes(15)))
+    @Suite("Processes — read from /proc", .timeLimit(.minutes(60)))
     struct ProcessUsageTests {
         @Test func `CPU time is parsed for any command name`() {
             let stat = "12 (a) b (c)) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Every event once, in order — checked by ids", .timeLimit(.minutes(15)))
+@Suite("Every event once, in order — checked by ids", .timeLimit(.minutes(60)))
 struct OrderTests {
     /// The verdicts over a sequence of ids.
     private func verdicts(_ ids: [String], _ scheme: IDScheme) -> [OrderVerdict] {
@@ -82,7 +82,7 @@ struct OrderTests {
     }
 }
 
-@Suite("Every event once, in order — checked by marks", .timeLimit(.minutes(15)))
+@Suite("Every event once, in order — checked by marks", .timeLimit(.minutes(60)))
 struct MarkTests {
     @Test func `a mark is found in JSON and read as written`() {
         let mark = Mark(microseconds: 0xFEDC_BA98, publisher: 0x0123, sequence: 0x4567_89AB)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("RFC 9112 §6.3 — where a response ends, at any split", .timeLimit(.minutes(15)))
+@Suite("RFC 9112 §6.3 — where a response ends, at any split", .timeLimit(.minutes(60)))
 struct ResponseReaderTests {
     private func expect(
         _ text: String, statuses: [Int], bodies: [String], ended: Int,

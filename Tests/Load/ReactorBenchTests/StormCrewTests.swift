@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("The storm's crew detects faults in its own sessions", .timeLimit(.minutes(15)))
+@Suite("The storm's crew detects faults in its own sessions", .timeLimit(.minutes(60)))
 struct StormCrewTests {
     // MARK: The witness
 

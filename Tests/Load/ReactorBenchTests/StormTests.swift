@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "A storm covers all routes, is reproducible by seed, and detects faults",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct StormTests {
     private func requests() -> StormRequests {
         StormRequests(host: "h", sessions: 6, keptRecords: 20)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Templates — placeholders are filled in, other text is unchanged", .timeLimit(.minutes(15)))
+@Suite("Templates — placeholders are filled in, other text is unchanged", .timeLimit(.minutes(60)))
 struct TemplateTests {
     private let values = TemplateValues(
         connection: 3, number: 41, stream: 7,
@@ -137,7 +137,7 @@ struct TemplateTests {
     }
 }
 
-@Suite("Options — a bad one is refused with its name", .timeLimit(.minutes(15)))
+@Suite("Options — a bad one is refused with its name", .timeLimit(.minutes(60)))
 struct OptionTests {
     @Test(
         arguments: [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import reactor_bench
 
-@Suite("Torture detects broken promises of a server", .timeLimit(.minutes(15)))
+@Suite("Torture detects broken promises of a server", .timeLimit(.minutes(60)))
 struct TortureTests {
     /// A ledger of one session to which one poster posted these batches, all acknowledged.
     private func ledger(_ batches: [Int] = [1, 1, 3]) -> (TortureLedger, [UInt64]) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorClient
 
-@Suite("a client and its sessions", .timeLimit(.minutes(15)))
+@Suite("a client and its sessions", .timeLimit(.minutes(60)))
 struct ClientTests {
     @Test(arguments: [
         ("api.example.com", "neither http:// nor https://"),
@@ -310,7 +310,7 @@ extension ScriptedTransport {
     }
 }
 
-@Suite("what several threads share", .timeLimit(.minutes(15)))
+@Suite("what several threads share", .timeLimit(.minutes(60)))
 struct DriverDeskTests {
     private func core() throws -> DriverCore {
         DriverCore(

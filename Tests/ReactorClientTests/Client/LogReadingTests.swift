@@ -44,7 +44,7 @@ private final class Flag: Sendable {
     let value = Mutex(false)
 }
 
-@Suite("reading the action log of a remote session", .timeLimit(.minutes(15)))
+@Suite("reading the action log of a remote session", .timeLimit(.minutes(60)))
 struct LogReadingTests {
     @Test func `entries come once and in order over a cut, after the state at the call`()
         async throws

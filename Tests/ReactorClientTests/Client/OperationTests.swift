@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorClient
 
-@Suite("what a thread that sends carries out", .timeLimit(.minutes(15)))
+@Suite("what a thread that sends carries out", .timeLimit(.minutes(60)))
 struct OperationTests {
     private func core() throws -> DriverCore {
         DriverCore(

@@ -12,7 +12,7 @@ private func raise(
     return (accepted, await store.currentState.count)
 }
 
-@Suite("reading a remote session", .timeLimit(.minutes(15)))
+@Suite("reading a remote session", .timeLimit(.minutes(60)))
 struct ReadingTests {
     @Test func `a function that knows only the protocol runs on a remote session`() async throws {
         let rig = try Rig()

@@ -83,7 +83,7 @@ private struct GatedRoom {
     }
 }
 
-@Suite("the end of a transport's round", .timeLimit(.minutes(15)))
+@Suite("the end of a transport's round", .timeLimit(.minutes(60)))
 struct RoundTests {
     @Test func `resumes a sender before the program's code runs for its news`() async throws {
         let gated = try await GatedRoom()

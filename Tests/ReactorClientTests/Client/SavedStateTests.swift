@@ -18,7 +18,7 @@ private func openRig(_ path: String, keepsStates: Bool = true) throws -> Rig {
     try Rig(ClientConfiguration(outbox: .file(path, keepsStates: keepsStates)))
 }
 
-@Suite("a client shows the last known state after a restart", .timeLimit(.minutes(15)))
+@Suite("a client shows the last known state after a restart", .timeLimit(.minutes(60)))
 struct SavedStateTests {
     /// A life of a program: `room` has the count 3 and the note "a", and an action is not done.
     private func live(_ path: String) async throws {
@@ -160,7 +160,7 @@ struct SavedStateTests {
     }
 }
 
-@Suite("a client that is killed shows what it knew", .serialized, .timeLimit(.minutes(15)))
+@Suite("a client that is killed shows what it knew", .serialized, .timeLimit(.minutes(60)))
 struct KilledClientTests {
     @Test func `kill -9 loses no action, and leaves a state that fits to the actions`() async throws
     {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorClient
 
-@Suite("sending to a remote session", .timeLimit(.minutes(15)))
+@Suite("sending to a remote session", .timeLimit(.minutes(60)))
 struct SendingTests {
     @Test func `a send shows at once and returns when the shown state contains it`() async throws {
         let rig = try Rig()

@@ -31,7 +31,7 @@ private final class Watching<S: ReactorStore> {
     }
 }
 
-@Suite("the guide's model of a view", .timeLimit(.minutes(15)))
+@Suite("the guide's model of a view", .timeLimit(.minutes(60)))
 @MainActor
 struct GuideTests {
     @Test func `it shows a session of a host and of a server`() async throws {

@@ -90,15 +90,15 @@ private func entry(_ number: UInt64, _ session: String = "a", bytes: Int = 3) th
         actions: [[UInt8](repeating: UInt8(ascii: "x"), count: bytes)], makes: "chat")
 }
 
-@Suite("an outbox in a file", .timeLimit(.minutes(15)))
+@Suite("an outbox in a file", .timeLimit(.minutes(60)))
 struct FileOutboxTests {
     @Test func `a later life of the program finds everything`() async throws {
         try await withPath { path in
             var model = OutboxContents()
             for life in 0..<4 as Range<UInt64> {
-                let store = FileOutbox(path, account: "ada")
                 let reports = Reports()
-                #expect(try store.open(reports.receive).outbox == model.outbox)
+                let (store, contents) = try await open(path, reports)
+                #expect(contents.outbox == model.outbox)
                 let first = model.outbox.nextTicket.number
                 for number in 0..<20 as Range<UInt64> {
                     let change = OutboxChange.queued(try entry(first + number, "s\(number % 3)"))
@@ -108,6 +108,20 @@ struct FileOutboxTests {
                 #expect(await reports.wait(for: 20) == .durable(20))
                 if life % 2 == 0 { await store.close() }
             }
+        }
+    }
+
+    /// Opens an outbox whose last user's queue may hold it for a moment more.
+    private func open(
+        _ path: String, _ reports: Reports
+    ) async throws -> (FileOutbox, SavedOutbox) {
+        while true {
+            let store = FileOutbox(path, account: "ada")
+            let opened = Result { try store.open(reports.receive) }
+            guard case .failure(let fault) = opened,
+                "\(fault)".contains("is in use by this process")
+            else { return (store, try opened.get()) }
+            await Task.yield()
         }
     }
 
@@ -392,7 +406,7 @@ struct FileOutboxTests {
     }
 }
 
-@Suite("an outbox in a file and the system", .serialized, .timeLimit(.minutes(15)))
+@Suite("an outbox in a file and the system", .serialized, .timeLimit(.minutes(60)))
 struct OutboxProcessTests {
     @Test func `a process that is killed while it writes loses nothing durable`() async throws {
         try await withPath { path in

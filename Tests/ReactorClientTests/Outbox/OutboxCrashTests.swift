@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorClient
 
-@Suite("an outbox's file outlives a crash at any moment", .timeLimit(.minutes(15)))
+@Suite("an outbox's file outlives a crash at any moment", .timeLimit(.minutes(60)))
 struct OutboxCrashTests {
     private static let path = "/folder/outbox"
 

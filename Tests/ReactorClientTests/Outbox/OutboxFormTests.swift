@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorClient
 
-@Suite("ADR-0042 — the form of an outbox's file", .timeLimit(.minutes(15)))
+@Suite("ADR-0042 — the form of an outbox's file", .timeLimit(.minutes(60)))
 struct OutboxFormTests {
     /// A file with several lines, where each ends, and the contents up to there.
     private struct Sample {

@@ -6,7 +6,7 @@ import Testing
 @testable import ReactorClient
 
 #if os(Linux)
-    @Suite("a receiver decides when bytes come, and when a request ends", .timeLimit(.minutes(15)))
+    @Suite("a receiver decides when bytes come, and when a request ends", .timeLimit(.minutes(60)))
     struct CurlFlowTests {
         private static let size = 64 * 1_048_576
 

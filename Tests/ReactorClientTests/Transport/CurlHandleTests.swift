@@ -3,7 +3,7 @@ import Testing
 @testable import ReactorClient
 
 #if os(Linux)
-    @Suite("libcurl's handles serve one request after another", .timeLimit(.minutes(15)))
+    @Suite("libcurl's handles serve one request after another", .timeLimit(.minutes(60)))
     struct CurlHandleTests {
         private static let key = TransportField("Idempotency-Key", "k")
 

@@ -24,7 +24,7 @@ import Testing
         TransportRequest("GET", server.address)
     }
 
-    @Suite("a response is whole, or a failure", .timeLimit(.minutes(15)))
+    @Suite("a response is whole, or a failure", .timeLimit(.minutes(60)))
     struct CurlResponseTests {
         static let sized = "HTTP/1.1 200 OK\r\nContent-Length: 11\r\nA: b\r\n\r\nhello world"
         static let chunked =

@@ -12,7 +12,7 @@ import Testing
     @Suite(
         "a server without a trusted certificate gets nothing",
         .enabled(if: FileManager.default.isExecutableFile(atPath: openssl)),
-        .timeLimit(.minutes(15)))
+        .timeLimit(.minutes(60)))
     struct CurlSecurityTests {
         @Test func `only a trusted certificate of that name is accepted`() async throws {
             let folder = FileManager.default.temporaryDirectory

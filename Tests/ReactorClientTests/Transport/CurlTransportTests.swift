@@ -15,7 +15,7 @@ import Testing
         return try CurlTransport(settings)
     }
 
-    @Suite("libcurl carries a request, and nothing but that", .timeLimit(.minutes(15)))
+    @Suite("libcurl carries a request, and nothing but that", .timeLimit(.minutes(60)))
     struct CurlTransportTests {
         @Test
         func `a POST that no key protects is sent once, also over a connection that was kept`()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReactorClient
 
-@Suite("RFC 9112 §4 and §5 — the head of a response, line by line", .timeLimit(.minutes(15)))
+@Suite("RFC 9112 §4 and §5 — the head of a response, line by line", .timeLimit(.minutes(60)))
 struct ResponseHeadTests {
     private static func read(
         _ lines: [String], limit: Int = 1_000

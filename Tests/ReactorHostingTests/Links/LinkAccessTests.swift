@@ -3,7 +3,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("A client is the same at both ends of a link", .timeLimit(.minutes(15)))
+@Suite("A client is the same at both ends of a link", .timeLimit(.minutes(60)))
 struct LinkAccessTests {
     @Test(arguments: [
         Grants.all, Grants(verbs: [], sessions: []),

@@ -10,7 +10,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("ADR-0065 — the answers on links have a bound", .timeLimit(.minutes(15)))
+@Suite("ADR-0065 — the answers on links have a bound", .timeLimit(.minutes(60)))
 struct LinkAnswerTests {
     private static let large = 10 << 20
 

@@ -4,7 +4,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("A node is admitted once it has proved itself", .timeLimit(.minutes(15)))
+@Suite("A node is admitted once it has proved itself", .timeLimit(.minutes(60)))
 struct LinkHandshakesTests {
     private let secret = [UInt8](repeating: 7, count: 32)
 

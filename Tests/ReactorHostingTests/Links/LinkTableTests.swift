@@ -11,7 +11,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("A node loses its sessions only by what it does itself", .timeLimit(.minutes(15)))
+@Suite("A node loses its sessions only by what it does itself", .timeLimit(.minutes(60)))
 struct LinkTableTests {
     // Without the phases of a link: deposed after a second.
     @Test func `a slow lookup of its name refuses requests, and deposes nobody`() async throws {

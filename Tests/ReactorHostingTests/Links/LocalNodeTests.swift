@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "Settings of links — a server is a node only if others can reach and believe it",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct LocalNodeTests {
     private static let secret = String(repeating: "s", count: 32)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("A fault that recurs has one line in a while", .timeLimit(.minutes(15)))
+@Suite("A fault that recurs has one line in a while", .timeLimit(.minutes(60)))
 struct LogLimitTests {
     private func time(_ seconds: Int64) -> LoopInstant {
         LoopInstant(nanoseconds: seconds * 1_000_000_000)

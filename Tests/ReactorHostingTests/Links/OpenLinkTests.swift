@@ -8,7 +8,7 @@ import Wire
 
 @testable import ReactorHosting
 
-@Suite("An open link — followed sessions and large answers", .timeLimit(.minutes(15)))
+@Suite("An open link — followed sessions and large answers", .timeLimit(.minutes(60)))
 struct OpenLinkTests {
     private static let own = DatabaseMark(era: 1)
     private static let other = DatabaseMark(era: 1, timeline: 2)

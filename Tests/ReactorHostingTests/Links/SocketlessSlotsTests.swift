@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Requests of other nodes and actions of parts have slots", .timeLimit(.minutes(15)))
+@Suite("Requests of other nodes and actions of parts have slots", .timeLimit(.minutes(60)))
 struct SocketlessSlotsTests {
     @Test func `neither keeps the other out, and both are bounded`() throws {
         let slots = SocketlessSlots()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorHosting
 
-@Suite("Metrics — the page, its documentation and its dashboard", .timeLimit(.minutes(15)))
+@Suite("Metrics — the page, its documentation and its dashboard", .timeLimit(.minutes(60)))
 struct MetricsPageTests {
     /// A page on which every label has a value.
     private static func fullPage() throws -> PrometheusPage {

@@ -121,7 +121,7 @@ private final class CatalogueReactor: Reactor {
     }
 }
 
-@Suite("Reactors of the shape of ReactorKit's examples, ported", .timeLimit(.minutes(15)))
+@Suite("Reactors of the shape of ReactorKit's examples, ported", .timeLimit(.minutes(60)))
 struct PortedExamplesTests {
     @Test func `a delayed change comes after the delay, and later steps after it`() async {
         let clock = ManualClock()

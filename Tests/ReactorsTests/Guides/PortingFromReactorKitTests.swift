@@ -293,7 +293,7 @@ private struct Publisher: Likes {
     func like(_ id: Int) async { topics.publish(Reaction(itemID: id), to: .reactions) }
 }
 
-@Suite("The guide to porting from ReactorKit", .timeLimit(.minutes(15)))
+@Suite("The guide to porting from ReactorKit", .timeLimit(.minutes(60)))
 struct PortingFromReactorKitTests {
     @Test func `the document's code is in this file, word for word`() throws {
         for (page, count) in [("PortingFromReactorKit", 7), ("ReactorKitNames", 2)] {

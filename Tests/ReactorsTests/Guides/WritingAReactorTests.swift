@@ -157,7 +157,7 @@ private struct Saved: SavedValueDecoder {
     }
 }
 
-@Suite("The guide to writing a reactor", .timeLimit(.minutes(15)))
+@Suite("The guide to writing a reactor", .timeLimit(.minutes(60)))
 struct WritingAReactorTests {
     private typealias Alerts = WritingPage.Alerts
     private typealias Download = WritingPage.Download

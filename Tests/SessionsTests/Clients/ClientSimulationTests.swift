@@ -7,7 +7,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Simulated clients — random events in random order", .timeLimit(.minutes(Seeds.minutes)))
+@Suite("Simulated clients — random events in random order", .timeLimit(.minutes(60)))
 struct ClientSimulationTests {
     /// The number of lines that a failed life prints.
     private static var lineCount: Int {

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
     "A node keeps no work of a session that another may continue",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct AbandonedReaderTests {
     private func two() throws -> (ClusterRig, Session) {
         let rigs = ClusterRig(2, [try .ledger()])

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "ADR-0077 — the readers on other loops when the session's owner changes",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct CarriedReplicaTests: FollowedStreams {
     private typealias Streams = [(Selection, UInt64)]
 

@@ -7,7 +7,7 @@ import Testing
 @testable import Sessions
 
 @Suite(
-    "ADR-0051 — the streams of an owner that loses its session continue", .timeLimit(.minutes(15)))
+    "ADR-0051 — the streams of an owner that loses its session continue", .timeLimit(.minutes(60)))
 struct CarriedStreamTests: FollowedStreams {
     private typealias Streams = [(Selection, UInt64)]
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Sessions
 
-@Suite("ADR-0049 — a read looks at the journal", .timeLimit(.minutes(15)))
+@Suite("ADR-0049 — a read looks at the journal", .timeLimit(.minutes(60)))
 struct ClusterReadTests {
     /// The replies to reads, with their ages.
     private final class Replies {

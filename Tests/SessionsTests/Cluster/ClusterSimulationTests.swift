@@ -3,7 +3,7 @@ import Testing
 
 @Suite(
     "Several nodes on one journal keep one order for each session, and acknowledge once",
-    .timeLimit(.minutes(Seeds.minutes)))
+    .timeLimit(.minutes(60)))
 struct ClusterSimulationTests {
     /// In twenty parts, which run side by side.
     @Test(arguments: 0..<20 as Range<UInt64>)

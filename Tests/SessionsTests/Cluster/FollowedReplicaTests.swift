@@ -7,7 +7,7 @@ import Testing
 @testable import Sessions
 
 @Suite(
-    "ADR-0077 — a node that follows a session spreads its readers", .timeLimit(.minutes(15)))
+    "ADR-0077 — a node that follows a session spreads its readers", .timeLimit(.minutes(60)))
 struct FollowedReplicaTests: FollowedStreams {
     private func post(_ crowd: FollowedCrowd) throws {
         for body in Self.bodies {

@@ -6,7 +6,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("ADR-0052 — a node that follows a session keeps its state", .timeLimit(.minutes(15)))
+@Suite("ADR-0052 — a node that follows a session keeps its state", .timeLimit(.minutes(60)))
 struct FollowedStateTests: FollowedStreams {
     private func bytes(_ rigs: ClusterRig, at index: Int = 1) -> Int {
         rigs[index].table.feeds.subscribers.stateBytes

@@ -6,7 +6,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("ADR-0051 — the ends of streams at any node", .timeLimit(.minutes(15)))
+@Suite("ADR-0051 — the ends of streams at any node", .timeLimit(.minutes(60)))
 struct FollowedStreamEndTests: FollowedStreams {
     @Test func `the last events come before the end`() throws {
         let (rigs, session) = try two()

@@ -7,7 +7,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("ADR-0051 — any node serves a stream", .timeLimit(.minutes(15)))
+@Suite("ADR-0051 — any node serves a stream", .timeLimit(.minutes(60)))
 struct FollowedStreamTests: FollowedStreams {
     // It waited for its turn, and the state left memory meanwhile: it never began.
     @Test func `a stream of a part of a large state begins at a node that follows`() throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sessions
 
-@Suite("A node that leaves gives up the sessions that are at rest", .timeLimit(.minutes(15)))
+@Suite("A node that leaves gives up the sessions that are at rest", .timeLimit(.minutes(60)))
 struct HandoverTests {
     /// Calls it until nothing changes: a snapshot may be missing, and a session that moves within
     /// the order of idle sessions may be missed.

@@ -6,7 +6,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("ADR-0052 — a session's owner says when it has new records", .timeLimit(.minutes(15)))
+@Suite("ADR-0052 — a session's owner says when it has new records", .timeLimit(.minutes(60)))
 struct HintTests: FollowedStreams {
     /// Opens a stream at a node, which gets hints for it.
     private func follow(

@@ -8,7 +8,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("Sessions that are at rest go to their homes", .timeLimit(.minutes(15)))
+@Suite("Sessions that are at rest go to their homes", .timeLimit(.minutes(60)))
 struct HomecomingTests {
     /// A node with sessions, and another one that has joined it.
     private func joined(_ count: Int, _ registration: Registration) throws -> ClusterRig {

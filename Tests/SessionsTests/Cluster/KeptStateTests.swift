@@ -6,7 +6,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("ADR-0052 — readers of a stream share its state", .timeLimit(.minutes(15)))
+@Suite("ADR-0052 — readers of a stream share its state", .timeLimit(.minutes(60)))
 struct KeptStateTests: FollowedStreams {
     private func lastID(_ rigs: ClusterRig, _ token: UInt64) -> String {
         rigs[1].transcript(token).lastEventID

@@ -4,7 +4,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("A batch of small actions on a large state", .timeLimit(.minutes(15)))
+@Suite("A batch of small actions on a large state", .timeLimit(.minutes(60)))
 struct LargeStateBatchTests: FollowedStreams {
     /// Makes states of 8 MB together, in one request.
     private static let batch = Post.all(

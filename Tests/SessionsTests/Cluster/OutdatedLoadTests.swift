@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "ADR-0051 — what was read of a session before its newest records is read once more",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct OutdatedLoadTests: FollowedStreams {
     /// Everything that a node has read so far arrives after another event of the owner, and after
     /// the report of it.

@@ -8,7 +8,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("A session is decided by the node that owns it", .timeLimit(.minutes(15)))
+@Suite("A session is decided by the node that owns it", .timeLimit(.minutes(60)))
 struct OwnershipTests {
     private func two(isImmediate: Bool = true) throws -> ClusterRig {
         ClusterRig(2, [try .ledger()], isImmediate: isImmediate)

@@ -10,7 +10,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("An action of a part is applied once, or it is said", .timeLimit(.minutes(15)))
+@Suite("An action of a part is applied once, or it is said", .timeLimit(.minutes(60)))
 struct PartActionTests {
     /// The ends of an action, as the part gets them.
     private final class Ends: Sendable {

@@ -6,7 +6,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("ADR-0052 — an owner sends the records themselves", .timeLimit(.minutes(15)))
+@Suite("ADR-0052 — an owner sends the records themselves", .timeLimit(.minutes(60)))
 struct ReceivedRecordTests: FollowedStreams {
     private func linked(_ count: Int = 2) throws -> (ClusterRig, ScriptedLinks, Session) {
         try linked(count, sendingRecords: true)

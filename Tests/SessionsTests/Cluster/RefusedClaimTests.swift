@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "ADR-0051 — a stream is closed if no node continues its session, and not before",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct RefusedClaimTests: FollowedStreams {
     /// A second is over.
     private func wait(_ rigs: ClusterRig, at index: Int) {

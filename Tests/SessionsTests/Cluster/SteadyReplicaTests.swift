@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "ADR-0077 — the readers of a followed session stay where they are",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct SteadyReplicaTests: FollowedStreams {
     private func postAndDeliver(_ crowd: FollowedCrowd, _ body: String, times: Int = 1) throws {
         for _ in 0..<times {

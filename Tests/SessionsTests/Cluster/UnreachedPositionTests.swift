@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "ADR-0049 — a position that this node has not reached may be another owner's",
-    .timeLimit(.minutes(15)))
+    .timeLimit(.minutes(60)))
 struct UnreachedPositionTests {
     /// The second node owns the session, and has one record of it; the first does not know.
     private func two(isTaken: Bool = true) throws -> (ClusterRig, Session) {

@@ -5,7 +5,7 @@ import Sessions
 import Storage
 import Testing
 
-@Suite("A session goes to no node that cannot read it", .timeLimit(.minutes(15)))
+@Suite("A session goes to no node that cannot read it", .timeLimit(.minutes(60)))
 struct VersionTests {
     private func word(_ found: SessionLookup) -> String {
         switch found {

@@ -9,7 +9,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("Sessions that act without a request are woken", .timeLimit(.minutes(15)))
+@Suite("Sessions that act without a request are woken", .timeLimit(.minutes(60)))
 struct WorkSearchTests {
     private func worker(_ gate: Gate, _ source: AsyncStream<Worker.Mutation>? = nil) throws
         -> Registration

@@ -4,7 +4,7 @@ import Testing
 @testable import Feeds
 @testable import Sessions
 
-@Suite("ADR-0073 — readers read a feed, and know no session", .timeLimit(.minutes(15)))
+@Suite("ADR-0073 — readers read a feed, and know no session", .timeLimit(.minutes(60)))
 struct FeedTests {
     /// A session that has ended and that nothing holds any longer, its feed, and a reader that has
     /// accepted none of its events.

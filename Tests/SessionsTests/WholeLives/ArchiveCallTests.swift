@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Whole lives — the calls of the archive", .timeLimit(.minutes(15)))
+@Suite("Whole lives — the calls of the archive", .timeLimit(.minutes(60)))
 struct ArchiveCallTests {
     @Test func `every requirement of the archive is one of the calls that lives count`() throws {
         let source = URL(filePath: #filePath).deletingLastPathComponent()

@@ -3,7 +3,7 @@ import Synchronization
 import TestRandomness
 import Testing
 
-@Suite("Whole lives — random events in random order", .timeLimit(.minutes(Seeds.minutes)))
+@Suite("Whole lives — random events in random order", .timeLimit(.minutes(60)))
 struct WholeLifeTests {
     @Test(arguments: Seeds.range(400))
     func `a life with a late archive, ordered or not, keeps every promise`(
