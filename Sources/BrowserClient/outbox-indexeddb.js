@@ -4,7 +4,6 @@
 // lock is granted to one of the others, or to the next one that is opened: that one sends what is
 // left. So no request is sent by two pages, and no page waits for another one.
 
-import "./reactor-client/adopting.js";
 import { Outbox } from "./reactor-client/outbox.js";
 import "./reactor-client/storage.js";
 

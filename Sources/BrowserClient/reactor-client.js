@@ -4,6 +4,7 @@
 import { limits } from "./reactor-client/attempts.js";
 import { Driver, watchPage } from "./reactor-client/driver.js";
 import { errorOf, InDoubtError, ProblemError, ReactorError, TooSlowError } from "./reactor-client/errors.js";
+import { load, loaded } from "./reactor-client/loading.js";
 import { Listeners, Session, Ticket } from "./reactor-client/session.js";
 
 /** @import { Tickets } from "./reactor-client/tickets.js" */
@@ -33,7 +34,6 @@ function addressOf(server) {
 /** @implements {Shape} */
 export class ReactorClient {
   #driver;
-  #options;
   #unwatch;
   /** Why there is no outbox. @type {Problem | undefined} */
   #failure;
@@ -51,7 +51,6 @@ export class ReactorClient {
   /** @param {string | URL} server @param {ClientOptions} [options] */
   constructor(server, options = {}) {
     this.server = addressOf(server);
-    this.#options = options;
     this.#driver = new Driver(this.server, options, this.#receive, this.#adopt);
     this.#drivers.add(this.#driver);
     this.opened = this.#driver.opened;
@@ -69,12 +68,7 @@ export class ReactorClient {
   }
 
   /** Sends what a page that is gone has left. @param {Outbox} outbox */
-  #adopt = async (outbox) => {
-    const { adopt } = await import("./reactor-client/adopting.js");
-    const tickets = this.#tickets;
-    if (this.#driver.isClosing || !tickets) return outbox.close();
-    adopt(this.server, { ...this.#options, outbox }, this.#drivers, tickets);
-  };
+  #adopt = (outbox) => loaded.storage.adopt(outbox, this.#driver, this.#drivers, this.#tickets);
 
   // --- sessions
 
@@ -102,10 +96,8 @@ export class ReactorClient {
    * @param {SessionOptions<R> & { reactor: string, fork?: { session: string, version?: number } }} options
    * @returns {Promise<SessionShape<R>>}
    */
-  async create({ fork, ...options }) {
-    const { reactor } = options;
-    const { id } = await this.request("POST", "/v1/sessions", { reactor, from: fork });
-    return this.session(id, /** @type {SessionOptions<R>} */ (options));
+  async create(options) {
+    return (await load("calls")).create(this, options);
   }
 
   /** @returns {Promise<HostedReactor[]>} */
@@ -118,7 +110,7 @@ export class ReactorClient {
    * @returns {AsyncGenerator<SessionLine, void, undefined>}
    */
   async *sessions(options = {}) {
-    yield* (await calls()).sessions(this.#driver, options);
+    yield* (await load("calls")).sessions(this.#driver, options);
   }
 
   /** @param {Session<any>} session @returns whether it was followed. */
@@ -155,8 +147,8 @@ export class ReactorClient {
 
   /** The sends that the machine has numbered: there are none before the half that sends is loaded. */
   get #tickets() {
-    const { half } = this.#driver;
-    return half && (this.#numbered ??= new half.Tickets(this.#driver, this.#refusals, this.#again));
+    const { sending } = loaded;
+    return sending && (this.#numbered ??= new sending.Tickets(this.#driver, this.#refusals, this.#again));
   }
 
   /** @param {string} session @param {string[]} actions @param {() => void} replaces */
@@ -187,12 +179,12 @@ export class ReactorClient {
 
   /** @param {string} method @param {string} path @param {unknown} [body] */
   async request(method, path, body) {
-    return (await calls()).request(this.#driver, method, path, body);
+    return (await load("calls")).request(this.#driver, method, path, body);
   }
 
   /** @param {string} session */
   async remove(session) {
-    await (await calls()).remove(this.#driver, session);
+    await (await load("calls")).remove(this.#driver, session);
   }
 
   wake() {
@@ -208,9 +200,3 @@ export class ReactorClient {
     this.#sessions.clear();
   }
 }
-
-/** Most pages need no other request than those of their sessions. */
-const calls = () =>
-  import("./reactor-client/calls.js").catch((error) => {
-    throw new ReactorError("unreachable", String(error));
-  });

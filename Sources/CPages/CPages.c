@@ -108,6 +108,9 @@ static const uint8_t reactor_client_keys_js[] = {
 static const uint8_t reactor_client_link_js[] = {
 #embed "../BrowserClient/reactor-client/link.js"
 };
+static const uint8_t reactor_client_loading_js[] = {
+#embed "../BrowserClient/reactor-client/loading.js"
+};
 static const uint8_t reactor_client_log_js[] = {
 #embed "../BrowserClient/reactor-client/log.js"
 };
@@ -206,6 +209,7 @@ static const struct page pages[] = {
     PAGE("/reactor-client/keeping.js", javascript, reactor_client_keeping_js),
     PAGE("/reactor-client/keys.js", javascript, reactor_client_keys_js),
     PAGE("/reactor-client/link.js", javascript, reactor_client_link_js),
+    PAGE("/reactor-client/loading.js", javascript, reactor_client_loading_js),
     PAGE("/reactor-client/log.js", javascript, reactor_client_log_js),
     PAGE("/reactor-client/machine.js", javascript, reactor_client_machine_js),
     PAGE("/reactor-client/narrowing.js", javascript, reactor_client_narrowing_js),

@@ -1,18 +1,19 @@
-// The sends of a page that is gone. An outbox that can be adopted loads this.
+// The sends of a page that is gone. Who adopts it has an outbox, so it has this.
 
 import { Driver } from "./driver.js";
 
 /** @import { Tickets } from "./tickets.js" */
-/** @import { ClientOptions } from "../reactor-client.d.ts" */
+/** @import { Outbox } from "../reactor-client.d.ts" */
 
 /**
  * Sends what is left, and ends.
  *
- * @param {string} server @param {ClientOptions} options with the outbox of that page
+ * @param {Outbox} outbox that of the page @param {Driver} own that of the page that adopts
  * @param {Set<Driver>} drivers has the driver as long as it works
- * @param {Tickets} tickets those of the page that adopts
+ * @param {Tickets | undefined} tickets those of the page that adopts
  */
-export function adopt(server, options, drivers, tickets) {
+export function adopt(outbox, own, drivers, tickets) {
+  if (own.isClosing || !tickets) return void outbox.close();
   const endIfEmpty = () => {
     const { lanes, settlements } = driver.machine?.sender?.outbox ?? {};
     if (lanes?.size || settlements?.size) return;
@@ -20,7 +21,7 @@ export function adopt(server, options, drivers, tickets) {
     driver.close();
   };
   /** @type {Driver} */
-  const driver = new Driver(server, options, (session, ...delivery) => {
+  const driver = new Driver(own.server, { ...own.options, outbox }, (session, ...delivery) => {
     if (delivery[0] === "outcome") tickets.refuse(driver, session, delivery[1], delivery[2]);
     endIfEmpty();
   });

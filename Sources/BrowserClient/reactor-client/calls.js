@@ -3,10 +3,12 @@
 import { json, limits, problemOf } from "./attempts.js";
 import { sentence } from "./driver.js";
 import { ProblemError, ReactorError, unless } from "./errors.js";
+import { loaded } from "./loading.js";
 
 /** @import { Driver } from "./driver.js" */
 /** @import { Request, Response } from "./types.d.ts" */
-/** @import { SessionLine } from "../reactor-client.d.ts" */
+/** @import { ReactorClient } from "../reactor-client.js" */
+/** @import { ReactorTypes, Session, SessionLine, SessionOptions } from "../reactor-client.d.ts" */
 
 /**
  * Sends a request once; with another token a second time, if the first is refused. Rejects without an answer in 30 s.
@@ -130,3 +132,28 @@ export async function* sessions(driver, options) {
     query.set("after", next);
   }
 }
+
+/**
+ * @template {ReactorTypes} R
+ * @param {ReactorClient} client
+ * @param {SessionOptions<R> & { reactor: string, fork?: { session: string, version?: number } }} options
+ * @returns {Promise<Session<R>>}
+ */
+export async function create(client, { fork, ...options }) {
+  const { id } = await client.request("POST", "/v1/sessions", { reactor: options.reactor, from: fork });
+  return client.session(id, /** @type {SessionOptions<R>} */ (options));
+}
+
+/**
+ * @template {ReactorTypes} R
+ * @param {ReactorClient} client @param {{ id: string, reactor: string | undefined }} session
+ * @param {SessionOptions<R>} options @param {number} [version]
+ * @returns {Promise<Session<R>>}
+ */
+export async function fork(client, { id, reactor }, options, version) {
+  reactor ??= /** @type {string} */ ((await client.request("GET", `/v1/sessions/${id}`)).reactor);
+  const from = /** @type {any} */ ({ session: id, version });
+  return await create(client, { ...options, from: "present", reactor, fork: from });
+}
+
+loaded.calls = { create, fork, remove, request, sessions };

@@ -1,6 +1,7 @@
 // The machine's owner: carries its requests with `fetch`, loads what it needs, and is its clock.
 
 import { limits } from "./attempts.js";
+import { load } from "./loading.js";
 import { ClientMachine } from "./machine.js";
 import { isStream } from "./streams.js";
 
@@ -26,8 +27,6 @@ export class Driver {
   machine;
   /** The outbox of the program, if it has given one. @type {Storage | undefined} */
   storage;
-  /** What sends, once it is loaded. @type {typeof import("./sending.js") | undefined} */
-  half;
   /** Settles when the half that sends is loaded or has failed. @type {Promise<void> | undefined} */
   loading;
   /** The followed sessions. @type {Map<string, (...delivery: Delivery) => void>} */
@@ -37,7 +36,7 @@ export class Driver {
   isHidden = false;
   /** Called when the page is hidden or shown, a session is left, or the client is closed. @type {Set<() => void>} */
   readers = new Set();
-  #options;
+  options;
   /** @type {(() => Input | undefined)[]} */
   #inputs = [];
   #isRunning = false;
@@ -60,7 +59,7 @@ export class Driver {
    */
   constructor(server, options, deliver, adopt = nobody) {
     this.server = server;
-    this.#options = options;
+    this.options = options;
     this.deliver = deliver;
     this.opened = this.#open(adopt);
     this.opened.catch(() => {
@@ -71,9 +70,9 @@ export class Driver {
 
   /** @param {(orphan: Store) => void} adopt */
   async #open(adopt) {
-    const { outbox, token } = this.#options;
+    const { outbox, token } = this.options;
     if (outbox) {
-      const { Storage } = await import("./storage.js");
+      const { Storage } = await load("storage");
       this.storage = new Storage(this, outbox);
       this.#inputs.unshift(await this.storage.open(adopt));
     }
@@ -175,10 +174,9 @@ export class Driver {
     /** @type {Input} */
     let input;
     try {
-      const half = await import("./sending.js");
-      const drawKey = await half.keySource();
-      this.half = half;
-      input = ["senderLoaded", (machine) => new half.Sender(machine, drawKey)];
+      const { keySource, Sender } = await load("sending");
+      const drawKey = await keySource();
+      input = ["senderLoaded", (machine) => new Sender(machine, drawKey)];
     } catch (error) {
       input = ["senderFailed", `what sends cannot be loaded: ${sentence(error)}`];
     }
@@ -195,7 +193,7 @@ export class Driver {
 
   /** @param {string} [refused] */
   async token(refused) {
-    return await this.#options.token?.(refused === undefined ? {} : { refused }) ?? undefined;
+    return await this.options.token?.(refused === undefined ? {} : { refused }) ?? undefined;
   }
 
   /** The client is closed after it. @param {Promise<void>} task */
@@ -224,7 +222,7 @@ export class Driver {
 
   /** @param {Request} request @param {AbortSignal} signal */
   fetch({ method, target, fields, body }, signal) {
-    const { fetch = globalThis.fetch } = this.#options;
+    const { fetch = globalThis.fetch } = this.options;
     /** @type {RequestInit} */
     const init = { method, headers: fields, signal, redirect: "manual", cache: "no-store" };
     if (body !== undefined) {
@@ -288,7 +286,7 @@ export class Driver {
     this.alert();
     for (const controller of this.#controllers.values()) controller.abort();
     while (this.#tasks.size) await Promise.allSettled(this.#tasks);
-    await this.#options.outbox?.close();
+    await this.options.outbox?.close();
   }
 }
 

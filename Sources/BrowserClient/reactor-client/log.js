@@ -4,6 +4,7 @@ import { limits, problemOf, waitRange } from "./attempts.js";
 import { call } from "./calls.js";
 import { ProblemError, unless } from "./errors.js";
 import { EventStreamDecoder } from "./following.js";
+import { loaded } from "./loading.js";
 
 /** @import { Driver } from "./driver.js" */
 /** @import { LogEntry } from "../reactor-client.d.ts" */
@@ -152,3 +153,5 @@ async function open(driver, target, fields, signal) {
     refused = token;
   }
 }
+
+loaded.log = { readLog };

@@ -2,8 +2,10 @@
 // prediction, or with an outbox: a page that only follows never has it. One that has to send
 // whatever happens later, imports it at its start.
 
-export { keySource } from "./keys.js";
-export { Outbox } from "./outbox.js";
-export { Prediction } from "./prediction.js";
-export { Sender } from "./sender.js";
-export { Tickets } from "./tickets.js";
+import { keySource } from "./keys.js";
+import { loaded } from "./loading.js";
+import { Prediction } from "./prediction.js";
+import { Sender } from "./sender.js";
+import { Tickets } from "./tickets.js";
+
+loaded.sending = { keySource, Prediction, Sender, Tickets };

@@ -3,6 +3,7 @@
 
 import { errorOf, ProblemError, ReactorError, TooSlowError, unless } from "./errors.js";
 import { position } from "./following.js";
+import { load, loaded } from "./loading.js";
 
 /** @import { Delivery, Event, Following, LinkStatus as Link, ShownChange, Snapshot } from "./types.d.ts" */
 /** @import { Driver } from "./driver.js" */
@@ -311,10 +312,10 @@ export class Session {
   /** R3. @param {ShownChange} change */
   #show(change) {
     const { predict } = this.#options;
-    const { half } = this.#driver;
+    const { sending } = loaded;
     if (change.advancesBase) this.#base = { state: /** @type {R["State"]} */ (this.confirmed) };
     // Before the half that sends is loaded, there is nothing to predict.
-    if (predict && half) this.#prediction ??= new half.Prediction(predict);
+    if (predict && sending) this.#prediction ??= new sending.Prediction(predict);
     const shown = this.#prediction ? this.#prediction.show(change, this.#base) : this.#base;
     if (!shown) return;
     this.state = shown.state;
@@ -461,8 +462,7 @@ export class Session {
   /** @param {{ after?: string, live?: boolean, signal?: AbortSignal }} [options] @returns {AsyncGenerator<LogEntry, void, undefined>} */
   async *log(options = {}) {
     // Most pages never read a log.
-    const { readLog } = await import("./log.js");
-    yield* readLog(this.#driver, this.id, { ...options, isLeft: () => this.#hasLeft });
+    yield* (await load("log")).readLog(this.#driver, this.id, { ...options, isLeft: () => this.#hasLeft });
   }
 
   /** @param {number} version @returns {Promise<R["State"]>} */
@@ -472,9 +472,7 @@ export class Session {
 
   /** @param {{ version?: number }} [options] @returns {Promise<Shape<R>>} */
   async fork({ version } = {}) {
-    const reactor = this.reactor ?? (await this.#client.request("GET", `/v1/sessions/${this.id}`)).reactor;
-    const fork = /** @type {any} */ ({ session: this.id, version });
-    return await this.#client.create({ ...this.#options, from: "present", reactor, fork });
+    return (await load("calls")).fork(this.#client, this, this.#options, version);
   }
 
   async delete() {

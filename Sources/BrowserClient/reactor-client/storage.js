@@ -1,9 +1,14 @@
 // The outbox that a program has given: what is sent is durable in it before it leaves.
 
+import { adopt } from "./adopting.js";
 import { waitRange } from "./attempts.js";
 import { sentence } from "./driver.js";
 import { StateKeeper } from "./keeping.js";
-import * as half from "./sending.js";
+import { keySource } from "./keys.js";
+import { loaded } from "./loading.js";
+import { Outbox } from "./outbox.js";
+import { Sender } from "./sender.js";
+import "./sending.js";
 
 /** @import { Driver } from "./driver.js" */
 /** @import { Change, Input } from "./types.d.ts" */
@@ -24,19 +29,18 @@ export class Storage {
   constructor(driver, store) {
     this.#driver = driver;
     this.#store = store;
-    driver.half = half;
     if (store.keepsStates) this.keeper = new StateKeeper(driver);
   }
 
   /** @param {(orphan: Store) => void} adopt @returns {Promise<() => Input>} the first input of the machine. */
   async open(adopt) {
-    const outbox = new half.Outbox();
-    const drawKey = await half.keySource();
+    const outbox = new Outbox();
+    const drawKey = await keySource();
     for (const change of /** @type {Change[]} */ (await this.#store.open(adopt))) {
       this.keeper?.restore(change);
       if (!outbox.apply(change)) throw new Error("the outbox contradicts itself");
     }
-    return () => ["senderLoaded", (machine) => new half.Sender(machine, drawKey, outbox)];
+    return () => ["senderLoaded", (machine) => new Sender(machine, drawKey, outbox)];
   }
 
   /** @param {number} number @param {OutboxChange[]} changes */
@@ -84,3 +88,5 @@ export class Storage {
     return writing;
   }
 }
+
+loaded.storage = { adopt, Storage };

@@ -217,5 +217,17 @@ export type Output =
   | ["keepState", string, Position]
   | ["wakeMe", number];
 
+/** What the modules that are loaded when they are needed have for the others. */
+export interface LateModules {
+  calls: Pick<typeof import("./calls.js"), "create" | "fork" | "remove" | "request" | "sessions">;
+  log: Pick<typeof import("./log.js"), "readLog">;
+  sending:
+    & Pick<typeof import("./keys.js"), "keySource">
+    & Pick<typeof import("./prediction.js"), "Prediction">
+    & Pick<typeof import("./sender.js"), "Sender">
+    & Pick<typeof import("./tickets.js"), "Tickets">;
+  storage: Pick<typeof import("./adopting.js"), "adopt"> & Pick<typeof import("./storage.js"), "Storage">;
+}
+
 export type Limits = typeof import("./attempts.js").limits;
 export type SendingLimits = Limits & typeof import("./outbox.js").sendingLimits;
