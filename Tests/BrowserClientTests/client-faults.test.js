@@ -258,8 +258,8 @@ test("a pulse may have the name of what every object has", async () => {
   await client.close();
 });
 
-test("the refusals of a page that is gone reach who listens already", async () => {
-  const fake = new Fake();
+test("the refusals of a page that is gone reach who listens already; its sends are listed", async () => {
+  const fake = new Fake(never);
   let adopt;
   fake.open = (found) => {
     adopt = found;
@@ -272,12 +272,17 @@ test("the refusals of a page that is gone reach who listens already", async () =
   let end;
   const ended = new Promise((resolve) => end = resolve);
   const written = [];
-  const orphan = { open: () => [settled(1, "not_now")], write: (changes) => void written.push(...changes), close: end };
+  const rows = [settled(1, "not_now"), { type: "queued", entry: { ...entry(2), actions: ["2", "3"] } }];
+  const orphan = { open: () => rows, write: (changes) => void written.push(...changes), close: end };
+  const session = client.session("room");
+  assert.deepEqual(client.pendingSends, []);
   adopt(orphan);
   await heard;
+  assert.deepEqual(client.pendingSends.map((one) => [one.session, one.actions]), [["room", [2, 3]]]);
+  assert.equal(session.pending, 0, "they are not the session's own");
   assert.deepEqual(told.map(({ session, error }) => [session, error.code]), [["room", "not_now"]]);
   told[0].dismiss();
-  assert.deepEqual(written.map((one) => one.type), ["seen"]);
+  assert.deepEqual(written.map((one) => one.type).filter((type) => type !== "sent"), ["seen"]);
   await client.close();
   await ended;
 });
