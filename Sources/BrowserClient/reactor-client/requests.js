@@ -112,7 +112,8 @@ export class Reading extends SessionAttempt {
   /** @returns {Request} @override */
   request() {
     const { isDoubted, link: { path: target } } = this;
-    // A token may grant pulses alone. A client that accepts no stream gets a problem, which shows what sent it.
+    // A token may grant pulses alone. A client that accepts no stream gets a problem, which shows
+    // what sent it.
     const fields = isDoubted ? { Accept: "application/problem+json" } : {};
     return { method: "GET", target: isDoubted ? `${target}/pulses` : target, fields };
   }
