@@ -235,14 +235,18 @@ struct KeyReloadTests {
                 try String(contentsOfFile: "\(folder.path)/jwks.json", encoding: .utf8) == set)
             try await fetch("file://\(folder.path)/source")
             try await server.log.wait { $0.errors.contains(Self.refused) }
-            try write(set, to: "\(folder.path)/source")
+            try write(
+                Self.keySet("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", id: "june"),
+                to: "\(folder.path)/source")
             try await fetch("file://\(folder.path)/source")
             try await server.log.wait { $0.errors.contains(Self.done) }
+            #expect(server.log.present.errors.contains("keys=\"1: EdDSA june\""))
         }
     }
 
     /// A set of one Ed25519 key.
-    private static func keySet(_ x: String) -> String {
-        #"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"\#(x)"}]}"#
+    private static func keySet(_ x: String, id: String? = nil) -> String {
+        let id = id.map { #","kid":"\#($0)""# } ?? ""
+        return #"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"\#(x)"\#(id)}]}"#
     }
 }

@@ -76,4 +76,52 @@ struct ConfigCommandTests {
             #expect(health.exit == .code(0), "\(health.errors)")
         }
     }
+
+    @Test func `the arguments in the Compose files are valid`() async throws {
+        let page = try DeploymentPage()
+        let secret = "\(folder.path)/secret"
+        try SignedToken.secret.write(toFile: secret, atomically: true, encoding: .utf8)
+        let commands = page.serverCommands
+        #expect(commands.count == 4)
+        for command in commands {
+            let arguments = command.split(separator: " ").map {
+                $0.hasPrefix("/run/secrets/") ? secret : String($0)
+            }
+            let run = try await ServerProcess.run(.server, ["config", "check"] + arguments)
+            #expect(run.exit == .code(0), "\(command): \(run.errors)")
+        }
+    }
+
+    @Test func `a server without tokens answers to the name of the site`() async throws {
+        let command = try #require(try DeploymentPage().commandWithoutTokens)
+        let arguments = command.replacing("${SITE:-localhost}", with: "app.example")
+        let server = try await ServerProcess.start(
+            .server, arguments.split(separator: " ").map(String.init))
+        for (host, status) in [("app.example", 200), ("evil.example", 421)] {
+            let answer = try await server.client().get("/v1/reactors", [("Host", host)])
+            #expect(answer.status == status, "\(host)")
+        }
+    }
+}
+
+/// The commands in Deployment.md that start containers.
+private struct DeploymentPage {
+    /// The `command` of each service that is built from our Dockerfile.
+    let serverCommands: [String]
+    /// The one that replaces the first, on a private network.
+    let commandWithoutTokens: String?
+
+    init() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+        let page = root.appending(path: "Sources/ReactorHosting/ReactorHosting.docc/Deployment.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        // `command: --a b` or `command: >-` and lines that are indented further.
+        let commands = text.matches(of: /command: (?:>-\n\s+)?(--.*(?:\n {6}.*)*)\n/)
+        serverCommands = commands.map { found in
+            found.1.split { $0.isWhitespace }.joined(separator: " ")
+        }
+        commandWithoutTokens = text.firstMatch(of: /`(--auth none[^`]*\$\{SITE[^`]*)`/).map {
+            String($0.1)
+        }
+    }
 }
