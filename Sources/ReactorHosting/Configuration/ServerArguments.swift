@@ -82,22 +82,9 @@ private struct GroupArguments<Group: OptionSource>: ParsableArguments, CustomRef
     var customMirror: Mirror {
         Mirror(
             self,
-            children: Group.settings.map { ($0.name, $0.isFlag ? Self.flag($0) : Self.option($0)) })
-    }
-
-    private static func option(_ setting: Setting) -> Any {
-        Option<String?>(name: .customLong(setting.name), help: help(setting))
-    }
-
-    private static func flag(_ setting: Setting) -> Any {
-        Flag(wrappedValue: false, name: .customLong(setting.name), help: help(setting))
-    }
-
-    private static func help(_ setting: Setting) -> ArgumentHelp {
-        let change = setting.change.map { "; change it \($0)" } ?? ""
-        return ArgumentHelp(
-            "\(setting.help)\(change) (\(setting.environmentName); default: \(setting.defaultText))",
-            valueName: setting.isFlag ? nil : setting.placeholder)
+            children: Group.settings.compactMap { setting in
+                DeclaredOptions.byName[setting.name].map { (label: setting.name, value: $0) }
+            })
     }
 
     private struct OptionName: CodingKey {
@@ -106,5 +93,27 @@ private struct GroupArguments<Group: OptionSource>: ParsableArguments, CustomRef
 
         init(stringValue: String) { self.stringValue = stringValue }
         init?(intValue: Int) { nil }
+    }
+}
+
+/// The option of each setting. Made once: ArgumentParser reflects a group several times for each
+/// command line.
+private enum DeclaredOptions {
+    static let byName: [String: any Sendable] = {
+        // A constant is in both.
+        let settings = Setting.declared + RemovedSetting.table.map(\.setting)
+        return Dictionary(settings.map { ($0.name, option($0)) }) { declared, _ in declared }
+    }()
+
+    private static func option(_ setting: Setting) -> any Sendable {
+        let change = setting.change.map { "; change it \($0)" } ?? ""
+        let name = setting.environmentName
+        let text = "\(setting.help)\(change) (\(name); default: \(setting.defaultText))"
+        guard setting.isFlag else {
+            return Option<String?>(
+                name: .customLong(setting.name),
+                help: ArgumentHelp("\(text)", valueName: setting.placeholder))
+        }
+        return Flag(wrappedValue: false, name: .customLong(setting.name), help: "\(text)")
     }
 }
