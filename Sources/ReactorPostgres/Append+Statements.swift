@@ -1,7 +1,7 @@
 // The statements of ``Append``, each with and without the fence of an owner.
 extension Append {
     enum Form {
-        /// Parts of one row each, as nearly all are.
+        /// Parts that have one row each; nearly all parts do.
         case short
         /// Any number of rows.
         case plain
@@ -38,8 +38,8 @@ extension Append {
     ///
     /// - Parameters:
     ///   - rows: The columns of their rows, if each has one.
-    ///   - fence: The number of the parameter with the node. The next one has the epochs; NULL
-    ///     accepts any.
+    ///   - fence: The number of the parameter with the node. The next parameter has the epochs;
+    ///     NULL accepts any epoch.
     private static func present(
         from first: Int, with rows: [(name: String, type: String)] = [], fence: Int? = nil
     ) -> String {
@@ -89,8 +89,8 @@ extension Append {
             ORDER BY p.session, r.an, r.ap)
         """
 
-    /// Why `IN`: PostgreSQL underestimates the number of accepted sessions. For `IN` it hashes
-    /// them; for a join it would compare each part with each of them.
+    /// Why `IN`: PostgreSQL underestimates the number of accepted sessions. With `IN` it hashes
+    /// these sessions. With a join it would compare each part with each of them.
     private static func short(fence: Int?) -> String {
         """
         WITH p AS MATERIALIZED (\(present(from: 2, with: columns, fence: fence))),

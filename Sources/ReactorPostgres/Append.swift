@@ -72,8 +72,8 @@ struct Append {
         }
     }
 
-    /// Nil for a part that may be in the database already. It may have been accepted while this
-    /// node was the owner, so its place alone decides.
+    /// Nil for a part that may be in the database already. The database may have accepted it while
+    /// this node was the owner, so only its place decides.
     private func namedEpoch(of part: Part) -> Int64? {
         part.mayBeWritten && rules.contains(.resubmitsWithoutFence) ? nil : part.epoch
     }

@@ -126,8 +126,8 @@ struct Claims {
         """
 
     /// Whether the row `s` may be taken by force from the owner that `c` names: not within the
-    /// respite after the last time. A time further in the future comes from a former primary, or
-    /// from a clock that was set back, and does not count.
+    /// respite after it was last taken by force. A time further in the future than the respite does
+    /// not count. It comes from a former primary, or the clock was set back.
     ///
     /// - Parameter respite: The number of the parameter with the respite, in milliseconds.
     private static func mayDepose(respite: Int) -> String {

@@ -12,10 +12,10 @@ internal import Storage
 
 /// One connection to PostgreSQL, used on one queue.
 ///
-/// Design: a statement blocks its queue until it is answered, as a write to a file does. At its
-/// deadline the socket is closed. Why it is not cancelled: it may have been committed, and a
-/// cancelled wait for a standby ends as a success with a warning. Parameters and results are
-/// binary. Statements are prepared when they are first used.
+/// Design: a statement blocks its queue until it is answered, as a write to a file does. At the
+/// deadline of a statement, its socket is closed. Why the statement is not cancelled: it may have
+/// been committed, and if its wait for a standby is cancelled, PostgreSQL reports a success with a
+/// warning. Parameters and results are binary. Statements are prepared when they are first used.
 @safe
 final class Connection {
     private let raw: OpaquePointer
@@ -252,7 +252,7 @@ final class Connection {
 struct PostgresFault: Error {
     /// The SQLSTATE, if the server has said one.
     var state: String?
-    /// It has no secrets: an address that libpq may split wrongly is refused earlier.
+    /// This has no secrets, because an address that libpq may split wrongly is refused earlier.
     var message: String
     /// Whether the connection is over. A statement that was under way may have been executed.
     var isBroken: Bool
@@ -336,8 +336,8 @@ final class Rows {
         return unsafe bytes.reduce(first) { $0 << 8 | Int64($1) }
     }
 
-    /// A value out of range becomes the nearest one in range, so that a damaged row does not end
-    /// the process. No program writes such a value.
+    /// A value out of range becomes the nearest one in range. No program writes such a value, but a
+    /// damaged row must not end the process.
     func integer(_ row: Int, _ column: Int, in range: ClosedRange<Int64>) -> Int64 {
         min(max(integer(row, column), range.lowerBound), range.upperBound)
     }

@@ -33,7 +33,7 @@ final class Connector: Sendable {
         var flushed: Int64 = 0
         /// The bytes of its primary's log that the standby had replayed when promoted or restarted.
         var promoted: Int64 = 0
-        /// Whether it was restored up to a chosen moment. No standby has such a target.
+        /// Whether the server was restored up to a chosen moment. No standby has such a target.
         var hasRecoveryTarget = false
         var lineage = Lineage()
 
@@ -273,7 +273,8 @@ final class Connector: Sendable {
         throw .formerPrimary
     }
 
-    /// The maximum number of looks. Each one after the first needs another new era or timeline.
+    /// The maximum number of attempts. Each further one happens only if there is another new era or
+    /// timeline.
     private static let lookLimit = 3
 
     /// A connection to the host that is believed, whose settings are those of the server.
@@ -293,8 +294,8 @@ final class Connector: Sendable {
         return connection
     }
 
-    /// Waits until nodes that believe another database have heard of this one and stopped. Before
-    /// that this node must not decide anything.
+    /// Waits until nodes that trust another database have heard of this one and stopped. Until then
+    /// this node must not decide anything.
     private func settle(after age: Duration) {
         guard node != nil, age < settling else { return }
         ConnectionQueue.wait(settling - age)

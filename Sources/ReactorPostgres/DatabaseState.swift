@@ -22,8 +22,9 @@ struct DatabaseState {
     /// When the newest commit was sent that was confirmed at ``database``.
     private var proved: ContinuousClock.Instant?
 
-    /// Twice the number of connections that commit. Of this many commits, at least one began after
-    /// all earlier commits had ended. So a database that has all of them has the earlier ones, too.
+    /// Twice the number of connections that commit. Of that many commits, at least one began after
+    /// all earlier commits had ended. So a database that has all of these commits also has the
+    /// earlier ones.
     private static let commitLimit = 44
     private static let otherLimit = 64
 

@@ -151,8 +151,9 @@ struct Era {
         return found.bool(0, 0)
     }
 
-    /// The beats have the time of another server's clock. The newest one came just before the nodes
-    /// left that server, so all are shifted so that the newest is now.
+    /// The times of the beats come from another server's clock. The nodes sent the newest beat just
+    /// before they left that server. So all beats are shifted by the same time, and the newest
+    /// becomes now.
     private func moveBeats(within limit: Duration) throws(PostgresFault) {
         try connection.execute(
             """

@@ -1,7 +1,7 @@
 internal import Storage
 
 /// The parts of a group of batches, in waves. A wave has at most one part of each session, and is
-/// appended together.
+/// appended as a whole.
 ///
 /// Design: batches that continue one another, by position and lineage, are one part. Any other
 /// second part of a session waits in the next wave for the verdict on the first.
@@ -79,8 +79,8 @@ struct GroupPlan {
 }
 
 extension Part {
-    /// Whether decisions of an epoch can join the part. A creation names no epoch, and belongs to
-    /// the first one.
+    /// Whether decisions of an epoch can join the part. A creation names no epoch, but belongs to
+    /// epoch 1.
     fileprivate func goesOn(_ epoch: Int64) -> Bool {
         epoch == self.epoch || (after == nil && epoch == 1)
     }

@@ -6,8 +6,8 @@ internal import Storage
 final class LostLineages: @unchecked Sendable {
     private var newer: [SessionKey: UInt64] = [:]
     private var older: [SessionKey: UInt64] = [:]
-    /// A lineage is remembered for at least this number of further losses. That suffices: its
-    /// session hears of its loss within one round of its loop.
+    /// A lineage is remembered for at least this number of further losses. That suffices, because
+    /// its session learns of the loss within one round of its loop.
     private static let limit = 50_000
 
     func lose(_ key: SessionKey, _ lineage: UInt64) {

@@ -6,8 +6,8 @@ internal import Synchronization
 /// Keeps this node among the members of its cluster.
 ///
 /// Design: each node writes a row once a second, and reads the others'. Only the database's clock
-/// decides which node is late; a node that cannot reach the database judges itself by its own (see
-/// `Lease`). Beats wait for no flush, so a standby that hangs does not end the members.
+/// decides which node is late. A node that cannot reach the database judges itself by its own clock
+/// (see `Lease`). Beats wait for no flush, so no node loses its membership because a standby hangs.
 final class Membership: @unchecked Sendable {
     fileprivate struct State {
         var own: Member
@@ -26,8 +26,7 @@ final class Membership: @unchecked Sendable {
     private let state: Mutex<State>
     /// The database whose nodes were read for ``State/acquaintances``. On the connection's queue.
     private var known: DatabaseMark?
-    /// Depositions that were reported, and are removed with the next beat. On the
-    /// connection's queue.
+    /// Reported depositions, which the next beat removes. On the connection's queue.
     private var read: [Int64] = []
     /// On the connection's queue.
     private var beats = 0
@@ -62,8 +61,8 @@ final class Membership: @unchecked Sendable {
     /// The reason that there is no connection.
     var connectionFailure: JournalFailure? { queue.failure }
 
-    /// Reports at once that no database is believed, and the members of the newest one with the
-    /// next beat.
+    /// Reports at once that this node trusts no database. The next beat reports the members of the
+    /// newest one.
     private func databaseChanged() {
         report()
         queue.async { [weak self] in
@@ -82,8 +81,8 @@ final class Membership: @unchecked Sendable {
                     [own.node.number, own.address], within: Self.limit)
             }
             try beatNow()
-            // Of two nodes that join at once, neither may see the other in its first beat. In the
-            // second, the node that wrote its row later sees the other's.
+            // If two nodes join at once, neither may see the other in its first beat. In its second
+            // beat, the node that wrote its row later sees the other's.
             try beatNow()
         }
     }
@@ -123,7 +122,7 @@ final class Membership: @unchecked Sendable {
             state.watcher = changed
             state.reported = present
         }
-        // Changes in between were reported to nobody.
+        // Changes since `present` was read were not reported.
         report()
     }
 
@@ -176,7 +175,7 @@ final class Membership: @unchecked Sendable {
         forgetOld()
     }
 
-    /// Reads, once for each database, which nodes have used it. Nodes of other databases are no
+    /// Reads, once for each database, which nodes have used it. Nodes of other databases are not
     /// members.
     private func lookForAcquaintances(
         of node: Node, _ connection: Connection
@@ -194,7 +193,8 @@ final class Membership: @unchecked Sendable {
         state.withLock { $0.acquaintances = members }
     }
 
-    /// Once in 60 beats. If this fails, another node does it, or this one later.
+    /// Removes old rows, once in 60 beats. If that fails, another node removes them, or this one
+    /// does later.
     private func forgetOld() {
         beats += 1
         guard beats % 60 == 1 else { return }
@@ -238,8 +238,8 @@ final class Membership: @unchecked Sendable {
         }
     }
 
-    /// Whether the node of the row `n` is a member. A lease counts for a day at most. A beat that
-    /// is more than a lease in the future is older than a change of the clock, and does not count.
+    /// Whether the node of the row `n` is a member. A lease counts for at most a day. A beat that
+    /// is more than a lease in the future does not count: it is from before a change of the clock.
     static let isMember = """
         (n.seen BETWEEN clock_timestamp() - \(lease) AND clock_timestamp() + \(lease))
         """

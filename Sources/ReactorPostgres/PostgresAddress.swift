@@ -1,8 +1,8 @@
 /// Where a journal is: the address of a database, as libpq reads it, and settings of the journal.
 ///
 /// `postgres://user@host1,host2/database?schema=reactor&durability=on&failover=auto`; all other
-/// settings are libpq's. Design: libpq reads the address itself, so that its hosts, files of
-/// passwords, services, certificates and variables work as in any program that uses libpq.
+/// settings are libpq's. Design: libpq reads the address itself. So hosts, password files,
+/// services, certificates and environment variables work as in any program that uses libpq.
 package struct PostgresAddress: Sendable, Equatable {
     /// The flushes that a commit waits for.
     package enum Durability: String, Sendable, CaseIterable {
@@ -13,7 +13,7 @@ package struct PostgresAddress: Sendable, Equatable {
         case remoteApply = "remote_apply"
     }
 
-    /// The meaning of another timeline of the database, after a standby was promoted.
+    /// How a new timeline of the database counts, after a standby was promoted.
     package enum Failover: String, Sendable, CaseIterable {
         /// Nothing is lost if commits have waited for a standby; else as with `reset`. The default.
         case auto

@@ -169,7 +169,7 @@ final class PostgresArchive: Archive, PostgresHistory {
             time: found.integer(0, 2))
     }
 
-    /// One row, as that of ``SessionRow/byID``.
+    /// Returns one row even without an answer, as ``SessionRow/byID`` does without a session.
     static let answer = """
         SELECT digest, status, time, body, pg_is_in_recovery()
         FROM (SELECT 1) one LEFT JOIN (answers JOIN sessions s USING (session))

@@ -18,7 +18,8 @@ package final class PostgresJournal: Journal {
     private let hosts: DispatchQueue
     package let interrupted: [InterruptedWork]
 
-    /// How long a group waits for the database, and a statement without an answer for its outcome.
+    /// How long a group waits for the database. Also how long a statement without an answer waits
+    /// for its outcome.
     package static let commitLimit = Duration.seconds(10)
 
     /// How long a part or a claim waits for a row that somebody else has locked.
@@ -31,8 +32,8 @@ package final class PostgresJournal: Journal {
     ///
     /// - Parameters:
     ///   - member: This process in a cluster; nil: it is the only one, and decides on all sessions.
-    ///   - now: The time for retention, given the database's in milliseconds since 1970. Default:
-    ///     the database's, since a node's clock may be wrong.
+    ///   - now: Returns the time for retention, given the database's time; both in milliseconds
+    ///     since 1970. Default: the database's time, because a node's clock may be wrong.
     ///   - rules: All, except in tests.
     ///   - looksEvery: How often it looks for work and for lost connections; nil: never.
     /// - Throws: ``JournalFailure``: a sentence without secrets.
@@ -203,7 +204,7 @@ package final class PostgresJournal: Journal {
         return queues[Int(UInt(bitPattern: index) % UInt(queues.count))]
     }
 
-    /// For a caller that has no writer. No other writer writes its sessions.
+    /// For callers that have taken no committer. No other committer writes the same sessions.
     package func commit(_ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void) -> Commit {
         queues[0].commit(batch, ended: ended)
     }

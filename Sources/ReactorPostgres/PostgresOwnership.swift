@@ -3,8 +3,8 @@ internal import Storage
 
 /// The owners of sessions in PostgreSQL: columns of their rows (ADR-0048).
 ///
-/// Beats, claims, confirmations, and looks at followed sessions have a connection each. None of
-/// them delays a read.
+/// Beats, claims, confirmations and questions about followed sessions have a connection each. None
+/// of them delays a read.
 final class PostgresOwnership: Ownership {
     private let connector: Connector
     private let node: Node
@@ -143,8 +143,8 @@ final class PostgresOwnership: Ownership {
         claim(request, until: end, answer)
     }
 
-    /// Gives a session up and names its home, which would otherwise refer each request back. A
-    /// session that no other member can read is claimed here.
+    /// Gives a session up, and names its home. Otherwise the home would refer each request back. If
+    /// no other member can read the session, this node claims it.
     ///
     /// - Parameter home: The home if the session does not exist.
     private func leave(
@@ -246,7 +246,7 @@ final class PostgresOwnership: Ownership {
         }
     }
 
-    /// The behaviour without the rule, for its test.
+    /// The behaviour without the rule, for the test of the rule.
     private func loadAndClaim(
         _ request: Claims.Request, _ answer: @escaping ArchiveAnswer<Claim>
     ) {

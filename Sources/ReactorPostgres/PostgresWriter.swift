@@ -37,7 +37,8 @@ final class PostgresWriter: @unchecked Sendable {
     /// Connects if there is no connection; ends what the last one may have under way.
     func connect() throws(PostgresFault) -> Connection {
         if let present {
-            // A new connection decides what one of an earlier era or primary has under way.
+            // If the connection is of an earlier era or primary, a new one finds out what became of
+            // its statements.
             guard !connector.isPresent(present.connection) else { return present.connection }
             drop()
         }
@@ -126,7 +127,7 @@ final class PostgresWriter: @unchecked Sendable {
                             continue
                         }
                         // It waits for a lock, so others go first. Without the pause, a short
-                        // `lock_timeout` would set the pace.
+                        // `lock_timeout` would make these attempts follow each other at full speed.
                         waiting.insert(parts, at: 0)
                         ConnectionQueue.wait(.milliseconds(50))
                     }

@@ -76,7 +76,7 @@ struct Proving<Answer: Sendable>: Sendable {
     private let isNews: @Sendable (Answer) -> Bool
     private let otherwise: (@Sendable (Answer) -> Answer)?
 
-    /// The time after which ``otherwise`` is given. Longer than a slow commit, because each
+    /// After this time, the caller gets ``otherwise``. Longer than a slow commit, because each
     /// question needs a commit.
     private static var waitLimit: DispatchTimeInterval { .seconds(2) }
 

@@ -19,15 +19,16 @@ final class QuestionQueue<Question: Sendable, Answer: Sendable>: Sendable {
     private let state = Mutex(State())
 
     private static var statementLimit: Int { 1_024 }
-    /// The maximum number of questions that wait. More are a fault of the callers, and are refused.
+    /// The maximum number of questions that wait. Further ones are refused: they are a fault of the
+    /// callers.
     private static var waitingLimit: Int { 200_000 }
-    /// How long a question waits for somebody else's lock.
+    /// How long a question waits for a lock that another client holds.
     private let lockLimit: Duration
     private let wait: @Sendable (Duration) -> Void
 
     /// The pause between two attempts. Without it, attempts would follow each other at full speed
-    /// while a ``ConnectionQueue`` repeats a connection fault, which it does for a second, or with
-    /// a short `lock_timeout`.
+    /// in two cases: with a short `lock_timeout`, and during the second in which a
+    /// ``ConnectionQueue`` repeats a connection fault.
     private static var pause: Duration { .milliseconds(50) }
 
     /// - Parameters:

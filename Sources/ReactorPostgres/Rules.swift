@@ -1,5 +1,5 @@
 /// The rules without which a journal in PostgreSQL loses or doubles what it has acknowledged. Tests
-/// switch off each of them, and check that something breaks.
+/// switch off each rule, and check that something breaks.
 package struct Rules: OptionSet, Sendable {
     package let rawValue: Int
 

@@ -12,7 +12,8 @@ enum Schema {
     /// The database's time in milliseconds since 1970; no node's clock matters.
     static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-    /// No table has this object id. In place of that of `cluster`, it marks a restored database.
+    /// No table has this object id. If it is stored as that of `cluster`, the database was
+    /// restored.
     static let restoredTable: Int64 = 1
 
     /// The part that stands for a record: notes precede the record of their number.

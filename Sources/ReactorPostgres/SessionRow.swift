@@ -59,14 +59,15 @@ struct SessionRow {
     /// The column after ``columns``.
     private static let isStandby = 14
 
-    /// Returns one row even without a session, because each row also says which server it is from.
+    /// Returns one row even if there is no session, because the row also says which server it is
+    /// from.
     static let byID = """
         SELECT \(columns), pg_is_in_recovery()
         FROM (SELECT $1::text AS id) t LEFT JOIN sessions s ON s.id = t.id \(newest)
         """
 
-    /// Nil if the session has another generation, or if it has not ended but `isEnded` is true, or
-    /// the reverse.
+    /// Nil if the session has another generation, or if `isEnded` does not match whether it has
+    /// ended.
     static func find(
         _ key: SessionKey, isEnded: Bool, _ connection: Connection
     ) throws(PostgresFault) -> SessionRow? {

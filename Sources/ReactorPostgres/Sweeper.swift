@@ -43,7 +43,8 @@ final class Sweeper: @unchecked Sendable {
         growth = Mutex(Growth(retention))
     }
 
-    /// The reason why this process is not ready: it cannot remove old rows, or its clock is wrong.
+    /// Why this process is not ready, if it is not: it cannot remove old rows, or its clock is
+    /// wrong.
     var failure: JournalFailure? { broken.withLock { $0 } }
 
     func open() throws(PostgresFault) {
