@@ -1,5 +1,6 @@
 /**
- * The action log, and the requests beside the sessions. A service worker cannot load anything while
- * it runs, so one that uses them imports this at its start: `import "reactor-client/log.js"`.
+ * The action log, and requests such as `create`, `fork` and `sessions`. A service worker cannot
+ * load modules while it runs. If it needs these, it imports this module when it starts:
+ * `import "reactor-client/log.js"`.
  */
 export {};

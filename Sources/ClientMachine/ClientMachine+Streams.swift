@@ -176,7 +176,7 @@ extension ClientMachine {
         let refusal = response.refusal(of: .stream)
         let isShared = stream.sessions.count > 1
         switch response.status {
-        // A 204 has no body that would show what sent it.
+        // A 204 has no body, so it does not prove that the service sent it.
         case 204:
             retry(.stream(stream.id), why: response.reasonToWait, at: now)
             for session in stream.live {

@@ -80,8 +80,8 @@ extension ClientRequest {
         ClientRequest("GET", "/v1/sessions/\(session)")
     }
 
-    /// Requests a stream without accepting one: the service answers with a problem, which shows
-    /// what sent it. A client that may read the stream may send this request.
+    /// Requests a stream without accepting one. The service answers with a problem, which proves
+    /// that the service sent it. A client that may read the stream may send this request.
     static func lookUp(_ session: SessionName, ofLog: Bool) -> ClientRequest {
         ClientRequest(
             "GET", "/v1/sessions/\(session)/\(ofLog ? "log" : "pulses")",

@@ -1,6 +1,6 @@
 /// The search for the action that makes a batch unfit (O5).
 ///
-/// A refused batch has had no effect. It is halved until the send that is at fault is alone.
+/// A refused batch had no effect. It is halved until only the faulty send is left.
 struct Narrowing: Equatable, Sendable {
     /// The numbers of sends in the next requests. Later batches are of any size again. Invariant:
     /// none is 0. They cover the current request, if narrowed, and then the queue.

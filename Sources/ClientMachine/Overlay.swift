@@ -52,8 +52,8 @@ struct Overlay: Equatable, Sendable {
     /// Whether an answer was received that the confirmed state does not reach.
     var awaitsConfirmation: Bool { requests.contains { $0.receipt != nil && !$0.isCovered } }
 
-    /// Whether there is room for more. Answered requests stay here until the confirmed state has
-    /// them. It never does if the program may send but not read.
+    /// Whether there is room for more. Answered requests stay here until the confirmed state
+    /// contains them. If the program may send but not read, they stay for good.
     func hasRoom(within limits: ClientLimits) -> Bool {
         var (actions, bytes) = (0, 0)
         for request in requests where request.receipt != nil && !request.isCovered {

@@ -179,7 +179,7 @@ struct SessionLink: Sendable {
         {
             isBehindGap = reader.skips(to: position)
         }
-        // After that: the block itself may follow the events that are lost.
+        // Checked after `skips(to:)`, because the block itself may follow lost events.
         let isUnknown = before == nil || reader.isStale
         let reading = reader.receive(block, demand: context.demand)
         if reader.confirmed != before { advanceBase() }

@@ -20,7 +20,7 @@ struct StreamConnection: Sendable {
 
     let id: StreamID
     let shape: StreamShape
-    /// The reader whose stream is that of an action log; nil for a stream of events.
+    /// The reader of the action log that this stream is for; nil for a stream of events.
     var log: LogReader?
     /// Whether it is the stream of an action log: to ask for `log` copies it.
     let isOfLog: Bool

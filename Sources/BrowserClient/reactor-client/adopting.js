@@ -1,4 +1,5 @@
-// The sends of a page that is gone. Who adopts it has an outbox, so it has this.
+// Sends the actions of a page that is gone. Only a page with an outbox can do so, and it has loaded
+// this module with the outbox.
 
 import { Driver } from "./driver.js";
 
@@ -6,11 +7,11 @@ import { Driver } from "./driver.js";
 /** @import { Outbox } from "../reactor-client.d.ts" */
 
 /**
- * Sends what is left, and ends.
+ * Sends what is left in the outbox, and then closes it.
  *
- * @param {Outbox} outbox that of the page @param {Driver} own that of the page that adopts
- * @param {Set<Driver>} drivers has the driver as long as it works
- * @param {Tickets | undefined} tickets those of the page that adopts
+ * @param {Outbox} outbox of the page that is gone @param {Driver} own the driver of this page
+ * @param {Set<Driver>} drivers contains the new driver as long as that works
+ * @param {Tickets | undefined} tickets of this page
  */
 export function adopt(outbox, own, drivers, tickets) {
   if (own.isClosing || !tickets) return void outbox.close();

@@ -128,7 +128,7 @@ export class SessionLink {
     // resumes after them.
     if (name === "reset" && entry && seen && seen !== entry) return "the stream is overtaken";
     if (entry === "-" && !isWhole && position && reader.skips(position)) this.deliver("reset", "trimmed");
-    // After that: the block itself may follow the events that are lost.
+    // Checked after `skips`, because the block itself may follow lost events.
     const isFirst = !reader.current;
     const delivery = reader.receive(block, stream.demand);
     if (reader.confirmed !== before) this.change.advancesBase = true;

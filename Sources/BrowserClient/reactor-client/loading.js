@@ -1,5 +1,6 @@
-// The modules that are loaded when they are needed. A service worker cannot import anything while it
-// runs, not even what it has: so each of them is noted here when it is evaluated.
+// Loads modules when they are needed. A service worker cannot call `import()`, even for a module
+// that it has already loaded. So each of these modules registers itself in `loaded` when it is
+// evaluated.
 
 import { ReactorError } from "./errors.js";
 
@@ -8,7 +9,7 @@ import { ReactorError } from "./errors.js";
 /** @type {LateModules} */
 export const loaded = /** @type {any} */ ({});
 
-/** A bundler has to see each name. @type {Record<keyof LateModules, () => Promise<unknown>>} */
+/** Each name is a literal, so that bundlers find it. @type {Record<keyof LateModules, () => Promise<unknown>>} */
 const imports = {
   calls: () => import("./calls.js"),
   log: () => import("./log.js"),
@@ -17,7 +18,7 @@ const imports = {
 };
 
 /**
- * What a module has for its users. If it cannot be loaded, the next call tries again.
+ * Loads a module and returns what it registered. If loading fails, the next call tries again.
  *
  * @template {keyof LateModules} Name
  * @param {Name} name

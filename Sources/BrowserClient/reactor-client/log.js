@@ -111,8 +111,8 @@ async function* stream(driver, target, fields, connection) {
   try {
     const response = await open(driver, target, fields, signal);
     if (response.status === 204) {
-      // It has no body that would show what sent it. Without a stream the service says in a problem
-      // what it means.
+      // A 204 has no body, so it does not prove that the service sent it. The same request without
+      // a stream gets a problem, which says what is the matter.
       const [path = ""] = target.split("?");
       const lookUp = { method: "GET", target: path, fields: { Accept: "application/problem+json" } };
       throw new Refused(await call(driver, lookUp, signal));

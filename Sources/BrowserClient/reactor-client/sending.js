@@ -1,6 +1,6 @@
-// The half of the client that sends. It is loaded when a session is first sent to, or has a
-// prediction, or with an outbox: a page that only follows never has it. One that has to send
-// whatever happens later, imports it at its start.
+// The half of the client that sends. It is loaded with the first send, with a session that has a
+// prediction, or with an outbox. A page that only follows never loads it. A page that must be able
+// to send whatever happens later imports it when it starts.
 
 import { keySource } from "./keys.js";
 import { loaded } from "./loading.js";

@@ -217,7 +217,7 @@ export type Output =
   | ["keepState", string, Position]
   | ["wakeMe", number];
 
-/** What the modules that are loaded when they are needed have for the others. */
+/** What each module that is loaded on demand offers to the others. */
 export interface LateModules {
   calls: Pick<typeof import("./calls.js"), "create" | "fork" | "remove" | "request" | "sessions">;
   log: Pick<typeof import("./log.js"), "readLog">;

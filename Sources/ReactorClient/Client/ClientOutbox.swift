@@ -5,18 +5,20 @@ public struct ClientOutbox: Sendable {
     /// In memory: they end with the client.
     public static let memory = ClientOutbox { MemoryOutbox() }
 
-    /// In a file: the next client with that file continues, also after the program was killed. It
-    /// has the last known states of the sessions too, so that the next client can show them
+    /// In a file. The next client with that file continues, even if the program was killed. The
+    /// file also has the last known states of the sessions, so that the next client can show them
     /// without a network.
     ///
     /// - Parameters:
-    ///   - path: of the file, in a folder that exists. One client uses it at a time, and a second
-    ///     one fails with `outboxUnavailable`, as do damage and a disk that cannot be written.
-    ///   - account: whose actions it keeps: a file of another account cannot be opened, so that
-    ///     nothing is sent with the credentials of another user. Default: of no account.
-    ///   - keepsStates: whether it keeps the last known states: those of the 1 024 sessions that
-    ///     changed last, and 64 MiB together. They are written every 5 s, and when a session is
-    ///     left. False also forgets those that an earlier client has kept. Default: true.
+    ///   - path: of the file, in a folder that exists. Only one client can use the file at a time:
+    ///     a second one fails with `outboxUnavailable`. So does a client whose file is damaged or
+    ///     cannot be written.
+    ///   - account: whose actions the file keeps. A file of another account cannot be opened, so
+    ///     that no action is sent with another user's credentials. Default: no account.
+    ///   - keepsStates: whether the file keeps the last known states: those of the 1 024 sessions
+    ///     that changed last, and at most 64 MiB of them. They are written every 5 s, and when a
+    ///     session is left. False also forgets the states that an earlier client kept. Default:
+    ///     true.
     public static func file(
         _ path: String, account: String? = nil, keepsStates: Bool = true
     ) -> ClientOutbox {

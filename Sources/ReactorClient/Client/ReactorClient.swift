@@ -147,8 +147,8 @@ public final class ReactorClient: Sendable {
         return try life.driver.resend(TicketNumber(refusal.ticket), of: session)
     }
 
-    /// The network or the app is back: replaces silent connections, and ends every wait. Call it
-    /// when the app becomes active.
+    /// Replaces silent connections, and ends every wait. Call this when the app becomes active, or
+    /// the network is back.
     public func wake() { life.driver.post(.wake) }
 
     /// Stops following, ends what is under way, and returns when it has ended.

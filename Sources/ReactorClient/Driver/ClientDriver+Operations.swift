@@ -24,9 +24,10 @@ extension ClientDriver {
         core.withLock { $0.takeWhenIdle() }?.resume()
     }
 
-    /// Returns when no request is under way, and nothing is left to carry out.
+    /// Returns when no request is under way and nothing is left to carry out.
     ///
-    /// Invariant: the core is closing, so nothing is decided any more, but perhaps carried out.
+    /// Invariant: the core is closing, so it decides nothing more. Earlier decisions may still be
+    /// carried out.
     func becomeIdle() async {
         repeat {
             operate(rounds: .max)

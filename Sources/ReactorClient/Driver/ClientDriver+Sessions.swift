@@ -31,7 +31,7 @@ extension ClientDriver {
         return earlier
     }
 
-    /// Ends the events of a session for all that share the hold; its outbox continues.
+    /// Ends the events of a session for all users of the hold. The sends in its outbox continue.
     func leave(_ hold: SessionHold) async {
         forget(hold.session, hold.sink)
         await hold.sink.finish()

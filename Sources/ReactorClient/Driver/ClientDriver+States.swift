@@ -48,8 +48,8 @@ extension ClientDriver {
             else { return }
             let saved = SavedState(position: position, state: state)
             core.sessions[session]?.saved = saved
-            // After the changes that the state has the effect of; and a session that is left at
-            // this moment saves no older one after it.
+            // Appended under the lock: so it comes after the changes that led to this state, and a
+            // session that is left at this moment saves no older state after it.
             core.operations.append(.saveState(saved, session, isLast: false))
         }
     }

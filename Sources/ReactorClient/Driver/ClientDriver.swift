@@ -152,7 +152,7 @@ final class ClientDriver: Sendable {
                 keepState(of: session, decision.sink, at: position)
             case .persist, .request, .cancelRequest, .openStream, .closeStream,
                 .askForCredential, .wakeMe:
-                // Invariant: the core has them among the operations.
+                // Invariant: the core has put these into the operations.
                 break
             }
         }

@@ -92,9 +92,9 @@ struct DriverCore {
         return new
     }
 
-    /// Whether somebody waits for what a send leads to before it is answered. Else it is shown
-    /// with the answer, or to the first caller that looks: to wake the task would only hold
-    /// the request up.
+    /// Whether a caller waits for this output of a send that is not answered yet. If none does, the
+    /// output is shown together with the answer, or to the first caller that looks. To wake the
+    /// task earlier would only delay the request.
     private func isAwaited(_ output: Output) -> Bool {
         switch output {
         case .deliver(_, .accepted), .deliver(_, .notAccepted), .persist, .request, .wakeMe: false

@@ -255,8 +255,8 @@ where
     ///   that the session is gone.
     public func delete() async throws(ClientFailure) { try await life.driver.delete(name) }
 
-    /// Ends the streams of all that follow the session through this client, and its
-    /// connection. Sends in the outbox continue.
+    /// Ends every stream of the session in this client, and the session's connection. Sends in the
+    /// outbox continue.
     public func leave() async { await life.driver.leave(hold) }
 
     private func read(version: UInt64?) async throws(ClientFailure) -> SessionReading<State> {
