@@ -1,7 +1,8 @@
-/// Members that end in an orderly way. Nothing is published to all nodes until the sessions of such
-/// a node are awake at other members, because they would miss it. This has a time limit.
+/// Members that end in an orderly way. Until the sessions of such a node are awake at other
+/// members, nothing is published to all nodes, because those sessions would miss it. This wait has
+/// a time limit.
 ///
-/// Bounds: only members are noted, and none is waited for beyond the two limits.
+/// Bounds: only members are noted, and no wait exceeds the two limits.
 package struct Departures: Sendable {
     /// The time from a node's announcement to its end.
     package static let endLimitNanoseconds: Int64 = 15_000_000_000

@@ -1,11 +1,10 @@
-/// The members that a node may depose: those of which it has evidence that they do not
-/// decide any more.
+/// The members that a node may depose, because it has evidence that they no longer decide.
 ///
 /// Design: a session is taken from its owner by force only if the owner's host has refused a
 /// connection (the process is gone), or the owner has been silent on its link for a second.
-/// Evidence may be wrong: a paused node continues later. The epoch keeps it from doing harm. Two
-/// nodes that reach the database and not each other would take a session from each other in turns,
-/// so a session that was taken by force is not taken by force again within a second.
+/// Evidence may be wrong: a paused node continues later. The epoch keeps that node from doing harm.
+/// Two nodes that reach the database but not each other would take a session from each other in
+/// turn. So a session that was taken by force is not taken by force again within a second.
 ///
 /// Time is an argument, of the clock of ``Lease``.
 package struct Suspicion: Sendable {

@@ -40,10 +40,10 @@ package struct TopicArrivals<Value> {
         return true
     }
 
-    /// All that have come wait for the sessions that are being loaded now.
+    /// All values that have arrived now wait for the sessions that are being loaded.
     ///
-    /// - Returns: False if none has arrived, or if others wait already: call ``endWait()`` for
-    ///   those first.
+    /// - Returns: False if no value has arrived, or if earlier values still wait. Call
+    ///   ``endWait()`` for those first.
     package mutating func beginWait() -> Bool {
         guard waiting == nil, !queue.isEmpty else { return false }
         waiting = queue.count

@@ -40,10 +40,12 @@ enum JSONText {
         }
     }
 
-    /// A place before which nothing has to be escaped.
+    /// An index before which no byte has to be escaped.
     ///
-    /// Eight bytes at a time: a subtraction sets the high bit of a byte that is less than a space,
-    /// or zero.
+    /// Looks at eight bytes at a time. Subtracting a space sets the high bit of a byte that is less
+    /// than a space. A byte that equals a quote or a backslash becomes zero by the exclusive or,
+    /// and subtracting one sets its high bit. A borrow may also mark the byte after such a byte,
+    /// which does no harm.
     private static func firstSuspect(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
         var place = start

@@ -1,13 +1,13 @@
 internal import Feeds
 
-/// Removes sessions from memory: those that were not used for some ticks, the least recently used
-/// ones at the limit of awake sessions, and those that another node is to continue.
+/// Removes sessions from memory: those that were not used for some ticks, those that another node
+/// is to continue, and, at the limit of awake sessions, the least recently used ones.
 ///
 /// Design: each request that loads a session within the last sixteenth of the limit examines some
-/// of the sessions, the least recently used first, and saves those that are at rest. So there
-/// usually is one that can leave at once when the limit is reached. Otherwise the request is
-/// refused, and the next one finds a session that has been saved. If no session is at rest, each
-/// such request costs only these examinations. The next one continues where they stopped.
+/// of the sessions, the least recently used first, and saves those that are at rest. So when the
+/// limit is reached, there usually is a session that can leave at once. Otherwise the request is
+/// refused, and the next request finds a session that has been saved. If no session is at rest,
+/// each such request costs only these examinations. The next request continues where they stopped.
 package final class Eviction {
     /// The number of calls of ``beginTick()``.
     private(set) var ticks: UInt64 = 0

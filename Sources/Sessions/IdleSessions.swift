@@ -1,7 +1,7 @@
 internal import DequeModule
 
 /// The sessions that may fall asleep, by the tick of their last use. The idle ones are found
-/// without an examination of the others.
+/// without looking at the others.
 ///
 /// Design: a list for each tick, oldest first. Each session stores its place, so that it moves or
 /// leaves in constant time. A list that is due is emptied from its end, a few sessions at a time.

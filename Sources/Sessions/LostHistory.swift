@@ -46,8 +46,8 @@ struct LostHistory {
             table.placement?.loadState(of: feed)
             return false
         }
-        // Another node may own the session by now. If this node still owns it, the reload ends the
-        // following.
+        // Another node may own the session by now. If this node still owns it, it stops following
+        // the session once that is reloaded.
         table.placement?.carryOn(feed, in: table)
         return true
     }

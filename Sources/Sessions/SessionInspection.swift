@@ -1,12 +1,12 @@
 package import Feeds
 package import Storage
 
-/// Looks at a session without loading it. Does not count as use: the session falls asleep as if
-/// nobody had looked.
+/// Looks at a session without loading it. Does not count as a use: the session falls asleep no
+/// later than without the look.
 ///
-/// Design: the range of the kept records is read from the journal, if that keeps records, because
-/// it trims by itself; the read touches no record. An awake session replies after the commit of its
-/// decisions, like to every request.
+/// Design: if the journal keeps records, their range is read from the journal, because the journal
+/// trims them by itself. This reads no record. As for every request, an awake session replies after
+/// its decisions are committed.
 extension SessionTable {
     /// The result of ``inspect(_:then:)``.
     package enum Inspection {

@@ -21,7 +21,7 @@ package final class SessionOwners: Sendable {
         /// The number of losses after which the sessions are not counted yet.
         var recounts = 0
         /// Sessions that were admitted since the first of these losses, and sessions whose creation
-        /// has failed but may be in the journal. A count may have missed any of them.
+        /// has failed but may be in the journal. A count may have missed any of these sessions.
         var recent: [ExactText: Int] = [:]
 
         mutating func remember(_ owner: ExactText) {

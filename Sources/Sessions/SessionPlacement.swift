@@ -69,8 +69,8 @@ package protocol SessionPlacement: AnyObject {
     /// The number of questions to the journal that were sent for such readers.
     var questions: UInt64 { get }
 
-    /// A session's state has left memory, and its readers continue from the journal. Without
-    /// readers, the table forgets the feed.
+    /// A session's state has left memory, and its readers continue from the journal. If there are
+    /// no readers, the table forgets the feed.
     func carryOn(_ feed: Feed, in table: SessionTable)
 
     /// A reader needs the present state.

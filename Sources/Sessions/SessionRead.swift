@@ -19,7 +19,7 @@ package struct StreamLookup {
 
 /// How fresh a state a reader requires (RFC 9111 §5.2.1).
 package enum Freshness: Sendable, Equatable {
-    /// It accepts only a state of age zero.
+    /// The reader accepts only a state of age zero.
     case confirmed
     /// It prefers the newest state.
     case preferred

@@ -7,9 +7,9 @@ internal import Synchronization
 /// starts, and in a cluster when a member has ended.
 ///
 /// Design: one search for all loops of the process, page by page. The next page is read when the
-/// sessions of the one before are awake, so memory holds one page. Each node wakes the sessions
-/// whose home it is; the claim decides, so no session is woken twice. What cannot be woken now is
-/// found by the next search.
+/// sessions of the previous one are awake, so memory holds only one page. Each node wakes the
+/// sessions whose home it is. The claim decides, so no session is woken twice. The next search
+/// finds the sessions that cannot be woken now.
 package final class WorkSearch: Sendable {
     /// Wakes sessions on their loops, and calls `done` once, on any thread.
     package typealias Wake =
@@ -28,8 +28,8 @@ package final class WorkSearch: Sendable {
     /// Sessions that are woken by requests alone.
     private let skipped: Set<String>
     /// The time between the start of the process and the first search. Default zero; ten minutes if
-    /// a reactor's code on a loop has ended the last process. Otherwise sessions that end every
-    /// process that wakes them would keep the server from serving requests.
+    /// a reactor's code on a loop ended the last process. Why: sessions that end every process that
+    /// wakes them would otherwise keep the server from serving requests.
     package let firstPause: Duration
     private let wake: Wake
     private let state = Mutex(State())

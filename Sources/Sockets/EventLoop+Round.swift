@@ -156,7 +156,7 @@ extension EventLoop {
             return
         }
         guard let handler else { return }
-        // Events on the queue after this one belong to the same round: it ends after them.
+        // Events that follow on the queue belong to the same round. The round ends after them.
         table.isInRound = true
         if !isRoundScheduled { table.readClocks() }
         passes.begin(table.now)

@@ -9,13 +9,13 @@
 ///                                          ◀─ proof
 /// ```
 ///
-/// A proof is the code (``MessageCode``) of the side's name, the hello and the challenge. Both
-/// nonces are in it, so that no proof is valid twice; the side's name, so that neither can be
-/// sent back. The listening node proves itself second: a stranger that connects gets nothing to
-/// try secrets on.
+/// A proof is the code (``MessageCode``) of the side's name, the hello and the challenge. It has
+/// both nonces, so that no proof is valid twice. It has the side's name, so that no proof can be
+/// sent back to its sender. The listening node proves itself second, so a stranger that connects
+/// gets nothing to try secrets on.
 ///
-/// A handshake authenticates the two ends and not the bytes after it: the network between nodes is
-/// private, or tunnelled.
+/// A handshake authenticates the two ends, but not the bytes after it: the network between nodes
+/// has to be private or tunnelled.
 package struct LinkHandshake: Sendable {
     /// 2: a ping has the sender's database.
     package static let version: UInt16 = 2

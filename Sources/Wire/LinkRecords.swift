@@ -1,8 +1,8 @@
 /// Records of a followed session that its owner has committed: those after a position, up to
 /// the newest one.
 ///
-/// A node that stands at that position shows them. To any other they are a ``LinkHint``. They are
-/// sent only to a node that says that it accepts them (``LinkFeatures/records``).
+/// A node at that position shows them. For any other node they are a ``LinkHint``. They are sent
+/// only to nodes that have declared that they accept them (``LinkFeatures/records``).
 package struct LinkRecords: Equatable, Sendable {
     /// The most bytes of ``text``. Of more records a hint is sent.
     package static let textLimitBytes = 65_536

@@ -22,7 +22,7 @@ package struct OutgoingLink: Sendable {
         case last
     }
 
-    /// Requests without an answer; as many as the other node serves at most.
+    /// The maximum number of requests without an answer. The other node serves no more than that.
     package static let streamLimit = 20_000
     /// Sessions that are followed.
     package static let followLimit = 20_000

@@ -6,8 +6,8 @@ package enum ResponseEncoder {
     /// The interim response that lets a peer send its body (RFC 9110 §15.2.1).
     package static let continueResponse: [UInt8] = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// After every status line: a browser uses the declared media type and no other. A body with
-    /// text that clients have posted is never run as a page or as a script (Fetch Standard §3.6).
+    /// After every status line: a browser uses the declared media type and no other. So a body with
+    /// text from clients never runs as a page or a script (Fetch Standard §3.6).
     private static let noSniffing: [UInt8] = Array("X-Content-Type-Options: nosniff\r\n".utf8)
     private static let date: [UInt8] = Array("Date: ".utf8)
     private static let contentLength: [UInt8] = Array("Content-Length: ".utf8)

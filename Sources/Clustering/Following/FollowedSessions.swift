@@ -6,8 +6,8 @@ internal import Feeds
 internal import Sessions
 internal import Storage
 
-/// The sessions of a loop that have subscribers here, and on which this node does not decide.
-/// Exists only if several nodes write to the journal.
+/// The sessions of a loop that have subscribers here, and that this node does not own. Exists only
+/// if several nodes write to the journal.
 ///
 /// Design: four times a second, one question asks the journal which of them have new records, an
 /// end, another generation or another owner. If the owner reports new records (``SessionHints``),
@@ -15,9 +15,9 @@ internal import Storage
 /// so it shows what the journal had at a moment after the request. A position beyond that is
 /// `ahead`.
 ///
-/// Following claims nothing. But a session whose owner is gone is claimed. Otherwise its effects
-/// and sources would stay idle. The subscribers stay, whether this node or another one claims the
-/// session.
+/// Following claims nothing, with one exception: a session whose owner is gone is claimed.
+/// Otherwise its effects and sources would stay idle. The subscribers stay, whichever node claims
+/// the session.
 ///
 /// Bounds: a followed session has a subscriber, and no state in memory. It is forgotten when its
 /// last subscriber leaves.
@@ -48,7 +48,7 @@ final class FollowedSessions {
     /// Subscribers that were disconnected because the journal did not answer.
     private var unconfirmed: UInt64 = 0
 
-    /// The maximum number of claims that are under way at the same time.
+    /// The maximum number of simultaneous claims.
     private static let claimLimit = 16
 
     init(_ ownership: any Ownership) { self.ownership = ownership }
@@ -90,7 +90,7 @@ final class FollowedSessions {
         load(feed.id)
     }
 
-    /// Sends the loads of this round, and the question that its hints call for. Called
+    /// Sends the loads of this round, and the question that the hints of this round require. Called
     /// once a round.
     ///
     /// Only one load of a session is under way. Streams that arrive meanwhile share the next load.
@@ -107,8 +107,8 @@ final class FollowedSessions {
             unsent[load.id] = nil
             loads += 1
             (load.asked, load.number) = (table.uptime, loads)
-            // New records wait for this load. Otherwise it would be too old as well, if the session
-            // commits all the time.
+            // New records wait for this load. Otherwise, in a session that commits all the time,
+            // this load would be too old as well.
             if load.isRepeated {
                 table.followed(load.id)?.archive?.following?.awaited = loads
             }
@@ -179,7 +179,7 @@ final class FollowedSessions {
         feed.abandonReaders()
     }
 
-    /// Disconnects subscribers whose generation is lost, because the session has no other.
+    /// Disconnects subscribers whose generation is lost: the session has no other generation.
     private func abandonVoid(_ id: SessionID, in table: SessionTable) {
         if let feed = table.asleep(id), feed.isVoid { feed.abandonReaders() }
     }
@@ -233,7 +233,7 @@ final class FollowedSessions {
         }
     }
 
-    /// Whether the load has an older state of the session than this node knows.
+    /// Whether this node knows a newer state of the session than the load has.
     private func isOutdated(_ load: Load, _ saved: SavedSession, at present: Feed) -> Bool {
         guard present.key == saved.key else {
             return load.number < (present.archive?.following?.firstLoad ?? 0)
@@ -244,7 +244,7 @@ final class FollowedSessions {
     /// Whether the journal lacks records that were shown: a node sent them, but they were never
     /// committed. Nothing was shown since the load was sent.
     private func isContradicted(by load: Load, _ present: Feed) -> Bool {
-        // Nothing follows an end, so the load is older than it.
+        // No record follows the end of a session, so the load is older than the end.
         !present.isVoid && !present.isOver
             && present.archive?.following?.awaited == load.number
     }

@@ -11,8 +11,8 @@ final class FollowingState: FeedUpkeep {
     /// Whether the session acts without a request: it listens to a topic, or the effects of actions
     /// were running when it was last loaded. Nil: the owner has changed since then.
     private(set) var hasWork: Bool?
-    /// The last question that was sent before this node began to follow the session. Its answer
-    /// does not count: it may be about the time before.
+    /// The last question that was sent before this node began to follow the session. Its answer is
+    /// ignored, because it may describe the time before.
     private(set) var lastQuestion: UInt64 = 0
     /// The number of the load with which this generation was found; 0 before that.
     private(set) var firstLoad: UInt64 = 0
@@ -100,8 +100,8 @@ final class FollowingState: FeedUpkeep {
 
     /// A claim was refused in favour of another node.
     ///
-    /// If that node is the owner, it is alive: this node's list of members may be as old as the
-    /// last beat.
+    /// If that node is the owner, it is alive, even if this node's list of members does not have
+    /// it: the list is as old as the last beat.
     ///
     /// - Returns: whether there were enough refusals to show that no node continues the session.
     func claimWasRefused(for node: Node) -> Bool {
@@ -120,8 +120,8 @@ final class FollowingState: FeedUpkeep {
     static let confirmationLimit = ReadFailures.limit
     /// The time between two claims of one session.
     private static let claimPause: Int64 = 1_000
-    /// After this number of refused claims, no node is expected to continue the session, although
-    /// the refusals name one.
+    /// After this number of refused claims, this node no longer expects that the node named in the
+    /// refusals continues the session.
     private static let refusalLimit = 5
 }
 

@@ -11,7 +11,7 @@ internal import Storage
 /// All methods are called on the loop of the sessions.
 package protocol SessionHints: AnyObject {
     /// Asks a session's owner for hints. The first one arrives at once. Replaces an earlier request
-    /// for hints of the session, also one to another node.
+    /// for hints of the session, even one to another node.
     func follow(_ session: SessionID, at owner: Node)
 
     /// Ends the request for hints of the session.
@@ -53,14 +53,14 @@ extension SessionTable {
         cluster?.followed.hint(id, at: end, in: self)
     }
 
-    /// A session's owner has committed these records. They are only a hint if this node has not
-    /// reached the position where they begin.
+    /// A session's owner has committed these records. If this node has not reached the position
+    /// where they begin, they count only as a hint.
     package func receive(_ id: SessionID, _ records: CommittedRecords, from owner: Node) {
         cluster?.followed.receive(id, records, from: owner, in: self)
     }
 
-    /// No more hints of these sessions arrive: the link has ended, or its other node does not own
-    /// them.
+    /// No more hints of these sessions arrive: the link has ended, or the node at its other end
+    /// does not own them.
     package func hintsEnded(of ids: some Sequence<SessionID>) {
         for id in ids { cluster?.followed.hintsEnded(of: id, in: self) }
     }

@@ -141,8 +141,8 @@ package struct Forwarding: Sendable {
     }
 
     /// The failure that the client gets in place of a response. An earlier attempt may have taken
-    /// effect, but the response speaks only of its own attempt: nothing was applied (503, 507), or
-    /// the request is running. Nil if the response goes to the client.
+    /// effect, but the response is only about its own attempt: it says that nothing was applied
+    /// (503, 507), or that the request is running. Nil if the response goes to the client.
     package func failure(inPlaceOf status: Int, _ code: String) -> Failure? {
         let isDenial = mayBeApplied && (status == 503 || status == 507)
         return isDenial || meetsEarlierTry(status, code) ? .outcomeUnknown : nil

@@ -2,12 +2,12 @@ package import Cluster
 
 /// The owners of sessions, as far as this node knows them, so that requests go straight there.
 ///
-/// A route may be wrong: then the node that it names answers that the session has moved.
+/// If a route is wrong, the node that it names answers that the session has moved.
 package struct Routes<Session: Hashable & Sendable>: Sendable {
     private let limit: Int
     private var owners: [Session: (node: Node, number: UInt64)] = [:]
-    /// All routes in the order in which they were made, the oldest first. An entry that was
-    /// forgotten or replaced has another number than its session has in `owners`.
+    /// All routes in the order in which they were made, the oldest first. The number of a forgotten
+    /// or replaced entry differs from its session's number in `owners`.
     private var order: [(session: Session, number: UInt64)] = []
     private var oldest = 0
     private var lastNumber: UInt64 = 0

@@ -11,7 +11,7 @@ struct ClaimedLoads {
     private var table: SessionTable { loader.table }
     private var claims: SessionClaims { cluster.claims }
 
-    /// The maximum number of times that a load claims again because another node was faster.
+    /// How often a load claims again, at most, because another node was faster.
     private static let claimLimit = 8
 
     /// - Parameters:
@@ -28,8 +28,8 @@ struct ClaimedLoads {
                 isOvertaken(saved, of: id, since: loads)
             {
                 guard overtaken >= Self.claimLimit else {
-                    // Released first: this claim may be the newest after all, and the next attempt
-                    // may find no room.
+                    // Released first, because this claim may be the newest after all, and the next
+                    // attempt may find no room.
                     claims.release(OwnedSession(saved.key, epoch: saved.epoch))
                     return read(id, overtaken: overtaken + 1)
                 }

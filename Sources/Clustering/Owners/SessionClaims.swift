@@ -26,8 +26,8 @@ final class SessionClaims {
     /// Claims that wait until their session is given up. A session has one claim at a time: the one
     /// of its ``PendingOperations/Operation``.
     private var waiting: [String: () -> Void] = [:]
-    /// Sessions that were given up for their home, each with that member. The next claim of each is
-    /// referred to that member, because another node sent its request here when this node was still
+    /// Sessions that this node gave up to their home, each with that member. The next claim of each
+    /// is referred to that member: another node sent that request here while this node was still
     /// the owner.
     private var homes = Routes<SessionID>()
     private(set) var counts = ClaimCounts()

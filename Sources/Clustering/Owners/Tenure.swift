@@ -5,8 +5,8 @@ internal import Storage
 final class Tenure {
     /// Counts the changes of the session's owner.
     let epoch: Int64
-    /// When the last question was sent to which the journal answered that memory has the newest
-    /// state; by ``LoopServices/uptime``.
+    /// When this node sent the last question that the journal answered with "memory has the newest
+    /// state"; by ``LoopServices/uptime``.
     var confirmed: Int64
     /// When the session was found unused, by the same clock.
     var unusedSince: Int64 = 0

@@ -2,8 +2,8 @@ internal import Cluster
 package import Storage
 
 extension WorkFinder {
-    /// Finds out whether there is a session without an owner that acts without a request and that a
-    /// member could wake. Answers once, on any thread.
+    /// Finds out whether there is an abandoned session: one that has no owner, acts without a
+    /// request, and can be woken by a member. Answers once, on any thread.
     package func findAbandoned(
         _ ownership: any Ownership, after place: Int64 = 0, _ answer: @escaping ArchiveAnswer<Bool>
     ) {

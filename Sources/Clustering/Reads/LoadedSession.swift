@@ -39,10 +39,10 @@ extension SessionTable {
     }
 }
 
-/// Limits the loads that are under way at the same time.
+/// Limits the number of simultaneous loads.
 ///
-/// Design: the size of a session is not known before the journal has answered. If several loads
-/// together find no room, fewer are sent at a time, and those that found no room are sent again.
+/// Design: the size of a session is not known before the journal has answered. If there is no room
+/// for several loads together, fewer are sent at a time, and those without room are sent again.
 ///
 /// Bound: a load is sent again at most ``repeatLimit`` times. Otherwise a load that finds no room
 /// because of what its own client holds would be repeated for as long as other loads are under way.

@@ -12,7 +12,8 @@ struct SessionCopies {
         let copy: SessionCopy
         /// By the loop's own clock in milliseconds.
         var lastRead: Int64
-        /// The number of losses of history when it was loaded. After another loss the copy is void.
+        /// How often history had been lost when the copy was loaded. After another loss, the copy
+        /// is void.
         let losses: UInt64
     }
 

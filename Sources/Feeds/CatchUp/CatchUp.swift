@@ -189,8 +189,8 @@ final class CatchUp {
         let place = CatchUpCache.Key(
             selection: selection, reached: reached, passed: passed, isFromStart: isAtStart,
             isOver: readsEnded)
-        // The readers of a followed session are at one position. Elsewhere, few readers need
-        // states.
+        // The readers of a followed session are all at one position. In other sessions, few readers
+        // need states.
         let isShared = !selection.readsStates || feed.isElsewhere
         if isShared {
             if let slice = archive.slices[place] {

@@ -1,7 +1,7 @@
 internal import Storage
 
-/// Keeps a feed up to date that no session of this process appends to: another process decides on
-/// the session, or none.
+/// Keeps a feed up to date if no session of this process appends to it, because another process
+/// decides on the session, or none does.
 package protocol FeedUpkeep: AnyObject {
     /// Whether the session has ended. The readers get the last events.
     var isOver: Bool { get set }
@@ -9,8 +9,9 @@ package protocol FeedUpkeep: AnyObject {
     /// Whether a reader waits for the journal.
     var hasWaiting: Bool { get set }
 
-    /// Whether an answer that the journal gave after the read confirms the gap. Without one, the
-    /// session may have ended, and the records of ended sessions are read in another way.
+    /// Whether an answer that the journal gave after the read confirms the gap. Without such an
+    /// answer, the session may have ended, and the records of ended sessions are read in another
+    /// way.
     func confirms(_ gap: JournalGap) -> Bool
 }
 
@@ -47,7 +48,7 @@ package struct JournalGap {
     package let question: UInt64
 }
 
-/// The reads of the journal for one subscriber that did not find what comes next.
+/// The reads of the journal for one subscriber that did not find the next record.
 ///
 /// Why a class: most subscribers have none, and an empty reference is small.
 final class MissedReads {

@@ -32,8 +32,8 @@ final class KeptState {
         fold.version == version && writer == other
     }
 
-    /// Whether a reader's state replaces this one: if this one is earlier, or if only the reader's
-    /// has a known writer.
+    /// Whether a reader's state replaces this one. It does if this one is earlier, or if only the
+    /// reader's state has a known writer.
     func isPoorer(than other: any StateFold, by reader: Writer?) -> Bool {
         guard fold.version == other.version else { return fold.version < other.version }
         return writer == nil && reader != nil

@@ -54,8 +54,8 @@ package struct Selection: Hashable, Sendable {
     }
 
     /// Whether pulses are requested. A client knows what it has requested, but perhaps not whether
-    /// the reactor has such pulses. So this, and not `pulses`, decides the form of a snapshot, and
-    /// whether there is one.
+    /// the reactor has such pulses. So this property, not `pulses`, decides whether there is a
+    /// snapshot, and in which form.
     package var wantsPulses: Bool { lacksPulses || pulses != 0 }
 
     package var readsStates: Bool { states != .none }

@@ -142,8 +142,8 @@ package final class SharedStream {
     /// Sets the state that the readers have before the next record.
     func showsPart(of state: ShownVersion) { framer.showsPart(of: state) }
 
-    /// The bytes that a stream may have beyond its limit, until its subscribers have received them
-    /// or lag. Why a bound: a few small actions can make many bytes of states.
+    /// How far a stream may exceed its limit until its subscribers have received the bytes or lag.
+    /// Why a bound: a few small actions can make many bytes of states.
     static let surplusBytes = 4 << 20
 
     /// Whether subscribers have to get bytes before more are added.

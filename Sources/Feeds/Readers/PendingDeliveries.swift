@@ -16,12 +16,12 @@ package struct DeliveryLimits: Sendable {
 /// Subscribers of a loop to which events are delivered in one of the next passes.
 ///
 /// Design (ADR-0056): one event may go to many readers, while its answer goes to one client. Under
-/// load a pass with all deliveries would be long, and the requests of the next one late. So a pass
-/// makes some, and the rest follows in the next passes, in order. The rest is bounded, so that
-/// requests that cause more events than the loop can deliver are slowed down.
+/// load, a pass with all deliveries would take long, and would delay the requests of the next pass.
+/// So a pass makes some deliveries, and the rest follows in the next passes, in order. The rest is
+/// bounded: requests that cause more events than the loop can deliver are slowed down.
 ///
-/// Invariant: only deliveries know which subscribers wait. All else that changes a stream or a
-/// subscriber's place in it delivers first (``SharedStream/deliverPending()``).
+/// Invariant: only deliveries know which subscribers wait. Any other code that changes a stream, or
+/// a subscriber's place in it, delivers first (``SharedStream/deliverPending()``).
 package final class PendingDeliveries {
     private var waiting: Deque<Subscriber> = []
     /// In this pass.

@@ -82,8 +82,8 @@ final class RemoteReader: ReaderOutput {
 
     /// Sends other events.
     ///
-    /// - Parameter charge: the charge of the bytes until they are sent to a connection. A replica
-    ///   keeps them longer, and has a charge of its own that may be dropped.
+    /// - Parameter charge: the charge for the bytes until they are sent to a connection. A replica
+    ///   keeps them longer, with a charge of its own that may be dropped.
     func send(
         _ bytes: [UInt8], through position: HistoryPosition, of stream: SharedStream,
         _ charge: WorkCharge? = nil

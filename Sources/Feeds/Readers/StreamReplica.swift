@@ -94,8 +94,8 @@ final class StreamReplica {
 
     /// Adds bytes.
     ///
-    /// Invariant: a new edition drops all bytes of the previous one. So no reader is at a position
-    /// of another history.
+    /// Invariant: a new edition drops all bytes of the previous one. So no reader can be at a
+    /// position in another history.
     func append(_ run: FramedRun, edition: UInt64) {
         if edition != self.edition {
             self.edition = edition

@@ -39,10 +39,10 @@ public struct Configuration: Sendable, Equatable {
         Group.Addresses.opsListen, "a separate address for probes, metrics and administration",
         change: "when clients must not reach probes, metrics and administration")
 
-    /// An address of its own for the links of other nodes, which makes this server a node of a
-    /// cluster: several servers with one journal in PostgreSQL, each of which accepts any request
-    /// (ADR-0050). Other machines may reach it, and clients may need tokens, only if there is a
-    /// ``clusterSecretPath``. Default none: no other server uses the journal.
+    /// A separate address for the links of other nodes. It makes this server a node of a cluster:
+    /// several servers with one journal in PostgreSQL, each of which accepts any request
+    /// (ADR-0050). An address that other machines can reach requires a ``clusterSecretPath``. So
+    /// does authentication by tokens. Default none: no other server uses the journal.
     public var link: LinkAddress? = Setting.linkAddress(
         Group.Cluster.link, "a separate address for other nodes",
         change: "when several servers share one database")

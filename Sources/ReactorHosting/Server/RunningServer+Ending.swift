@@ -66,8 +66,8 @@ extension RunningServer {
         for loop in loops { loop.enqueue { $0.beginHandover() } }
     }
 
-    /// In a cluster, another node would repeat effects or abandon them, so they get time to end
-    /// first.
+    /// In a cluster, another node would repeat or abandon the effects of this one. So they get time
+    /// to end first.
     private func untilEffectsHaveEnded(by end: ContinuousClock.Instant) async {
         guard service.journal.ownership != nil else { return }
         while ContinuousClock.now < end {

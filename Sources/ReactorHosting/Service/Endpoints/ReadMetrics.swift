@@ -30,8 +30,8 @@ enum ReadMetrics: ServiceEndpoint {
         return nil
     }
 
-    /// If a pass takes longer than this, its loop is not waited for. Less than the time-out of a
-    /// scrape, and more than a busy loop takes.
+    /// The scrape does not wait for a loop whose pass takes longer than this. The limit is less
+    /// than the time-out of a scrape, and more than the pass of a busy loop.
     private static func waitLimit(_ service: Service) -> Duration {
         min(service.watch.limit, .seconds(1))
     }

@@ -5,8 +5,8 @@ internal import Wire
 // Nodes that end: this one, and others.
 //
 // Why: a session that listens is never at rest, so it stays awake at a node that ends, until the
-// process has ended and another member wakes it. Between the two it would miss what is published.
-// So all nodes stop publishing before that, and begin again when it is awake.
+// process has ended and another member wakes it. In between, it would miss published values. So all
+// nodes stop publishing before the process ends, and begin again when the session is awake.
 extension ClusterTopics {
     /// The time for which a node that ends waits for the others.
     static let leaveLimitNanoseconds: Int64 = 2_000_000_000
@@ -16,8 +16,8 @@ extension ClusterTopics {
     /// Announces the end of this node to all others. They publish nothing until its sessions are
     /// awake elsewhere.
     ///
-    /// - Parameter done: Called once, on this loop, when no value is on its way to this node, or
-    ///   when the others have not said so in time.
+    /// - Parameter done: Called once, on this loop, when the other nodes have confirmed that no
+    ///   value is on its way to this node, or when they have not done so in time.
     func leave(then done: @escaping () -> Void) {
         guard leaving == nil, !outgoing.isClosed else { return done() }
         way.isEnding = true

@@ -59,15 +59,15 @@ extension ClusterTopics {
         }
     }
 
-    /// Something has arrived from another node. The first time, that node gets the values that it
-    /// may lack, because it has joined or could not be reached.
+    /// A message has arrived from another node. The first time, that node gets the values that it
+    /// may lack because it has just joined, or could not be reached.
     func heard(on link: OutgoingConnection) {
         guard link.far.loop == OutgoingLinks.FarEnd.topicLoop,
             link.machine.features?.contains(.topics) ?? false
         else { return }
         if !link.hasTopics {
-            // Without room for all values, all are sent again when something more arrives. The node
-            // drops those that it has.
+            // If there is no room for all values, all of them are sent again with the next message
+            // that arrives. The node drops those that it has.
             link.hasTopics = memory.all.allSatisfy { topic, value in
                 let message = LinkPublication(
                     place: value.place, topic: topic, body: value.body)

@@ -7,13 +7,13 @@ internal import Wire
 /// Publishes values of topics at all nodes of a cluster, in one order (ADR-0057).
 ///
 /// Design: the topic's home gives a value its place in the order, delivers it to its own sessions,
-/// and sends it to all other members. Nothing is sent before a link to each of them is open and has
-/// room: if a node cannot be reached, no session gets the value. A value that may have reached some
-/// sessions and not others is a failure of its own (504). As long as the sessions of a node that
-/// ends are awake nowhere, nothing is published (``Departures``).
+/// and sends it to all other members. The home sends nothing until it has an open link with room to
+/// each of them. So if a node cannot be reached, no session gets the value. A value that may have
+/// reached only some of the sessions is a failure of its own (504). While a node ends, and until
+/// its sessions are awake at other nodes, nothing is published (``Departures``).
 ///
-/// Bounds: ``limit`` values, ``queueLimitBytes`` of those that wait to be sent or that the home
-/// has, those of ``TopicArrivals``, and the limits of links.
+/// Bounds: ``limit`` values; ``queueLimitBytes`` of values that wait to be sent or that the home
+/// has; the bounds of ``TopicArrivals``; and the limits of links.
 ///
 /// Not Sendable: there is one, on the first loop, which has all links that carry topics.
 final class ClusterTopics {
@@ -184,7 +184,7 @@ final class ClusterTopics {
     }
 
     /// The other member that is to publish the value; nil if this node is. Never a member that has
-    /// ended or is about to.
+    /// ended or is about to end.
     private func home(of publication: TopicPublication, _ members: Members) -> Member? {
         var present = members
         for (index, member) in members.others.enumerated()

@@ -123,7 +123,8 @@ final class ClusterWay {
 
     func count(_ outcome: ForwardCounts.Outcome) { counts.count(outcome) }
 
-    /// - Parameter isServed: Whether the request was answered; false: it was sent to the owner.
+    /// - Parameter isServed: Whether the request was answered here. False: the answer named the
+    ///   owner.
     func countIncoming(isServed: Bool) {
         if isServed { counts.served += 1 } else { counts.moved += 1 }
     }

@@ -10,8 +10,8 @@ struct ForwardCounts: Sendable {
     }
 
     private var outcomes: [Outcome: UInt64] = [:]
-    /// Requests of other nodes that were answered, and those that were answered with the node that
-    /// owns their session.
+    /// Requests of other nodes: those that were served, and those whose answer only named the owner
+    /// of the session.
     var served: UInt64 = 0
     var moved: UInt64 = 0
 

@@ -6,7 +6,7 @@ internal import Wire
 
 // Requests from other nodes, and requests to them. A request from another node has a connection
 // without a socket. The response becomes an answer on the link. A part's action that goes to
-// another node has such a connection, too. There the response ends the action.
+// another node has such a connection, too: the response completes the action.
 extension HTTPConnection {
     /// The part of the present request in the traffic between nodes.
     var linkPart: LinkPart? {

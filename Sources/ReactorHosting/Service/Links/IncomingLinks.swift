@@ -229,8 +229,8 @@ final class IncomingLinks {
         reportIfFinished()
     }
 
-    /// Serves no further request, and ends each link when the requests under way are answered. The
-    /// other nodes learn that no other request had an effect.
+    /// Serves no further requests, and ends each link when the requests under way are answered. The
+    /// end of the link informs the other node that no other request had an effect.
     ///
     /// - Parameter act: Called when all have ended, or with ``close()``.
     func finish(then act: @escaping () -> Void) {

@@ -5,8 +5,8 @@ internal import Wire
 /// proved itself.
 ///
 /// Design: a loop of its own, so that no loop with sessions reads bytes of strangers or waits for a
-/// proof. A peer has two seconds and a few hundred bytes, and idle strangers keep no node out: the
-/// oldest of them makes room.
+/// proof. A peer has two seconds and a few hundred bytes. Idle strangers keep no node out, because
+/// a new peer replaces the oldest of them.
 final class LinkHandshakes: LoopHandler {
     /// The listener's limit: as many connections as this type holds, and as many that it has not
     /// seen yet. If there are more at one moment, they are reset.

@@ -12,7 +12,7 @@ protocol LinkTableDelegate: AnyObject {
     func forwarded(_ forward: ForwardedRequest, _ ending: Forwarding.Ending)
     /// The request that was paused is asked again.
     func pauseEnded(_ forward: ForwardedRequest)
-    /// Each request is answered once, unless it leaves.
+    /// Each request is answered once, unless ``requestLeft(_:)`` is called for it.
     func requestArrived(_ request: LinkRequest, from origin: ForwardOrigin)
     /// Nobody waits for the answer.
     func requestLeft(_ origin: ForwardOrigin)

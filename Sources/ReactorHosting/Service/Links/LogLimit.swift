@@ -1,6 +1,6 @@
 internal import Sockets
 
-/// Limits the log lines about one subject to one in ten seconds: neither a recurring fault nor a
+/// Limits the log to one line about a subject in ten seconds, so neither a recurring fault nor a
 /// stranger fills the log.
 struct LogLimit<Subject: Hashable> {
     private struct Line {
@@ -12,8 +12,8 @@ struct LogLimit<Subject: Hashable> {
     private let interval: Duration
     private var lines: [Subject: Line] = [:]
 
-    /// The subjects that are remembered. At the limit all are forgotten, so some may get a line
-    /// early.
+    /// The maximum number of remembered subjects. At the limit all are forgotten, so some may get a
+    /// line early.
     private static var subjectLimit: Int { 1_000 }
 
     init(interval: Duration = .seconds(10)) { self.interval = interval }

@@ -339,8 +339,8 @@ final class OutgoingLinks {
         for forward in way.claimPaused() { delegate?.pauseEnded(forward) }
     }
 
-    /// Fails the requests that wait for a link whose node's name is still looked up. The link
-    /// stays, so that there is one lookup at a time.
+    /// Fails the requests that wait for a link while its node's name is being looked up. The link
+    /// stays, so that there is only one lookup at a time.
     private func refuseWaiting(for link: OutgoingConnection) {
         way.report(
             "no link: the lookup of the node's name has taken two seconds",

@@ -143,8 +143,8 @@ extension ServerLoop: LinkTableDelegate {
         request.expireWait()
     }
 
-    /// Serves the time of links, and of requests of other nodes that wait until effects
-    /// have settled.
+    /// Handles the deadlines of links, and those of requests from other nodes that wait until
+    /// effects have settled.
     func linkTimerReached() {
         resources.links?.timerReached()
         for each in socketless { each.waitTimerReached() }

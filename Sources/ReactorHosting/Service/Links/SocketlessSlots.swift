@@ -4,13 +4,13 @@ internal import Sockets
 /// has a connection without a socket.
 ///
 /// Design: the slots are in a range of their own, above those of connections and below those of
-/// relays (`StreamRelays`), so that a look-up of an ordinary connection costs no more.
+/// relays (`StreamRelays`), so looking up an ordinary connection costs no more.
 ///
-/// Invariant: an id is used by one of them.
+/// Invariant: no two of them use the same id.
 final class SocketlessSlots {
     static let firstSlot: UInt32 = 1 << 30
-    /// The maximum number of requests from other nodes for a loop, and of its parts' actions.
-    /// Further ones are refused.
+    /// For each loop, the maximum number of requests from other nodes, and the maximum number of
+    /// parts' actions. Further ones are refused.
     static let limit = 20_000
 
     private var generations: [UInt32] = []
