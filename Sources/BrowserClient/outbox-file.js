@@ -137,8 +137,8 @@ class FileOutbox {
       const changes = JSON.parse(content);
       if (!number) {
         const { outbox, account } = changes.shift();
-        if (outbox !== 1) throw damaged("it is no outbox of this client");
-        if (account !== this.#account) throw new Error(`the outbox ${this.#path} is another account's`);
+        if (outbox !== 1) throw damaged("it is not an outbox of this client");
+        if (account !== this.#account) throw new Error(`the outbox ${this.#path} belongs to another account`);
       }
       for (const change of changes) {
         if (!this.#apply(change)) throw damaged("a change does not follow from those before");

@@ -177,7 +177,7 @@ class IndexedDBOutbox {
       if (!transaction) throw new Error("the outbox is closed");
       transaction.oncomplete = () => resolve();
       // Also after an error, such as that there is no room.
-      transaction.onabort = () => reject(transaction.error ?? new Error("the outbox is not written"));
+      transaction.onabort = () => reject(transaction.error ?? new Error("the outbox cannot be written"));
       const fail = /** @param {unknown} error */ (error) => {
         reject(error);
         transaction.abort();

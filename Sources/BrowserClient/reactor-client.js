@@ -25,9 +25,9 @@ function addressOf(server) {
   const fault = !/^https?:\/\//i.test(text)
     ? "it begins with neither http:// nor https://"
     : !url
-    ? "its host or its port is no such"
+    ? "its host or its port is invalid"
     : search || hash || username || password;
-  if (fault || !url) throw new TypeError(`"${text}" is no address of a server: ${fault}`);
+  if (fault || !url) throw new TypeError(`"${text}" is not a server address: ${fault}`);
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
@@ -78,7 +78,7 @@ export class ReactorClient {
    * @returns {SessionShape<R>}
    */
   session(id, options = {}) {
-    if (!/^[\w-]{1,128}$/.test(id)) throw new TypeError(`"${id}" is no id of a session: [\\w-]{1,128}`);
+    if (!/^[\w-]{1,128}$/.test(id)) throw new TypeError(`"${id}" is not a session id: [\\w-]{1,128}`);
     if (this.#driver.isClosing) throw errorOf({ kind: "closed" });
     let session = this.#sessions.get(id);
     if (session?.status.kind === "ended") session.leave(); // It may exist by now.

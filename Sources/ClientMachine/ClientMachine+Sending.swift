@@ -186,7 +186,7 @@ extension ClientMachine {
             // state is held.
             guard !request.isAwaited(at: now.uptime) else {
                 return attempts.schedule(
-                    .post(session), after: limits.hold, why: "its last event is awaited",
+                    .post(session), after: limits.hold, why: "waiting for its last event",
                     at: now.uptime)
             }
             return applied(Receipt(position: position), session, at: now)

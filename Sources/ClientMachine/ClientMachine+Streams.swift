@@ -163,7 +163,7 @@ extension ClientMachine {
                 .stream(key), why: failure ?? "the stream has ended", atLeast: minimum, at: now)
         } else if stream.isDraining {
             attempts.schedule(
-                .stream(key), after: minimum, why: "the server shuts down", at: now.uptime)
+                .stream(key), after: minimum, why: "the server is shutting down", at: now.uptime)
         } else {
             begin(.stream(key), at: now)
         }

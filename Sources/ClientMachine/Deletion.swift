@@ -26,11 +26,11 @@ package struct Deletion: Sendable {
             count += 1
             guard count == Self.mostAnswers else { return .again }
             return .unknown(
-                "something else has answered: the service has not said that the session is gone")
+                "the responses are not from the service: it has not said that the session is gone")
         }
         let problem = response.problem
         guard response.isProblem, !problem.code.isEmpty else {
-            return .unknown("status \(response.status): this is no answer of the service")
+            return .unknown("status \(response.status): this is not an answer of the service")
         }
         guard count > 0 else { return .refused(problem) }
         guard response.refusal(of: .read) != nil else { return .unknown(response.reasonToWait) }

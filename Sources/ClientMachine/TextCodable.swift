@@ -11,7 +11,7 @@ extension TextCodable {
             throw DecodingError.dataCorrupted(
                 .init(
                     codingPath: decoder.codingPath,
-                    debugDescription: "\"\(text)\" is no \(Self.self)"))
+                    debugDescription: "\"\(text)\" is not a valid \(Self.self)"))
         }
         self = value
     }

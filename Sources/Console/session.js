@@ -125,7 +125,7 @@ export class SessionView {
 		this.#waits = "asleep";
 		this.#parts.body.replaceChildren(
 			h("div.card.note",
-				h("p", "This session is asleep: it is in the journal, and not in memory. To read it wakes it."),
+				h("p", "This session is asleep: it is in the journal, and not in memory. Reading it wakes it."),
 				button("Read it", () => guarded(this.#parts.body, () => this.#open()), { class: "primary" }),
 			),
 		);
@@ -243,7 +243,7 @@ export class SessionView {
 		const parts = [this.#reactor?.name, this.#version === undefined ? "" : `version ${this.#version}`, this.#session?.position];
 		if (awake === false) parts.push("asleep");
 		if (subscribers !== undefined) parts.push(`${subscribers} ${subscribers === 1 ? "subscriber" : "subscribers"}${
-			subscribers > 0 && this.#session?.status.kind === "live" ? ", those of this page among them" : ""
+			subscribers > 0 && this.#session?.status.kind === "live" ? ", including those of this page" : ""
 		}`);
 		const origin = origins.get(this.#id);
 		if (origin) parts.push(`forked from ${origin}`);
@@ -492,7 +492,7 @@ export class SessionView {
 
 	async #fork(control) {
 		const { version } = this.#route;
-		const sentence = `A new session begins as ${this.#id} ${version === undefined ? "stands now" : `stood at version ${version}`}. The server chooses its id.`;
+		const sentence = `A new session begins with the state of ${this.#id} ${version === undefined ? "as it is now" : `at version ${version}`}. The server chooses its id.`;
 		if (!await confirm("Fork this session", [sentence], "Fork")) return;
 		await this.#make(version ?? this.#version, control);
 	}

@@ -111,7 +111,7 @@ export class SessionList {
 		fault.replaceChildren();
 		if (this.#prefix !== "" && !ID.test(this.#prefix)) {
 			this.#show([], undefined);
-			return find("sessions-count").replaceChildren("no id has such characters");
+			return find("sessions-count").replaceChildren("an id cannot have such characters");
 		}
 		await guarded(fault, async () => {
 			// An id that is the text itself is the first of those that begin with it.

@@ -69,7 +69,7 @@ export class Timeline {
 				order,
 				kinds,
 				h("div.find",
-					h("label.tick", { title: "Each action above what it has led to" }, grouped, " by action"),
+					h("label.tick", { title: "Each action above its results" }, grouped, " by action"),
 					this.#find,
 				),
 			),
@@ -189,7 +189,7 @@ export class Timeline {
 		const loaded = this.#entries.list.length;
 		const count = shown.reduce((sum, row) => sum + (row.count ?? 1), 0);
 		const words = [`${count} of ${loaded} loaded entries`];
-		if (!this.#entries.hasOldest) words.push("older ones on scrolling");
+		if (!this.#entries.hasOldest) words.push("scroll for older ones");
 		if (this.#options.find !== "") words.push("only these are searched");
 		this.#status.textContent = words.join(" · ");
 		this.#newest.hidden = !this.#entries.isDetached;
@@ -239,7 +239,7 @@ export class Timeline {
 			const { kept } = await server.request("GET", `${path}/runtime`);
 			const first = await server.request("GET", `${path}?version=${kept.from.version}`);
 			const { entries, reset } = await this.#read(kept.from.position);
-			if (reset) throw new Error("The kept history moved on meanwhile.");
+			if (reset) throw new Error("The kept history has changed in the meantime.");
 			const start = { ...kept.from, state: first.state, time: entries[0]?.time ?? new Date().toISOString() };
 			const newest = entries.findLast((entry) => entry.version > kept.from.version);
 			const last = newest && { ...newest, ...await server.request("GET", `${path}?version=${newest.version}`) };

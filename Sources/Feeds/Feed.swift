@@ -154,7 +154,7 @@ package final class Feed {
             if let error = try fold.encodeShown(to: &out) {
                 report(
                     .undecorated(
-                        "version \(fold.version) and others are shown bare: \(error)"))
+                        "version \(fold.version) and others are shown undecorated: \(error)"))
             }
             return nil
         } catch {

@@ -25,7 +25,7 @@ extension JSONOutput {
     mutating func append<Value: BinaryFloatingPoint & LosslessStringConvertible>(_ value: Value)
         throws
     {
-        guard value.isFinite else { throw invalid(value, "\(value) has no form in JSON") }
+        guard value.isFinite else { throw invalid(value, "\(value) is not a JSON number") }
         if value.magnitude < 0x1p53, value == value.rounded(.towardZero),
             !(value == 0 && value.sign == .minus)
         {
@@ -46,7 +46,7 @@ extension JSONOutput {
         case let data as Data: append(data.base64EncodedString())
         case let url as URL: append(url.absoluteString)
         case let decimal as Decimal:
-            guard decimal.isFinite else { throw invalid(decimal, "NaN has no form in JSON") }
+            guard decimal.isFinite else { throw invalid(decimal, "NaN is not a JSON number") }
             out.append(contentsOf: decimal.description.utf8)
         case let date as Date: try append(date)
         case let tree as JSONValue: try append(tree, depth: depth)

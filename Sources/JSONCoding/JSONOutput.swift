@@ -47,7 +47,7 @@ struct JSONOutput {
     mutating func enter(_ type: any Any.Type) throws -> Entry {
         let entry = Entry(slot: frames.count, innermost: innermost, barrier: barrier)
         guard entry.slot < Self.encodingLimit else {
-            throw invalid(type, "encodings nest too deep")
+            throw invalid(type, "the value is nested too deeply")
         }
         if frames.capacity == 0 { frames.reserveCapacity(8) }
         frames.append(JSONFrame(parent: innermost, start: out.count, depth: depth))

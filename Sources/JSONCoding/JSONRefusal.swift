@@ -17,7 +17,7 @@ package enum JSONRefusal: Error, Sendable, Equatable {
         switch self {
         case .malformed(let offset, let reason): "not JSON: \(reason) at byte \(offset)"
         case .mismatch(let path, let reason):
-            "does not fit at \(path.isEmpty ? "its root" : path): \(reason)"
+            "invalid at \(path.isEmpty ? "its root" : path): \(reason)"
         }
     }
 }

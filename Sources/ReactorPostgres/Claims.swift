@@ -118,7 +118,7 @@ struct Claims {
                 taken = CASE WHEN l.node <> $1 THEN clock_timestamp() ELSE s.taken END
             FROM l WHERE s.session = l.session
             RETURNING s.id, s.generation, s.epoch, l.node AS deposed, l.epoch AS deposed_epoch),
-        told AS (
+        notified AS (
             INSERT INTO depositions(node, id, generation, epoch)
             SELECT w.deposed, w.id, w.generation, w.deposed_epoch FROM won w
             WHERE w.deposed <> $1 AND EXISTS (SELECT 1 FROM nodes n WHERE n.node = w.deposed))

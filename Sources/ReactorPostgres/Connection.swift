@@ -276,19 +276,20 @@ struct PostgresFault: Error {
 
     /// A pooler may continue a connection at a standby, whose reads are late.
     static let standby = PostgresFault(
-        state: "25006", message: "the server is a standby by now", isBroken: true)
+        state: "25006", message: "the server has become a standby", isBroken: true)
 
     /// Another attempt may reach the present one.
     static let formerPrimary = PostgresFault(
-        message: "the server is a former primary: another one was promoted since", isBroken: true)
+        message: "the server is a former primary: another one has been promoted since",
+        isBroken: true)
 
     /// No host that this node reaches has the newest database that it has heard of.
     static func behind(_ mark: DatabaseMark) -> PostgresFault {
         PostgresFault(
             message:
-                "a newer database was heard of (\(mark)), which this server does not reach: it "
-                + "commits and shows nothing until it does; check the hosts of the address, or "
-                + "restart this server if that database is gone",
+                "another node has reported a newer database (\(mark)), which this server does not "
+                + "reach: it commits and shows nothing until it does; check the hosts of the "
+                + "address, or restart this server if that database is gone",
             isBroken: true)
     }
 

@@ -336,7 +336,7 @@ final class Connector: Sendable {
         }
         guard found.integer(0, 0) >= 150_000 else {
             throw refuse(
-                "the server is PostgreSQL \(found.text(0, 1)), and version 15 is needed at least")
+                "the server is PostgreSQL \(found.text(0, 1)); version 15 or later is needed")
         }
         for (column, name) in [(2, "fsync"), (3, "full_page_writes")]
         where found.text(0, column) != "on" {
@@ -404,8 +404,8 @@ final class Connector: Sendable {
         if let last, last.identity != found.identity {
             throw PostgresFault(
                 state: Self.refusedState,
-                message: "the schema \(address.schema) has another journal than before; "
-                    + "a server that is started anew takes it", isBroken: false)
+                message: "the schema \(address.schema) has a different journal than before; "
+                    + "restart this server to use it", isBroken: false)
         }
         guard state.withLock({ $0.belief.accepts(found.mark) }) else { return nil }
         var (found, begins) = (found, false)

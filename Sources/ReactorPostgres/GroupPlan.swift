@@ -62,7 +62,7 @@ struct GroupPlan {
     private mutating func join(_ key: SessionKey, _ share: Share, _ number: Int64) -> Part {
         let last = newest[key.session]
         if let last, last.part.key == key, last.part.lineage == share.lineage,
-            last.part.end == share.after, last.part.deleted == nil, last.part.goesOn(share.epoch)
+            last.part.end == share.after, last.part.deleted == nil, last.part.accepts(share.epoch)
         {
             for run in share.runs { last.part.append(run) }
             return last.part
@@ -81,7 +81,7 @@ struct GroupPlan {
 extension Part {
     /// Whether decisions of an epoch can join the part. A creation names no epoch, but belongs to
     /// epoch 1.
-    fileprivate func goesOn(_ epoch: Int64) -> Bool {
+    fileprivate func accepts(_ epoch: Int64) -> Bool {
         epoch == self.epoch || (after == nil && epoch == 1)
     }
 }

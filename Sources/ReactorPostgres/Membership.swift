@@ -34,7 +34,7 @@ final class Membership: @unchecked Sendable {
     /// A beat that is not answered in time is given up: its connection may be half open.
     private static let limit = Duration.seconds(2)
     private static let anotherEra = PostgresFault(
-        message: "another node has begun another era", isBroken: true)
+        message: "another node has begun a new era", isBroken: true)
     private static let depositionLimit = 1_000
     /// More than any machine has processors.
     private static let loopLimit: Int64 = 65_536

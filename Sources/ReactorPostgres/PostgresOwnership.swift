@@ -139,7 +139,7 @@ final class PostgresOwnership: Ownership {
 
     private func begin(_ request: Claims.Request, _ answer: @escaping ArchiveAnswer<Claim>) {
         let end = ContinuousClock.now + lockLimit
-        guard rules.contains(.loadsBehindClaim) else { return loadAndClaim(request, answer) }
+        guard rules.contains(.loadsAfterClaim) else { return loadAndClaim(request, answer) }
         claim(request, until: end, answer)
     }
 
@@ -170,7 +170,7 @@ final class PostgresOwnership: Ownership {
         }
     }
 
-    private static let unheard = "this node has not reached the database for a lease"
+    private static let unheard = "this node has not reached the database for as long as its lease"
 
     private static func failure(_ detail: String) -> JournalFailure {
         JournalFailure(reason: .unavailable, detail: "PostgreSQL: \(detail)")
@@ -205,7 +205,7 @@ final class PostgresOwnership: Ownership {
         _ answer: @escaping ArchiveAnswer<Claim>
     ) {
         guard ContinuousClock.now < end else {
-            return answer(.failure(Self.failure("somebody holds the session's row")))
+            return answer(.failure(Self.failure("another transaction holds the session's row")))
         }
         claimQueue.async(after: Self.pause) { [self] in claim(request, until: end, answer) }
     }

@@ -218,7 +218,7 @@ final class PostgresWriter: @unchecked Sendable {
             {
                 // Without records there is no row to recognise. With another generation, the row
                 // may be in that one. If the history has continued, the row was trimmed.
-                part.outcome = .refused(Self.unknown("it was not answered"))
+                part.outcome = .refused(Self.unknown("no answer arrived"))
             } else {
                 part.outcome = .refused(
                     Self.refusal(of: part, seen) ?? .endsAt(seen?.end ?? HistoryPosition(0)))

@@ -58,7 +58,7 @@ final class QuestionQueue<Question: Sendable, Answer: Sendable>: Sendable {
                 answer(
                     .failure(
                         JournalFailure(
-                            reason: .unavailable, detail: "PostgreSQL: too many questions wait")))
+                            reason: .unavailable, detail: "PostgreSQL: too many queries wait")))
             }
         }
         if starts { queue.async { [self] in askNext() } }

@@ -21,7 +21,7 @@ package struct Rules: OptionSet, Sendable {
     /// A statement that is handed in again is decided by its place alone, without the fence.
     package static let resubmitsWithoutFence = Rules(rawValue: 64)
     /// A session is loaded after it was claimed, and only believed if it is as it was claimed.
-    package static let loadsBehindClaim = Rules(rawValue: 128)
+    package static let loadsAfterClaim = Rules(rawValue: 128)
     /// Where a row may have been trimmed, nobody says that it never was there.
     package static let heedsTrimming = Rules(rawValue: 256)
 
@@ -34,7 +34,7 @@ package struct Rules: OptionSet, Sendable {
 
     package static let all: Rules = [
         .handsInAgain, .recognisesItsOwn, .comparesDatabases, .beginsWithCommit, .heedsWarnings,
-        .fences, .resubmitsWithoutFence, .loadsBehindClaim, .heedsTrimming, .locksUse,
+        .fences, .resubmitsWithoutFence, .loadsAfterClaim, .heedsTrimming, .locksUse,
         .writesTimes, .provesReads,
     ]
 }

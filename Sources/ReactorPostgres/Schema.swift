@@ -76,7 +76,7 @@ enum Schema {
         throw PostgresFault(
             state: Connector.refusedState,
             message: "nodes of an earlier release use this journal, one of them at "
-                + "\(found.text(0, 0)): end them all before the first of this release starts",
+                + "\(found.text(0, 0)): stop them all before the first of this release starts",
             isBroken: false)
     }
 
@@ -92,7 +92,7 @@ enum Schema {
         guard found.count > 0 else { return }
         throw PostgresFault(
             state: UsageLock.occupiedState,
-            message: "a server of an earlier release uses this journal: end it first",
+            message: "a server of an earlier release uses this journal: stop it first",
             isBroken: false)
     }
 

@@ -213,12 +213,12 @@ struct SessionRow {
                 return
             }
             for index in 0..<found.count {
-                let goesOn = try HistoryCodec.decode(found.bytes(index, 2), of: key, reactor) {
+                let continues = try HistoryCodec.decode(found.bytes(index, 2), of: key, reactor) {
                     record in
                     if let start, record.position <= start { return true }
                     return try record.number <= last && act(record)
                 }
-                guard goesOn else { return }
+                guard continues else { return }
             }
             guard found.count == Self.sliceRows else { return }
             from = (found.integer(found.count - 1, 0), found.integer(found.count - 1, 1))

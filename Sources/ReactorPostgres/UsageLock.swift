@@ -34,8 +34,8 @@ struct UsageLock: Sendable {
         throw PostgresFault(
             state: Self.occupiedState,
             message: isCluster
-                ? "the nodes of a cluster use this journal: end them first, or join them with --link"
-                : "another server without a link uses this journal: end it, or give both --link",
+                ? "the nodes of a cluster use this journal: stop them, or join them with --link"
+                : "another server without a link uses this journal: stop it, or give both --link",
             isBroken: false)
     }
 

@@ -43,7 +43,7 @@ public struct ExportedSession: Sendable {
             number += 1
             guard let kind = ExportLine.kind(of: text) else {
                 guard !isInside || text.isEmpty else {
-                    throw ReplayFault(line: number, reason: "it is no line of an export")
+                    throw ReplayFault(line: number, reason: "it is not a line of an export")
                 }
                 continue
             }
@@ -81,7 +81,7 @@ public struct ExportedSession: Sendable {
         let record = entry.line.record ?? 0
         if let newest = newestRecord, record &- 1 != newest {
             throw ReplayFault(
-                line: entry.lineNumber, reason: "record \(record) comes right after \(newest)")
+                line: entry.lineNumber, reason: "the record before record \(record) is \(newest)")
         }
         if entry.line.part == nil { newestRecord = record }
         entries.append(entry)
@@ -152,7 +152,8 @@ struct ExportLine: Decodable, Sendable {
         do {
             self = try JSON.decode(ExportLine.self, stored: Array(text))
         } catch {
-            throw ReplayFault(line: number, reason: "it is no line of an export: \(error.sentence)")
+            throw ReplayFault(
+                line: number, reason: "it is not a line of an export: \(error.sentence)")
         }
     }
 }

@@ -113,7 +113,8 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
     private func surplus() -> ReplayDifference? {
         guard let next = last.expected.first else { return nil }
         return difference(
-            version + 1, "today \(ReplayJSON.text(next)) is made; no mutation is recorded")
+            version + 1,
+            "today there is the mutation \(ReplayJSON.text(next)); the export has none")
     }
 
     // MARK: Mutations
@@ -123,10 +124,10 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
     ) throws(ReplayFault) -> ReplayDifference? {
         let line = entry.line
         guard line.version == version + 1 else {
-            throw fault(entry, "it comes right after version \(version)")
+            throw fault(entry, "the version before it is \(version)")
         }
         guard let content = line.content else {
-            guard line.contentText == nil else { throw fault(entry, "its content is no JSON") }
+            guard line.contentText == nil else { throw fault(entry, "its content is not JSON") }
             // A stub showed another state.
             last.isAtOnce = false
             version += 1
@@ -162,15 +163,15 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
             else {
                 return difference(
                     place,
-                    "today \(ReplayJSON.text(next)) is made; recorded is \(ReplayJSON.text(recorded))"
-                )
+                    "today the mutation is \(ReplayJSON.text(next)); the export has "
+                        + ReplayJSON.text(recorded))
             }
             last.expected.removeFirst()
             return nil
         }
         if number == last.number, last.isAtOnce {
             return difference(
-                place, "today no mutation is made; recorded is \(ReplayJSON.text(recorded))")
+                place, "today there is no mutation; the export has \(ReplayJSON.text(recorded))")
         }
         guard number == 0 || number <= firstAction || withEffects.contains(number) else {
             return difference(
@@ -206,7 +207,7 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
                 if let value, found == nil {
                     found = difference(
                         version,
-                        "today the pulse \(pulse.name) is not assigned; recorded is "
+                        "today the pulse \(pulse.name) is not assigned; the export has "
                             + ReplayJSON.text(value), line.action)
                 }
                 continue
@@ -219,12 +220,13 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
                 version,
                 "today the pulse \(pulse.name) is "
                     + String(decoding: reading.bytes, as: UTF8.self) + "; "
-                    + (value.map { "recorded is \(ReplayJSON.text($0))" } ?? "it was not assigned"),
+                    + (value.map { "the export has \(ReplayJSON.text($0))" }
+                        ?? "the export has no assignment"),
                 line.action)
         }
         guard found == nil, let other = recorded.keys.min() else { return found }
         return difference(
-            version, "today the state has no pulse \(other); one is recorded", line.action)
+            version, "today the state has no pulse \(other); the export has one", line.action)
     }
 
     private func compareState(_ line: ExportLine) throws(ReplayFault) -> ReplayDifference? {
@@ -234,8 +236,9 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         guard ReplayJSON.same(ReplayJSON.encoded(saved), ReplayJSON.encoded(state)) else {
             return difference(
                 version,
-                "today the state is \(ReplayJSON.text(state)); saved is \(ReplayJSON.text(saved)); the last "
-                    + "version whose saved state is the same is \(agreed)", line.action)
+                "today the state is \(ReplayJSON.text(state)); the export has "
+                    + "\(ReplayJSON.text(saved)); the last version with equal states is \(agreed)",
+                line.action)
         }
         agreed = version
         return nil

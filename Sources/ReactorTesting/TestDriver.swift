@@ -173,7 +173,9 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
         let running = await settle()
         if running > 0 {
-            fail("\(running) effects still run: cancel them, or advance the clock.", at: place)
+            fail(
+                "\(running) effects are still running: cancel them, or advance the clock.",
+                at: place)
         }
         reportUnasserted(at: place)
         isFinished = true
@@ -184,7 +186,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         guard !isFinished else { return }
         report(
             DriverFailure(
-                message: "The driver was let go of without `await driver.finish()`.", place: origin)
+                message: "The driver was released without `await driver.finish()`.", place: origin)
         )
     }
 }
@@ -209,7 +211,7 @@ extension TestDriver {
             let running = await host.runningCount
             if driverState.count != seen { continue }
             if running == (0, 0) {
-                fail("Expected \(wanted), but nothing runs that could bring it.", at: place)
+                fail("Expected \(wanted), but nothing running can produce it.", at: place)
                 return nil
             }
             if Task.isCancelled {
@@ -242,11 +244,11 @@ extension TestDriver {
         // The state's own `==` may see what its fields do not show.
         if lines.isEmpty { lines = ["expected: \(expected)", "actual:   \(actual)"] }
         fail(
-            "The state after \(cause) is another.\n" + lines.joined(separator: "\n"), at: place)
+            "The state after \(cause) is different.\n" + lines.joined(separator: "\n"), at: place)
     }
 
     private func mistake(_ item: DriverState<R>.Item, for wanted: String, at place: CallPlace) {
-        fail("Expected \(wanted), but next came \(item.text).", at: place)
+        fail("Expected \(wanted), but got \(item.text).", at: place)
         adopt(item)
     }
 

@@ -63,15 +63,15 @@ struct Claims {
         case nil: throw .invalid("the token has no aud")
         case .string(let text)?: audiences = [.string(text)]
         case .array(let elements)?: audiences = elements
-        default: throw .invalid("the token's aud is no text and no array")
+        default: throw .invalid("the token's aud is neither a string nor an array")
         }
         guard audiences.allSatisfy({ $0.string != nil }) else {
-            throw .invalid("the token's aud contains a value that is no text")
+            throw .invalid("the token's aud contains a value that is not a string")
         }
         guard audiences.contains(where: rules.audiences.map(JSONValue.string).contains) else {
             throw .invalid(
                 rules.audiences.isEmpty
-                    ? "the token is for an aud, and no audience is configured"
+                    ? "the token has an aud, but no audience is configured"
                     : "the token's aud does not contain this server")
         }
     }
@@ -96,7 +96,7 @@ struct Claims {
             (0...Double(Self.lastSecond)).contains(seconds)
         else {
             throw .invalid(
-                "the token's \(name) is no number of seconds from 0 to \(Self.lastSecond)")
+                "the token's \(name) is not a number of seconds from 0 to \(Self.lastSecond)")
         }
         return Int64(seconds)
     }

@@ -71,7 +71,7 @@ struct CompactToken {
     private static func keyID(_ header: JSONValue) throws(AuthenticationFailure) -> String? {
         guard let member = header["kid"] else { return nil }
         guard let id = member.string, id.utf8.count <= 256 else {
-            throw .invalid("the token's kid is no text of at most 256 bytes")
+            throw .invalid("the token's kid is not a string of at most 256 bytes")
         }
         return id
     }

@@ -17,7 +17,7 @@ extension Grants {
     ///   values of another type. The signature is verified, so the reason quotes the claim.
     init(claim: JSONValue, named name: String) throws(AuthenticationFailure) {
         guard case .object(let members) = claim else {
-            throw .invalid("the claim \"\(name)\" is no object")
+            throw .invalid("the claim \"\(name)\" is not an object")
         }
         var lists: [String: [String]] = [:]
         var own = false
@@ -71,8 +71,8 @@ extension Grants {
         for text in texts {
             guard let pattern = SessionPattern(text) else {
                 throw .invalid(
-                    "the claim \"\(name)\" has the session \(quoted(text)), which is no id and no "
-                        + "beginning of one with * at its end")
+                    "the claim \"\(name)\" has the session \(quoted(text)), which is neither an "
+                        + "id nor the beginning of one followed by *")
             }
             patterns.append(pattern)
         }
@@ -84,13 +84,13 @@ extension Grants {
     ) throws(AuthenticationFailure) -> [String] {
         guard case .array(let elements) = member.value, elements.count <= maximumEntries else {
             throw .invalid(
-                "\"\(member.key)\" of the claim \"\(name)\" is no array of at most "
-                    + "\(maximumEntries) texts")
+                "\"\(member.key)\" of the claim \"\(name)\" is not an array of at most "
+                    + "\(maximumEntries) strings")
         }
         let texts = elements.compactMap(\.string)
         guard texts.count == elements.count else {
             throw .invalid(
-                "\"\(member.key)\" of the claim \"\(name)\" contains a value that is no text")
+                "\"\(member.key)\" of the claim \"\(name)\" contains a value that is not a string")
         }
         return texts
     }

@@ -85,8 +85,8 @@ extension JWTAuthenticator {
     ) async throws(TokenKeyFailure) -> [TokenKey] {
         if let short = lines.tooShort {
             throw TokenKeyFailure(
-                "the secret \(short.number) has \(short.bytes) bytes; HS256 needs "
-                    + "\(SecretLines.minimumBytes) at least (RFC 7518 §3.2)")
+                "the secret \(short.number) has \(short.bytes) bytes; HS256 needs at "
+                    + "least \(SecretLines.minimumBytes) (RFC 7518 §3.2)")
         }
         var keys: [TokenKey] = []
         for secret in lines.secrets { keys.append(try await .secret(secret)) }

@@ -40,7 +40,7 @@ public struct JWTAuthenticator: Authenticator, FileAuthenticator {
         keys: [TokenKey], rules: TokenRules, now: @escaping @Sendable () -> Int64
     ) throws(TokenKeyFailure) {
         guard (1...TokenKey.maximumKeys).contains(keys.count) else {
-            throw TokenKeyFailure("\(keys.count) keys are configured; 1 to 64 are possible")
+            throw TokenKeyFailure("\(keys.count) keys are configured; 1 to 64 are allowed")
         }
         self.keys = keys
         self.rules = rules

@@ -46,7 +46,7 @@ extension TokenKey {
         _ key: JSONValue, _ place: String
     ) async throws(TokenKeyFailure) -> TokenKey? {
         guard case .object(let members) = key, let type = key["kty"]?.string else {
-            throw TokenKeyFailure("\(place) is no object with \"kty\"")
+            throw TokenKeyFailure("\(place) is not an object with \"kty\"")
         }
         // "k" is a secret, "d" the private part.
         for member in members where ["k", "d", "p", "q"].contains(member.key) {
@@ -71,7 +71,7 @@ extension TokenKey {
         } catch let failure as TokenKeyFailure {
             throw failure
         } catch {
-            throw TokenKeyFailure("\(place) is no valid key: \(error)")
+            throw TokenKeyFailure("\(place) is not a valid key: \(error)")
         }
     }
 
@@ -86,7 +86,7 @@ extension TokenKey {
         _ name: String, of key: JSONValue, _ place: String
     ) throws(TokenKeyFailure) -> String {
         guard let text = key[name]?.string else {
-            throw TokenKeyFailure("\(place) has no text \"\(name)\"")
+            throw TokenKeyFailure("\(place) has no string \"\(name)\"")
         }
         return text
     }

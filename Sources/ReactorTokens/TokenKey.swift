@@ -58,7 +58,7 @@ extension TokenKey {
     ) async throws(TokenKeyFailure) -> TokenKey {
         guard bytes.count >= minimumSecretBytes else {
             throw TokenKeyFailure(
-                "the secret has \(bytes.count) bytes; HS256 needs \(minimumSecretBytes) at least "
+                "the secret has \(bytes.count) bytes; HS256 needs at least \(minimumSecretBytes) "
                     + "(RFC 7518 §3.2)")
         }
         return TokenKey(id: id, try await .secret(bytes))
@@ -81,7 +81,7 @@ extension TokenKey {
         }
         guard let verifier = try await SignatureVerifier.pem(text) else {
             throw TokenKeyFailure(
-                "the PEM file is no public key of RSA (2048 bits or more), P-256 or Ed25519")
+                "the PEM file is not a public key of RSA (2048 bits or more), P-256 or Ed25519")
         }
         return TokenKey(id: id, verifier)
     }

@@ -415,7 +415,7 @@ extension CyclerMachine: ActionRunner {
 struct TooManyActionsRunning: Error, CustomStringConvertible {
     let limit: Int
 
-    var description: String { "\(limit) actions of the session wait for something already" }
+    var description: String { "\(limit) actions of the session are already waiting" }
 }
 
 extension ActionRefusal {

@@ -101,6 +101,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         if let undecorated = machine.undecorated, version <= undecorated { return }
         machine.undecorated = version
         machine.session.report(
-            .failed(place: "transformState", error: "version \(version) is shown bare: \(error)"))
+            .failed(
+                place: "transformState",
+                error: "version \(version) is shown undecorated: \(error)"))
     }
 }

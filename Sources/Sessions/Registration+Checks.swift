@@ -8,7 +8,7 @@ extension Registration {
     static func faults<State: Codable>(inState initial: State) -> [String] {
         if State.self is AnyObject.Type {
             return [
-                "the state is a class; it must be a struct or an enum, of which copies are kept"
+                "the state is a class; it must be a struct or an enum, so that it can be copied"
             ]
         }
         var written: [UInt8] = []
@@ -23,10 +23,10 @@ extension Registration {
         } catch let refusal as JSONRefusal {
             return ["the initial state can't be read back from its JSON: \(refusal.sentence)"]
         } catch {
-            return ["the initial state can't be written again once it was read back: \(error)"]
+            return ["the initial state can't be written again after it was read back: \(error)"]
         }
         guard written == again else {
-            return ["the initial state is another one once it was read back from its JSON"]
+            return ["the initial state is not the same after it was read back from its JSON"]
         }
         return []
     }
@@ -48,7 +48,7 @@ extension Registration {
     /// the key that names the case.
     static func faults<Tagged: Codable>(inCasesOf type: Tagged.Type, _ what: String) -> [String] {
         JSON.casesWithReservedField(type).map {
-            "the \(what) \($0) has a field called \"type\", which names the case; call it otherwise"
+            "the \(what) \($0) has a field called \"type\", which names the case; rename it"
         }
     }
 }

@@ -93,10 +93,10 @@ package final class Step {
     func abandon() {
         // The rollback has resumed the tasks already, and each may be resumed only once.
         guard !isRolledBack else { return }
-        endTraces("the server ended before")
+        endTraces("the server ended before the commit")
         for case .applied(let continuation) in replies { continuation.resume(returning: false) }
         for case .part(let act) in replies {
-            act(JournalFailure(reason: .outcomeUnknown, detail: "the server ends"))
+            act(JournalFailure(reason: .outcomeUnknown, detail: "the server is shutting down"))
         }
         replies = []
         // The Cyclers have ended; a task that is never resumed would never end.

@@ -32,7 +32,7 @@ package struct StubChange {
             throw .json(error)
         }
         guard isEnabled != nil || state != nil else {
-            throw .json(.mismatch(path: "", reason: "neither enabled nor state is there"))
+            throw .json(.mismatch(path: "", reason: "it has neither enabled nor state"))
         }
     }
 }

@@ -110,9 +110,10 @@ extension InterruptedWork: CustomStringConvertible {
         case .loop(.action):
             "the process ended while \(target) was carrying out action \(action)"
         case .loop(.effect) where action > 0:
-            "the process ended while \(target) took what an effect of action \(action) sent"
+            "the process ended while \(target) was applying the output of an effect of "
+                + "action \(action)"
         case .loop(.effect):
-            "the process ended while \(target) took what a source brought"
+            "the process ended while \(target) was applying the output of a source"
         case .loop(.rebuilding):
             "the process ended while \(target) was being made or rebuilt"
         case .loop(.reading):

@@ -45,11 +45,11 @@ package enum Refusal: Error, Equatable {
         switch self {
         case .endsAt(let end): reason = "its history ends at \(key.generation).\(end.text)"
         case .exists: reason = "it exists already"
-        case .absent: reason = "the journal has no such generation of it"
+        case .absent: reason = "the journal does not have this generation of it"
         case .moved:
             return JournalFailure(
                 reason: .moved, detail: "another node decides on the session \(key.session)")
-        case .lostLineage: reason = "an earlier commit of it has failed"
+        case .lostLineage: reason = "an earlier commit of the session has failed"
         case .failed(let failure): return failure
         }
         return JournalFailure(

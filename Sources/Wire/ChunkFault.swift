@@ -38,7 +38,7 @@ package enum ChunkFault: Error, Sendable, Equatable {
         switch self {
         case .malformedSize: "A chunk's size is not a hexadecimal number and a line end."
         case .malformedExtension:
-            "A chunk's extension is not a semicolon, a name, and maybe an equals sign and a value."
+            "A chunk's extension is not a semicolon, a name, and optionally = and a value."
         case .extensionsTooLarge(let limit):
             "The chunk extensions of the body are larger than \(limit) bytes."
         case .dataTooLong: "A chunk's data is not followed by a line end."

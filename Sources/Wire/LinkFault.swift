@@ -30,7 +30,7 @@ package enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .unexpected(let kind): "a frame of the kind \(kind) is out of place"
         case .repeatedStream(let stream): "the stream \(stream) is used twice"
         case .tooManyStreams(let limit): "more than \(limit) requests are under way"
-        case .notALink: "the peer does not begin as a node does"
+        case .notALink: "the peer does not begin like a node"
         case .unknownVersion(let version): "the peer has the unknown version \(version) of links"
         case .otherSecret:
             "the nodes do not have the same secret; start both with the same --cluster-secret-file"

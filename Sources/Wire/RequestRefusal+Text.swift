@@ -5,7 +5,8 @@ extension RequestRefusal {
             "The request line is not a method, a target and a version, separated by single spaces."
         case .methodTooLong(let limit):
             "The method is longer than \(limit) bytes; no such method is implemented."
-        case .connectNotImplemented: "The method CONNECT is not implemented: this is no proxy."
+        case .connectNotImplemented:
+            "The method CONNECT is not implemented: this server is not a proxy."
         case .targetTooLong(let limit): "The request target is longer than \(limit) bytes."
         case .forbiddenTargetCharacter:
             "The request target has a character that must be percent-encoded."
@@ -29,7 +30,8 @@ extension RequestRefusal {
         case .transferEncodingInOldVersion:
             "The field Transfer-Encoding is not part of HTTP/1.0."
         case .malformedTransferEncoding:
-            "The field Transfer-Encoding is not a list of codings, with chunked once and bare."
+            "The field Transfer-Encoding is not a list of codings, "
+                + "with chunked once and without parameters."
         case .chunkedNotFinal: "The last coding in the field Transfer-Encoding is not chunked."
         case .unknownTransferCoding:
             "The field Transfer-Encoding names a coding other than chunked."

@@ -19,7 +19,7 @@ package enum TargetRefusal: PeerFault, Equatable {
     package var detail: String {
         switch self {
         case .malformedEscape(let part):
-            "\(part) has a % that two hexadecimal digits do not follow."
+            "\(part) has a % that is not followed by two hexadecimal digits."
         case .malformedText(let part): "\(part) is not UTF-8."
         case .tooManyItems(let limit): "The query has more than \(limit) items."
         }

@@ -38,7 +38,7 @@ test("a write that fails is repeated before what follows it; meanwhile the statu
   session.subscribe(() => seen.push(session.status.why));
   const receipts = await Promise.all([session.send({ number: 1 }), session.send({ number: 2 })]);
   assert.deepEqual(receipts.map((one) => one.version), [1, 1]);
-  assert.ok(seen.includes("the outbox is not written: no room"));
+  assert.ok(seen.includes("the outbox cannot be written: no room"));
   assert.deepEqual(fake.changes.filter((one) => one.type === "queued").map((one) => one.entry.ticket), [1, 2]);
   assert.deepEqual([session.pending, session.status.kind], [0, "live"]);
   await client.close();

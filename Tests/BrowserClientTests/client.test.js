@@ -11,7 +11,7 @@ test("an address that is none is a TypeError that names the fault", () => {
   ) {
     assert.throws(() => new ReactorClient(address), (error) => {
       assert.ok(error instanceof TypeError, String(error));
-      return error.message.startsWith(`"${address}" is no address of a server: `);
+      return error.message.startsWith(`"${address}" is not a server address: `);
     });
   }
   assert.equal(new ReactorClient(new URL("https://a.example/base/")).server, "https://a.example/base");

@@ -536,7 +536,7 @@ test("C5: foreign answers for an hour, at each step, refuse nothing; then every 
     };
     serve(time, true);
     assert.deepEqual([ends(client), client.pending], [[], 3]);
-    assert.match(waits(client).why, /^status \d+: this is no answer of the service$/);
+    assert.match(waits(client).why, /^status \d+: this is not an answer of the service$/);
     serve(time + 60_000, false);
     // The stream and the posts get a proxy's answers too.
     client.receive("streamEnded", client.stream.id, "cut");

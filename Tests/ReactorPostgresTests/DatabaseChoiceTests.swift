@@ -58,7 +58,7 @@ struct DatabaseChoiceTests {
         #expect(heard.all.count == 1)
         #expect(heard.all[0].contains("restart this server if that database is gone"))
         #expect(!ownership.members.isHeard)
-        #expect(journal.failure?.detail.contains("a newer database was heard of") == true)
+        #expect(journal.failure?.detail.contains("reported a newer database") == true)
         if case .failed = await journal.verdict(on: .mutation("s", 1)) {
         } else {
             Issue.record("it was acknowledged")
@@ -344,7 +344,7 @@ struct DatabaseChoiceTests {
             try PostgresContents.prepare(address, isRestored: true)
             Issue.record("all generations would change under the server")
         } catch {
-            #expect(error.detail.contains("end it"), "\(error.detail)")
+            #expect(error.detail.contains("stop it"), "\(error.detail)")
         }
         try server.cutConnections(to: schema)
         #expect(await journal.verdict(on: .created("s")) == .committed)

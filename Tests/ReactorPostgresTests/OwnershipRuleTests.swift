@@ -56,7 +56,7 @@ struct OwnershipRuleTests {
 
     /// The next owner loads all that the one before has acknowledged until the claim.
     @Test func `a session is loaded after its claim`() async throws {
-        try await check(.loadsBehindClaim) { rules in
+        try await check(.loadsAfterClaim) { rules in
             let server = try PostgresServer.shared.get()
             let schema = server.newSchema()
             let a = try ClusterNode(1, server, schema)

@@ -342,7 +342,7 @@ struct OwnershipTests {
             Issue.record("\(claim)")
             return
         }
-        #expect(failure.detail.contains("somebody holds the session's row"))
+        #expect(failure.detail.contains("another transaction holds the session's row"))
         try holder.execute("ROLLBACK", within: .seconds(600))
         await other.close()
     }

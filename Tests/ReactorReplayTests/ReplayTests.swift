@@ -119,7 +119,8 @@ struct ReplayTests {
         #expect(difference.version == 2)
         #expect(difference.action == 3)
         #expect(
-            difference.reason == #"today the pulse warning is "empty it"; it was not assigned"#)
+            difference.reason
+                == #"today the pulse warning is "empty it"; the export has no assignment"#)
     }
 
     @Test func `a reduce without a pulse differs at the next saved state`() throws {
@@ -138,21 +139,23 @@ struct ReplayTests {
         #expect(difference.version == 2)
         #expect(
             difference.description
-                == "version 2, action 3: today \(Self.added(31)) is made; recorded is "
-                + Self.added(30))
+                == "version 2, action 3: today the mutation is \(Self.added(31)); the export "
+                + "has \(Self.added(30))")
     }
 
     @Test func `a mutate that makes one mutation more differs after the last`() throws {
         let difference = try #require(try replay(.oneMore))
         #expect(difference.version == 7)
-        #expect(difference.reason == #"today {"type":"closed"} is made; no mutation is recorded"#)
+        #expect(
+            difference.reason
+                == #"today there is the mutation {"type":"closed"}; the export has none"#)
     }
 
     @Test func `a mutate that makes one mutation less differs at that one`() throws {
         let difference = try #require(try replay(.oneLess))
         #expect(difference.version == 6)
         #expect(
-            difference.reason == "today no mutation is made; recorded is \(Self.added(0))")
+            difference.reason == "today there is no mutation; the export has \(Self.added(0))")
     }
 
     @Test func `an action that is rejected today makes none of its mutations`() throws {
@@ -219,7 +222,7 @@ struct ReplayTests {
     @Test func `a missing record is a fault and no difference`() throws {
         let missing = Self.lines.filter { $0 != Self.mutation(1, 1, Self.added(10)) }
         let fault = #expect(throws: ReplayFault.self) { try replay(.none, missing) }
-        #expect(fault?.description == "line 4: record 2 comes right after 0")
+        #expect(fault?.description == "line 4: the record before record 2 is 0")
         let skipping = Self.lines.map {
             $0.replacing(
                 #""record":3,"kind":"mutation","version":3"#,
@@ -227,7 +230,7 @@ struct ReplayTests {
         }
         let other = #expect(throws: ReplayFault.self) { try replay(.none, skipping) }
         #expect(
-            other?.description == "line 9: record 3, version 4: it comes right after version 2")
+            other?.description == "line 9: record 3, version 4: the version before it is 2")
         let large = [
             Self.header().replacing("\"keptVersion\":0", with: "\"keptVersion\":\(UInt64.max)")
         ]
@@ -245,8 +248,11 @@ struct ReplayTests {
         for (id, text, words) in [
             ("till-3", text, "the text does not contain the session till-3"),
             (nil, "", "the text does not contain any session"),
-            (nil, Self.header() + "\nnonsense", "line 2: it is no line of an export"),
-            (nil, Self.header() + "\n{\"record\":\"x\"}", "line 2: it is no line of an export: "),
+            (nil, Self.header() + "\nnonsense", "line 2: it is not a line of an export"),
+            (
+                nil, Self.header() + "\n{\"record\":\"x\"}",
+                "line 2: it is not a line of an export: "
+            ),
         ] as [(String?, String, String)] {
             let fault = #expect(throws: ReplayFault.self) { try ExportedSession(id, of: text) }
             #expect(fault?.description.hasPrefix(words) == true, "\(words)")

@@ -104,9 +104,9 @@ struct TestDriverTests {
         await driver.receive(failureOf: .source)
         #expect(
             reports.messages == [
-                "Expected the mutation setLoading(false), but next came the mutation increaseValue.",
-                "Expected the activity big(1), but next came the mutation setLoading(false).",
-                "Expected a failure of source, but next came the mutation setAlert(\"increased!\").",
+                "Expected the mutation setLoading(false), but got the mutation increaseValue.",
+                "Expected the activity big(1), but got the mutation setLoading(false).",
+                "Expected a failure of source, but got the mutation setAlert(\"increased!\").",
             ])
         await driver.finish()
     }
@@ -118,8 +118,8 @@ struct TestDriverTests {
         await driver.finish()
         #expect(
             reports.messages == [
-                "Expected the mutation increaseValue, but nothing runs that could bring it.",
-                "Expected the activity big(1), but nothing runs that could bring it.",
+                "Expected the mutation increaseValue, but nothing running can produce it.",
+                "Expected the activity big(1), but nothing running can produce it.",
             ])
     }
 
@@ -131,7 +131,10 @@ struct TestDriverTests {
         await driver.advance(by: .seconds(1))
         await driver.receive(.increaseValue) { $0.value = 1 }
         await driver.finish()
-        #expect(reports.messages == ["1 effects still run: cancel them, or advance the clock."])
+        #expect(
+            reports.messages == [
+                "1 effects are still running: cancel them, or advance the clock."
+            ])
         let stopped = makeDriver()
         await stopped.send(.tick)
         await stopped.clock.waitForSleepers(1)
@@ -182,7 +185,7 @@ struct TestDriverTests {
     @Test func `a driver released without finish is reported`() {
         _ = makeDriver()
         #expect(
-            reports.messages == ["The driver was let go of without `await driver.finish()`."])
+            reports.messages == ["The driver was released without `await driver.finish()`."])
     }
 
     @Test func `a cancelled test does not wait`() async {

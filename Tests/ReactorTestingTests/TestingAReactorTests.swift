@@ -81,7 +81,7 @@ struct TestingAReactorTests {
         } matching: { issue in
             issue.sourceLocation?.line == line && issue.sourceLocation?.fileID == #fileID
                 && issue.comments == [
-                    "Expected the mutation increaseValue, but nothing runs that could bring it."
+                    "Expected the mutation increaseValue, but nothing running can produce it."
                 ]
         }
     }

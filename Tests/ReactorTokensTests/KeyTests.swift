@@ -42,14 +42,14 @@ struct KeyTests {
 
     @Test(arguments: [
         ("", "not JSON"), ("[]", "no array"), (#"{"keys":{}}"#, "no array"),
-        (#"{"keys":[]}"#, "no key for"), (#"{"keys":[1]}"#, "no object"),
+        (#"{"keys":[]}"#, "no key for"), (#"{"keys":[1]}"#, "not an object"),
         (#"{"keys":[{"kty":"oct","k":"AAAA"}]}"#, "secret"),
         (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AA","d":"AA"}]}"#, "secret"),
-        (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AA"}]}"#, "no valid key"),
-        (#"{"keys":[{"kty":"OKP","crv":"Ed25519"}]}"#, "no text \"x\""),
-        (#"{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}"#, "no valid key"),
+        (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AA"}]}"#, "not a valid key"),
+        (#"{"keys":[{"kty":"OKP","crv":"Ed25519"}]}"#, "no string \"x\""),
+        (#"{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}"#, "not a valid key"),
         (#"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#, "key"),
-        (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AA","kid":1}]}"#, "no text \"kid\""),
+        (#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AA","kid":1}]}"#, "no string \"kid\""),
         ("{\"keys\":[\(ed),\(ed)]}", "two keys"),
         (
             "{\"keys\":[\(Array(repeating: "1", count: 65).joined(separator: ","))]}",
@@ -81,7 +81,7 @@ struct KeyTests {
             (Mint.rsaPrivatePEM, "private key"), ("", "one block"),
             (mint.p256PEM + "\n" + mint.edPEM, "one block"),
             ("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n", "one block"),
-            ("-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----\n", "no public key"),
+            ("-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----\n", "not a public key"),
         ] {
             do throws(TokenKeyFailure) {
                 _ = try await TokenKey.pem(text)

@@ -93,12 +93,12 @@ struct RegistrationCheckTests {
     @Test func `a state that does not survive encode and decode is refused`() throws {
         #expect(
             try faults { Infinite() } == [
-                "the initial state can't be written as JSON: inf has no form in JSON (at /rate)"
+                "the initial state can't be written as JSON: inf is not a JSON number (at /rate)"
             ])
         let forgetful = try faults { Forgetful() }
         #expect(forgetful.count == 1)
         #expect(forgetful.first?.contains("the field \"number\" is missing") == true)
-        #expect(try faults { Shifting() }.first?.contains("is another one") == true)
+        #expect(try faults { Shifting() }.first?.contains("is not the same") == true)
         #expect(try faults { Twice() }.first?.contains("twice") == true)
         #expect(try faults { Shared() }.first?.contains("is a class") == true)
     }
@@ -127,7 +127,7 @@ struct RegistrationCheckTests {
             found == [
                 "the activity end has a reserved name; its case needs another one",
                 "the activity open has a reserved name; its case needs another one",
-                "the action named has a field called \"type\", which names the case; call it otherwise",
+                "the action named has a field called \"type\", which names the case; rename it",
                 "snapshot is reserved; a pulse or activity needs another name",
             ])
     }

@@ -60,7 +60,7 @@ struct ImportTests {
     @Test(arguments: [
         (3, nil, "line 3: record 1 where record 0 should be"),
         (4, nil, "line 4: record 2 where record 1 should be"),
-        (5, nil, "line 5: it counts other lines than came"),
+        (5, nil, "line 5: its counts do not match the lines"),
         (6, nil, "line 5: the text is cut off after this line"),
         (
             5, #"{"record":2,"kind":"mutation","version":3,"action":1,"time":0}"#,
@@ -71,7 +71,7 @@ struct ImportTests {
         (
             6,
             #"{"end":5,"sessions":2,"records":3,"snapshots":0,"answers":0,"running":0,"tombstones":0}"#,
-            "line 6: it counts other lines than came"
+            "line 6: its counts do not match the lines"
         ),
         (6, #"{"end":5,"sessions":1,"records":3}"#, "\"snapshots\" is missing"),
     ])
@@ -124,7 +124,7 @@ struct ImportTests {
             {"answer":"k","digest":"00","status":\(status),"time":0,"body":{}}
             """
         let fault = try refusal(of: lines(text))
-        #expect(fault?.description == "line 4: \"status\" is missing or not what it should be")
+        #expect(fault?.description == "line 4: \"status\" is missing or invalid")
     }
 
     @Test(arguments: ["18446744073709551615", "9223372036854775807", "4611686018427387904"])
@@ -146,7 +146,7 @@ struct ImportTests {
             let isSession = line.contains("session")
             let text = ["{\"journal\":2}", isSession ? line : session, line].joined(separator: "\n")
             let fault = try refusal(of: lines(text))
-            #expect(fault?.reason == "\"\(name)\" is missing or not what it should be", "\(line)")
+            #expect(fault?.reason == "\"\(name)\" is missing or invalid", "\(line)")
         }
     }
 }

@@ -84,11 +84,11 @@ struct ExportTests {
     }
 
     @Test(arguments: [
-        ("nonsense", "line 2: it is no JSON object"),
-        (#"{"record":1}"#, "line 2: \"session\" is missing or not what it should be"),
+        ("nonsense", "line 2: it is not a JSON object"),
+        (#"{"record":1}"#, "line 2: \"session\" is missing or invalid"),
         (
             #"{"session":"s","reactor":"alerts"}"#,
-            "line 2: \"generation\" is missing or not what it should be"
+            "line 2: \"generation\" is missing or invalid"
         ),
     ])
     func `an invalid line is reported, and no file is left behind`(
@@ -135,23 +135,23 @@ struct CheckTests {
     @Test(arguments: [
         (tampering("0 0 0 0 0 0 0 0\n\n", ""), "record 1 where record 0 should be"),
         (tampering("2 0 1 2 2 ", "2 0 1 7 2 "), "version 7 after 1"),
-        (tampering(#"{"n":2}"#, #"{"n":2,"#), "no line of JSON"),
+        (tampering(#"{"n":2}"#, #"{"n":2,"#), "not a line of JSON"),
         (tampering("2 0 1 2 2 ", "2 0 5 2 2 "), "of the kind note"),
         (tampering("2 0 1 2 2 ", "2 0 9 2 2 "), "after record 1 is damaged"),
         (tampering("2 0 1 2 2 1000000 7", "2 0 1 2 2 1000000 8"), "after record 1 is damaged"),
         (tampering(#"{"n":2}"#, ""), "after record 1 is damaged"),
-        ("UPDATE records SET version = 9 WHERE session = 1", "does not describe what it has"),
-        ("UPDATE records SET count = 9 WHERE session = 1", "does not describe what it has"),
-        ("UPDATE snapshots SET number = 90 WHERE session = 1", "record 90, which is not there"),
-        ("UPDATE snapshots SET version = 1 WHERE session = 1", "has version 1, the record 2"),
-        ("UPDATE snapshots SET state = 'x' WHERE session = 1", "record 2 is no line of JSON"),
+        ("UPDATE records SET version = 9 WHERE session = 1", "does not match its content"),
+        ("UPDATE records SET count = 9 WHERE session = 1", "does not match its content"),
+        ("UPDATE snapshots SET number = 90 WHERE session = 1", "record 90, which does not exist"),
+        ("UPDATE snapshots SET version = 1 WHERE session = 1", "has version 1, but the record has"),
+        ("UPDATE snapshots SET state = 'x' WHERE session = 1", "record 2 is not a line of JSON"),
         ("UPDATE answers SET status = 7", "the answer of the key k has the status 7"),
         ("DELETE FROM snapshots WHERE session = 3", "no snapshot to begin from"),
         (
             "INSERT INTO running VALUES(77, 1, '{}', 1, NULL)",
             "running: 1 rows belong to no session"
         ),
-        ("UPDATE tombstones SET id = 'a'", "1 sessions are deleted and alive at once"),
+        ("UPDATE tombstones SET id = 'a'", "1 sessions are both deleted and alive"),
     ])
     func `a changed row is reported`(_ tampering: String, _ sentence: String) async throws {
         let rig = try await JournalRig.withEverything()

@@ -235,7 +235,7 @@ const mostDetail = 4_096;
 export function problemOf({ status, body, field }) {
   const isProblem = /^application\/problem\+json\b/i.test(field("content-type") ?? "");
   const { code, detail } = isProblem && json(body) || {};
-  if (typeof code !== "string") return { status, code: "", detail: "this is no answer of the service" };
+  if (typeof code !== "string") return { status, code: "", detail: "this is not an answer of the service" };
   return { status, code, detail: String(detail).slice(0, mostDetail) };
 }
 

@@ -80,7 +80,7 @@ export async function request(driver, method, target, body) {
     throw new ReactorError("unreachable", `status ${status}: ${problem.detail}`);
   }
   const found = text ? json(text) : undefined;
-  if (text && found === undefined) throw new ReactorError("unreachable", `the answer to ${target} has no JSON`);
+  if (text && found === undefined) throw new ReactorError("unreachable", `the answer to ${target} is not JSON`);
   return found;
 }
 
@@ -98,7 +98,7 @@ export function deletionOf(response, count) {
   if (status >= 200 && status < 300) {
     return count < 2
       ? "again"
-      : doubt("something else has answered: the service has not said that the session is gone");
+      : doubt("the responses are not from the service: it has not said that the session is gone");
   }
   if (!problem.code) return doubt(`status ${status}: ${problem.detail}`);
   if (!count) return new ProblemError(problem);

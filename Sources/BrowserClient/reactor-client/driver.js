@@ -316,7 +316,7 @@ export function watchPage(server, notice, hiddenAfter) {
   const count = clients[server] = (clients[server] ?? 0) + 1;
   if (count > 1) {
     console.warn(
-      `this page has ${count} clients of ${server}, each with its connection: close() those that are left over`,
+      `this page has ${count} clients of ${server}, each with its connection: close() the unused ones`,
     );
   }
   let timer = 0;

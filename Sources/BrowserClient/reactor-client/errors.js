@@ -40,7 +40,7 @@ export class TooSlowError extends ReactorError {
 /** @type {Record<string, string>} */
 const sentences = {
   closed: "the client is closed",
-  outboxFull: "the outbox has its 10 000 actions, or 16 MiB of them",
+  outboxFull: "the outbox is full: 10 000 actions, or 16 MiB of them",
 };
 
 /**

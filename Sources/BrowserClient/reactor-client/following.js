@@ -191,7 +191,7 @@ export class SessionReader {
     try {
       return name === "snapshot" ? this.#snapshot(block, position, demand) : this.#event(block, position, demand);
     } catch (error) {
-      return ["malformed", `the event ${name} has no JSON: ${error}`];
+      return ["malformed", `the event ${name} is not JSON: ${error}`];
     }
   }
 

@@ -249,7 +249,7 @@ export class ClientMachine {
 
   /** @param {string | undefined} why @param {number} until */
   outboxStuck(why, until) {
-    this.outboxFault = why === undefined ? undefined : { why: `the outbox is not written: ${why}`, until };
+    this.outboxFault = why === undefined ? undefined : { why: `the outbox cannot be written: ${why}`, until };
     for (const session of this.links.keys()) this.touched.add(session);
   }
 

@@ -38,7 +38,7 @@ export class Post extends SessionAttempt {
     // An event has shown that it is applied. Its last one is awaited as long as the shown
     // state is held.
     else if (!request.isComplete && /** @type {number} */ (request.hold) > uptime) {
-      this.schedule("its last event is awaited", limits.hold);
+      this.schedule("waiting for its last event", limits.hold);
     } else posting.applied({ at: request.cause, rejected: [] });
   }
 

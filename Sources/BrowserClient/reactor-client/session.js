@@ -59,7 +59,7 @@ function share(old, value) {
 
 /** @param {string} text */
 function checkPosition(text) {
-  if (!position(String(text))) throw new TypeError(`"${text}" is no position of a session`);
+  if (!position(String(text))) throw new TypeError(`"${text}" is not a session position`);
 }
 
 /** Takes a send back, unless it has left. @param {Driver} driver @param {string} session @param {() => number | undefined} find its number */
@@ -374,7 +374,7 @@ export class Session {
   #submit(actions, options) {
     const ticket = new Ticket(this.#driver, this.id);
     const fail = /** @param {unknown} [error] */ (error = "") =>
-      ticket.fail({ kind: "notEncodable", reason: `the action has no JSON ${error}` });
+      ticket.fail({ kind: "notEncodable", reason: `the action is not encodable ${error}` });
     try {
       const texts = actions.map((action) => JSON.stringify(action));
       if (texts.includes(/** @type {any} */ (undefined))) fail();

@@ -212,7 +212,7 @@ export class Stream extends Attempt {
     // spreads its clients.
     const minimum = this.#retryWait > (this.#firstRetry ?? Infinity) ? this.#retryWait : 0;
     if (why !== undefined || !isProven) this.retry(why ?? "the stream has ended", minimum);
-    else if (minimum) this.schedule("the server shuts down", minimum);
+    else if (minimum) this.schedule("the server is shutting down", minimum);
     else this.begin();
   }
 

@@ -94,7 +94,7 @@ export class Tickets {
 
   /** The client is closed. */
   close() {
-    const reason = "closed before the answer came: it may have been applied";
+    const reason = "closed before the answer arrived: it may have been applied";
     for (const ticket of this.#tickets.values()) ticket.fail({ kind: "closed", reason });
     this.#tickets.clear();
   }

@@ -301,5 +301,5 @@ package struct ClaimCounts: Sendable, Equatable {
 extension JournalFailure {
     /// The members may have declared this node gone.
     static let notHeard = JournalFailure(
-        reason: .unavailable, detail: "no beat of this node has reached the database in time")
+        reason: .unavailable, detail: "no heartbeat of this node has reached the database in time")
 }

@@ -35,7 +35,7 @@ extension StateFold {
         guard record.version == version + 1 else {
             throw RecoveryFault(
                 place: "the mutation of version \(record.version)",
-                reason: "it comes right after version \(version)")
+                reason: "the version before it is \(version)")
         }
         try apply(record)
     }

@@ -4,7 +4,7 @@ extension ServerAddress {
     /// Reads the address of a server. Throws `badAddress` with a sentence that names the fault.
     init(parsing text: String) throws(ClientFailure) {
         func fail(_ fault: String) -> ClientFailure {
-            .badAddress("\"\(text)\" is no address of a server: \(fault)")
+            .badAddress("\"\(text)\" is not a server address: \(fault)")
         }
         guard text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             throw fail("it has a space, or a character that is not ASCII")
@@ -43,7 +43,7 @@ extension ServerAddress {
         if rest.isEmpty { return nil }
         guard rest.first == ":", let port = UInt16(rest.dropFirst()), port > 0,
             rest.dropFirst().utf8.allSatisfy({ (0x30...0x39).contains($0) })
-        else { return "\"\(rest)\" is no port" }
+        else { return "\"\(rest)\" is not a port" }
         return nil
     }
 }

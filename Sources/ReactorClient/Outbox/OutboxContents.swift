@@ -71,7 +71,7 @@ struct OutboxContents: Equatable, Sendable {
             }
             if offset == 0 { try check(json, account: account) }
             guard let records = try? JSON.decode([OutboxRecord].self, from: json) else {
-                throw .damaged(at: offset, "a line has no known form")
+                throw .damaged(at: offset, "a line has an unknown form")
             }
             for record in records.dropFirst(offset == 0 ? 1 : 0) {
                 guard contents.apply(record, keepsStates: keepsStates) else {
@@ -102,7 +102,7 @@ struct OutboxContents: Equatable, Sendable {
 
     private static func check(_ json: [UInt8], account: String?) throws(Fault) {
         guard let head = try? JSON.decode(Head.self, from: json) else {
-            throw .damaged(at: 0, "the file is no outbox of a client")
+            throw .damaged(at: 0, "the file is not an outbox of a client")
         }
         guard head.form == Self.form else { throw .version(head.form) }
         // By bytes: texts that Swift regards as equal can be the names of two users.

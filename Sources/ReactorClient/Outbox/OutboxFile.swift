@@ -185,7 +185,7 @@ extension OutboxContents.Fault: CustomStringConvertible {
         switch self {
         case .damaged(let offset, let reason): "damaged at byte \(offset): \(reason)"
         case .version(let form):
-            "it has form \(form), which another version of this library has written: send its "
+            "it has form \(form), written by another version of this library: send its "
                 + "actions with that version, or use another file"
         case .account(let account?): "it belongs to the account \(account)"
         case .account(nil): "it belongs to no account"

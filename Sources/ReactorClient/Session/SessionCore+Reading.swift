@@ -35,7 +35,7 @@ extension SessionCore {
             let type = Value.self as? any Decodable.Type
         else {
             preconditionFailure(
-                "\(path) leads to no @Pulse that is a field of \(State.self) itself")
+                "\(path) does not lead to a @Pulse that is a field of \(State.self) itself")
         }
         return pulses(name, limit, present: { $0[keyPath: path].value }) { data in
             Self.decode(type, data) as? Value

@@ -58,7 +58,8 @@ struct ResponseHeadReader: Sendable {
         if isBlank(line[0]) {
             // RFC 9112 §5.2: a folded line continues the value.
             guard !fields.isEmpty else {
-                throw TransportFailure(.badResponse, "the head of the response begins with a fold")
+                throw TransportFailure(
+                    .badResponse, "the head of the response begins with a folded line")
             }
             fields[fields.count - 1].value += " " + trimmed(line)
             return

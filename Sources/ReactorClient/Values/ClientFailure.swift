@@ -29,8 +29,8 @@ extension ClientFailure: CustomStringConvertible {
         switch self {
         case .badAddress(let sentence), .exhausted(let sentence): sentence
         case .badSessionID(let id):
-            "\"\(id)\" is no id of a session: it has 1 to 128 of A-Z a-z 0-9 _ -"
-        case .refused(let problem): "the server refuses it: \(problem)"
+            "\"\(id)\" is not a session id: an id has 1 to 128 of A-Z a-z 0-9 _ -"
+        case .refused(let problem): "the server refused the request: \(problem)"
         case .unreachable(let reason): "the server does not answer: \(reason)"
         case .undecodable(let reason): "the answer cannot be decoded: \(reason)"
         case .ended(let reason): "the session has ended: \(reason)"

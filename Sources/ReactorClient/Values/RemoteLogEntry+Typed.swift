@@ -67,7 +67,7 @@ extension RemoteLogEntry {
 
     private func required<Value>(_ value: Value?) throws(ClientFailure) -> Value {
         guard let value else {
-            throw .undecodable("the entry \(position) has not the form of \(kind)")
+            throw .undecodable("the entry \(position) does not have the form of \(kind)")
         }
         return value
     }

@@ -34,9 +34,9 @@ extension SendFailure: CustomStringConvertible {
     /// A sentence for people.
     public var description: String {
         switch self {
-        case .refused(let problem): "the server refuses the action: \(problem)"
+        case .refused(let problem): "the server refused the action: \(problem)"
         case .positionChanged(let position):
-            "the session has another position than expected, \(position)"
+            "the session is not at the expected position, but at \(position)"
         case .outboxFull(let limit):
             "the outbox is full: it has at most \(limit) actions, and 16 MiB of them"
         case .outboxUnavailable(let reason): "the outbox cannot be used: \(reason)"

@@ -60,7 +60,7 @@ extension Configuration {
         guard let address = operationsAddress?.listenAddress, address == publicAddress,
             address != .tcp(host: host, port: 0)
         else { return nil }
-        return
-            "--ops-listen is \(address), where the clients' listener is: it needs its own address"
+        return "--ops-listen is \(address), the address of the clients' listener: "
+            + "it needs its own address"
     }
 }

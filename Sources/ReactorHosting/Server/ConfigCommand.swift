@@ -50,7 +50,7 @@ struct ConfigCommand: ParsableCommand {
                 _ = try await ReactorServer.checked(
                     hosting: hosted, settings.configuration, journals: journals,
                     authenticating: makeAuthenticator)
-                Standard.out("\(settings.values.count) settings, no fault\n")
+                Standard.out("\(settings.values.count) settings, no faults\n")
                 return 0
             } catch let code as ExitCode {
                 return code.rawValue

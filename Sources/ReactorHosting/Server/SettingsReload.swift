@@ -94,7 +94,7 @@ final class SettingsReload: Sendable {
         }
         guard (authenticator != nil) == isExpected else {
             throw ConfigurationFailure(
-                sentences: ["whether clients are authenticated changes with a restart only"])
+                sentences: ["whether clients are authenticated can change only with a restart"])
         }
         return authenticator
     }

@@ -178,7 +178,7 @@ final class FileArchive: Archive {
                 let answer = StoredAnswer($0, of: session)
                 guard StoredAnswer.statuses.contains(answer.status) else {
                     throw JournalFileFault.unusable(
-                        "\(answer.status) stands where the status of an answer should")
+                        "a stored answer has the invalid status \(answer.status)")
                 }
                 return answer
             }

@@ -109,7 +109,8 @@ extension Statement {
     /// another program has written a negative number.
     func number(_ column: CInt) throws(JournalFileFault) -> UInt64 {
         guard let number = UInt64(exactly: integer(column)) else {
-            throw .unusable("\(integer(column)) stands where a number from 0 on should")
+            throw .unusable(
+                "it has the negative number \(integer(column)) where only 0 or more is valid")
         }
         return number
     }

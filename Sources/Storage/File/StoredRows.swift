@@ -71,7 +71,7 @@ extension HistoryPosition {
     init(column number: UInt64, part: Int64) throws(JournalFileFault) {
         let note = part == JournalSchema.recordPart ? 0 : UInt32(exactly: part)
         guard let note, part > 0, let position = Self(stored: number, part: note) else {
-            throw .unusable("\(part) stands where the part of a record should")
+            throw .unusable("a record has the invalid part \(part)")
         }
         self = position
     }

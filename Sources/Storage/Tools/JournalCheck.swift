@@ -74,19 +74,19 @@ package struct JournalCheck: Sendable {
             let version =
                 snapshot.number == stored.keptAfter ? stored.keptVersion : versions[snapshot.number]
             if snapshot.number > session.newest.number {
-                problems.append("a snapshot of record \(snapshot.number), which is not there")
+                problems.append("a snapshot of record \(snapshot.number), which does not exist")
             } else if let version, version != snapshot.version {
                 problems.append(
                     "the snapshot of record \(snapshot.number) has version \(snapshot.version), "
-                        + "the record \(version)")
+                        + "but the record has \(version)")
             }
             if !JSON.isLine(snapshot.state) {
-                problems.append("the snapshot of record \(snapshot.number) is no line of JSON")
+                problems.append("the snapshot of record \(snapshot.number) is not a line of JSON")
             }
         }
         for action in try RunningAction.all(of: stored, from: walk.database)
         where !JSON.isLine(action.content) {
-            problems.append("the running action \(action.action) is no line of JSON")
+            problems.append("the running action \(action.action) is not a line of JSON")
         }
         try walk.eachAnswer(of: stored) { answer in
             if !StoredAnswer.statuses.contains(answer.status) {
@@ -110,10 +110,10 @@ package struct JournalCheck: Sendable {
         // A note has an action or a mutation as `{"kind":…,"content":{"received":…}}`.
         let outer = record.kind == .note ? 2 : 0
         guard record.content.isEmpty || JSON.isLine(record.content, around: outer) else {
-            return "\(record.words): what it holds is no line of JSON"
+            return "\(record.words): its content is not a line of JSON"
         }
         for event in record.events where !JSON.isLine(event.data) {
-            return "\(record.words): the event \(event.name) is no line of JSON"
+            return "\(record.words): the event \(event.name) is not a line of JSON"
         }
         return nil
     }
@@ -132,6 +132,6 @@ package struct JournalCheck: Sendable {
         let twice =
             try database.integer(
                 "SELECT count(*) FROM tombstones WHERE id IN (SELECT id FROM sessions)") ?? 0
-        if twice > 0 { report.add("\(twice) sessions are deleted and alive at once") }
+        if twice > 0 { report.add("\(twice) sessions are both deleted and alive") }
     }
 }

@@ -22,7 +22,7 @@ final class JournalFile {
             let version = try queue.inDatabase { try JournalSchema.check($0) }
             guard version > 0 else { throw JournalFileFault.notAJournal }
             guard version == JournalSchema.version else {
-                throw JournalFileFault.unusable("a server of this version has to open it once")
+                throw JournalFileFault.unusable("a server of this version must open it once")
             }
         } catch {
             throw JournalFileFault(error)

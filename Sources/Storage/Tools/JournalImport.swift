@@ -48,12 +48,12 @@ package final class JournalImport {
 
     package func add(_ line: [UInt8]) throws {
         lineNumber += 1
-        guard let fields = JournalFields(line) else { throw fault("it is no JSON object") }
+        guard let fields = JournalFields(line) else { throw fault("it is not a JSON object") }
         guard !isEnded else { throw fault("it comes after the end") }
         do {
             try queue.inDatabase { try add(fields, $0) }
         } catch let missing as JournalFields.Missing {
-            throw fault("\"\(missing.name)\" is missing or not what it should be")
+            throw fault("\"\(missing.name)\" is missing or invalid")
         } catch let error as DatabaseError {
             throw fault(error.message ?? "\(error)")
         }
@@ -62,7 +62,7 @@ package final class JournalImport {
     /// Ends the text and makes the file the journal. Throws ``JournalTextFault``: the text is
     /// incomplete; ``JournalFileFault``.
     package func finish() throws {
-        guard lineNumber > 0 else { throw fault("there is no line at all") }
+        guard lineNumber > 0 else { throw fault("there are no lines") }
         guard isEnded else { throw fault("the text is cut off after this line") }
         do {
             try queue.inDatabase { database in
@@ -120,9 +120,9 @@ package final class JournalImport {
 
     private func addEnd(_ fields: JournalFields, _ database: Database) throws {
         try endSession(database)
-        let told = try fields.counts()
-        guard told == counts, try fields.number("end") == counts.lines else {
-            throw fault("it counts other lines than came: some are missing, doubled or changed")
+        let expected = try fields.counts()
+        guard expected == counts, try fields.number("end") == counts.lines else {
+            throw fault("its counts do not match the lines: some are missing, repeated or changed")
         }
         isEnded = true
     }
@@ -201,7 +201,7 @@ package final class JournalImport {
         guard let key = session?.key else { return }
         let snapshot = try fields.snapshot(key)
         guard snapshot.number <= lastPosition?.number ?? 0 else {
-            throw fault("the record \(snapshot.number) is not there")
+            throw fault("the record \(snapshot.number) does not exist")
         }
         if snapshot.number == session?.keptAfter { session?.hasFirstSnapshot = true }
         counts.snapshots += 1

@@ -67,7 +67,7 @@ struct JournalWalk {
             if run.last != place || Int64(clamping: run.version) != row.integer(2)
                 || run.count != row.integer(3)
             {
-                problems.append("the row of record \(place.number) does not describe what it has")
+                problems.append("the row of record \(place.number) does not match its content")
             }
         }
         return problems

@@ -22,7 +22,7 @@ struct RecordSequence {
             return "\(record.words) where record \(number) should be"
         }
         guard record.kind != .deleted else {
-            return "\(record.words) is the end of a session that lives"
+            return "\(record.words) is the end of a session that still exists"
         }
         guard (record.kind == .created) == (record.number == 0),
             (record.part > 0) == (record.kind == .note)
@@ -37,7 +37,7 @@ struct RecordSequence {
         guard hasRecords else { return Self.noRecords }
         guard (newest.number, newest.version, newest.notes) != (number - 1, version, notes)
         else { return nil }
-        return "its records end at \(number - 1) of version \(version), and it stands at "
+        return "its records end at \(number - 1) of version \(version), but it is at "
             + "\(newest.number) of version \(newest.version)"
     }
 

@@ -126,7 +126,7 @@ struct KeyReloadTests {
         try await withServer(.server, "--auth", "jwt", "--jwt-secret-file", secret) { server in
             let client = server.client()
             try write("short", to: secret)
-            try await reload(server, until: "32 at least")
+            try await reload(server, until: "at least 32")
             try FileManager.default.removeItem(atPath: secret)
             try await reload(server, until: "cannot be read")
             #expect(server.log.present.errors.contains(Self.refused))

@@ -47,7 +47,7 @@ struct TokenOptionTests {
         let good = try file("0123456789abcdef0123456789abcdef")
         let commands: [(ServerProcess.Program, [String], String)] = [
             (.server, ["--auth", "jwt"], "needs a key"),
-            (.server, ["--auth", "jwt", "--jwt-secret-file", short], "32 at least"),
+            (.server, ["--auth", "jwt", "--jwt-secret-file", short], "at least 32"),
             (.server, ["--auth", "jwt", "--jwt-secret-file", "/absent"], "/absent cannot be read"),
             (.server, ["--auth", "jwt", "--jwt-key-file", good], "one block"),
             (.server, ["--auth", "jwt", "--jwt-key-file", try file(" {")], "not JSON"),

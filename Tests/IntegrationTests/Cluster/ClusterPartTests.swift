@@ -371,6 +371,7 @@ struct ClusterPartTests {
             await hidden.end()
         }
         let found = await failures.first { _ in true }
-        #expect(found?.contains(isSent ? "once or not at all" : "the server ends") ?? false)
+        let expected = isSent ? "once or not at all" : "the server is shutting down"
+        #expect(found?.contains(expected) ?? false)
     }
 }

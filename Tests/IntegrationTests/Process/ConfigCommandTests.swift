@@ -58,7 +58,7 @@ struct ConfigCommandTests {
         let run = try await ServerProcess.run(
             .server, ["config", "check"], environment: ["REACTOR_RETRY": "1s"])
         #expect(run.exit == .code(0))
-        #expect(run.output.hasSuffix(" settings, no fault\n"))
+        #expect(run.output.hasSuffix(" settings, no faults\n"))
         #expect(run.errors.isEmpty)
     }
 

@@ -16,7 +16,7 @@ struct LinkOptionTests {
             (["--link", "0.0.0.0:0"] + database, 64, "--cluster-secret-file"),
             (["--link", "0.0.0.0:0"] + database, 64, "set --link-address"),
             (here + ["--cluster-secret-file", secret] + database, 64, "has 9 bytes"),
-            (here + ["--link-address", "a:0"] + database, 64, "the number of a port"),
+            (here + ["--link-address", "a:0"] + database, 64, "it needs a port"),
             (["--link", "nowhere.invalid:1"] + database, 1, "can't listen on nowhere.invalid:1"),
         ]
         try await Turnstile.servers.pass {

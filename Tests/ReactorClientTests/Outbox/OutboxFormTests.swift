@@ -106,7 +106,7 @@ struct OutboxFormTests {
         let newer = line(#"[{"form":4,"kind":"unheard"},{"kind":7,"account":[]},1]"#)
         #expect(fault(newer) == .version(4))
         let other = line(#"["hello"]"#)
-        #expect(fault(other) == .damaged(at: 0, "the file is no outbox of a client"))
+        #expect(fault(other) == .damaged(at: 0, "the file is not an outbox of a client"))
         #expect(fault([]) == .damaged(at: 0, "the file ends in its first line"))
         #expect(
             fault(Array("hello, this is a text of some length\n".utf8))?.description
@@ -120,7 +120,7 @@ struct OutboxFormTests {
         let lines = "reactor-client-outbox \(form) 3 ada\nn 5\nq a 4 - - - 2 {}\n"
         #expect(
             fault(Array((head + lines).utf8))?.description
-                == "it has form \(form), which another version of this library has written: "
+                == "it has form \(form), written by another version of this library: "
                 + "send its actions with that version, or use another file")
     }
 

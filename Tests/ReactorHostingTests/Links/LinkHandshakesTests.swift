@@ -44,7 +44,7 @@ struct LinkHandshakesTests {
     @Test func `a peer that says nothing is refused in time`() async throws {
         let rig = try HandshakeRig(secret: secret, limit: .milliseconds(1))
         rig.dial(sending: [])
-        try await rig.until("refused: the peer has not proved itself in time")
+        try await rig.until("refused: the peer did not prove itself in time")
         await rig.end()
     }
 

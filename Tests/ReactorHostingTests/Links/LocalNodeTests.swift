@@ -109,7 +109,7 @@ struct LocalNodeTests {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try file.node(isLoopback: true)
         }
-        #expect(failure?.sentences.first?.hasSuffix("has 5 secrets; 4 are possible") == true)
+        #expect(failure?.sentences.first?.hasSuffix("has 5 secrets; at most 4 are allowed") == true)
     }
 
     @Test(arguments: ["", "short", secret.dropLast() + "\n", secret + "\nshort", "\r\n"])

@@ -80,7 +80,7 @@ struct OwnershipTests {
         #expect(rigs.nodes[0].waiting(.claim) == 0)
         #expect(
             found.map(word)
-                == "unreadable no beat of this node has reached the database in time")
+                == "unreadable no heartbeat of this node has reached the database in time")
     }
 
     // It was claimed, loaded, and given up again.

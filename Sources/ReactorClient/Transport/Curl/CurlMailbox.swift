@@ -44,7 +44,7 @@
             self.limit = limit
             bell = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
             guard bell >= 0 else {
-                throw TransportFailure(.exhausted, "no descriptor is left: error \(errno)")
+                throw TransportFailure(.exhausted, "no file descriptor is left: error \(errno)")
             }
         }
 

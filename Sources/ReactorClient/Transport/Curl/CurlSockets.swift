@@ -36,7 +36,7 @@
             waiter = CurlSocketWaiter(poller)
             let room = Registration(serial: 0, interest: EPOLLIN.rawValue)
             guard poller >= 0, control(EPOLL_CTL_ADD, bell, room) else {
-                throw TransportFailure(.exhausted, "no descriptor is left: error \(errno)")
+                throw TransportFailure(.exhausted, "no file descriptor is left: error \(errno)")
             }
         }
 

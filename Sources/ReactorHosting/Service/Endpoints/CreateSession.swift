@@ -181,12 +181,12 @@ extension Problem {
     /// A refusal is final for a client, so it must not be a guess.
     fileprivate static let createsOthers = Problem(
         temporary: 503, "too_busy",
-        "nothing was applied: with other sessions that are being created the client may have as many "
-            + "as --subject-session-limit permits")
+        "nothing was applied: the client is creating other sessions, with which it may reach "
+            + "--subject-session-limit")
 
     fileprivate static func createdMeanwhile(_ id: String) -> Problem {
         Problem(
             temporary: 503, "too_busy",
-            "nothing was applied: another request creates the session \(id) at the same time")
+            "nothing was applied: another request is creating the session \(id)")
     }
 }

@@ -39,14 +39,16 @@ enum PostPart: SessionEndpoint {
         do {
             request.body = try part.encode()
         } catch {
-            return end(part, .unavailable("the action has no JSON: \(error)"), on: connection)
+            return end(
+                part, .unavailable("the action cannot be encoded as JSON: \(error)"),
+                on: connection)
         }
         guard request.body.count <= bodyLimitBytes else {
             let reason = "the action has more than \(bodyLimitBytes) bytes"
             return end(part, .unavailable(reason), on: connection)
         }
         guard connection.park(&request) else {
-            let reason = "requests that wait have used up their memory"
+            let reason = "waiting requests have used up their memory"
             return end(part, .unavailable(reason), on: connection)
         }
         RequestForwarder.tryEnded(forward, .moved(owner), on: connection)
@@ -137,7 +139,7 @@ extension PartOutcome {
         case (503, Self.unavailableCode): self = .unavailable(text)
         // A node of an earlier release does not have this route.
         case (503, "owner_unreachable"):
-            self = .unavailable("its node cannot be reached, or is of an earlier release")
+            self = .unavailable("its node cannot be reached, or runs an earlier release")
         case (400..<500, let code), (503, let code):
             self = .unavailable("its node answered \(response.status) \(code ?? "")")
         // A newer program may answer differently.

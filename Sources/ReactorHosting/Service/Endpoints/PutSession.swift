@@ -16,11 +16,12 @@ enum PutSession: SessionEndpoint {
             if target.needsOwner {
                 throw Problem(
                     409, "other_owner",
-                    "the id \(target.id.text) belongs to another client, or did")
+                    "the id \(target.id.text) belongs or belonged to another client")
             }
             throw Problem(
                 409, "other_reactor",
-                "the id \(target.id.text) belongs to a session that the token does not grant, or did"
+                "the id \(target.id.text) belongs or belonged to a session that the token "
+                    + "does not grant"
             )
         }
         guard wanted.from == nil else {

@@ -50,10 +50,10 @@ enum ReadMetrics: ServiceEndpoint {
             "reason", ConnectionGate.Refusal.allCases.map { ("\($0)", refused($0)) })
         text.gauge(
             "answer_budget_bytes",
-            "Bytes of large answers, rebuilt states and kept states, of which there is a budget.",
+            "Bytes in use of the budget for large answers, rebuilt states and kept states.",
             answerBytes)
         text.gauges(
-            "loop_busy_seconds", "The time of each loop's present pass; 0 while it waits.", "loop",
+            "loop_busy_seconds", "Duration of each loop's current pass; 0 while it waits.", "loop",
             times.map { ("\($0.loop)", $0.time / .seconds(1)) })
         text.counter(
             "log_lines_dropped", "Log lines dropped because the log reader was too slow.",

@@ -41,11 +41,11 @@ final class LinkHandshakes: LoopHandler {
         var description: String {
             switch self {
             case .fault(let fault): "\(fault)"
-            case .closed: "the peer has closed the connection before it proved itself"
-            case .late: "the peer has not proved itself in time"
-            case .displaced: "too many other peers have not proved themselves"
+            case .closed: "the peer closed the connection before it proved itself"
+            case .late: "the peer did not prove itself in time"
+            case .displaced: "too many other peers have not proved themselves yet"
             case .noLoop(let loop): "the node has no loop \(loop)"
-            case .noDescriptor: "there is no descriptor for the link"
+            case .noDescriptor: "no file descriptor is left for the link"
             }
         }
 

@@ -96,8 +96,8 @@ struct LocalNode: Sendable {
             throw ConfigurationFailure(
                 sentences: [
                     """
-                    --cluster-secret-file: \(path) has \(lines.secrets.count) secrets; \(secretLimit) are \
-                    possible
+                    --cluster-secret-file: \(path) has \(lines.secrets.count) secrets; at most \
+                    \(secretLimit) are allowed
                     """
                 ])
         }
@@ -136,7 +136,7 @@ struct LocalNode: Sendable {
     /// The sentence for an address that nobody can dial; nil for any other.
     private static func refusal(_ address: ListenAddress) -> String? {
         guard case .tcp(let host, let port) = address else { return nil }
-        if port == 0 { return "--link-address is \(address): it needs the number of a port" }
+        if port == 0 { return "--link-address is \(address): it needs a port" }
         guard ["0.0.0.0", "::"].contains(host) else { return nil }
         return """
             other nodes cannot dial \(address): set --link-address to the address at which they reach \
@@ -167,7 +167,7 @@ extension Configuration {
             [("the clients' listener", publicAddress)]
             + (operationsAddress.map { [("--ops-listen", $0.listenAddress)] } ?? [])
         return listeners.filter { $0.1 == link.listenAddress && link.port != 0 }.map {
-            "--link is \(link), where \($0.0) is: it needs its own address"
+            "--link is \(link), the address of \($0.0): it needs its own address"
         }
     }
 }

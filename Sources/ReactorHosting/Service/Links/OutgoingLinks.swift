@@ -343,7 +343,7 @@ final class OutgoingLinks {
     /// stays, so that there is only one lookup at a time.
     private func refuseWaiting(for link: OutgoingConnection) {
         way.report(
-            "no link: the lookup of the node's name has taken two seconds",
+            "no link: looking up the node's name has taken two seconds",
             about: link.far.node.number, at: table.now)
         let waiting = link.waiting
         link.waiting = []

@@ -166,7 +166,8 @@ extension ServerLoop: PartLinks {
         guard let links = resources.links, !links.outgoing.isClosed,
             let id = resources.socketless.allocate()
         else {
-            let outcome = PartOutcome.unavailable("too many actions at once, or the server ends")
+            let outcome = PartOutcome.unavailable(
+                "too many actions at once, or the server is shutting down")
             resources.links?.way.parts.count(outcome)
             return part.end(outcome)
         }
@@ -186,7 +187,8 @@ extension HTTPConnection {
         // An action that is not parked is with its parent, on this node.
         var mayBeApplied = buffers?.parked == nil
         if case .sent = forward.place { mayBeApplied = true }
-        PostPart.end(part, mayBeApplied ? .unknown : .unavailable("the server ends"), on: self)
+        PostPart.end(
+            part, mayBeApplied ? .unknown : .unavailable("the server is shutting down"), on: self)
     }
 
     fileprivate func waitTimerReached() {
@@ -199,6 +201,6 @@ extension HTTPConnection {
 
 extension Problem {
     fileprivate static let tooManyIncoming = Problem(
-        503, "too_busy", "nothing was applied: too many requests of other nodes are under way",
+        503, "too_busy", "nothing was applied: too many requests from other nodes are under way",
         fields: [("Retry-After", "1")])
 }

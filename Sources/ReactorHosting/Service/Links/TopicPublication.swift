@@ -151,9 +151,9 @@ extension Problem {
         let reason =
             switch fault {
             case .unreachable: "a node of the cluster cannot be reached"
-            case .otherProgram: "a node of the cluster has a program that does not receive topics"
+            case .otherProgram: "a node of the cluster runs a program that does not receive topics"
             case .late: "another node has published a value of the topic at the same time"
-            case .ending: "a node ends, and its sessions are not awake at others yet"
+            case .ending: "a node is shutting down, and its sessions are not awake on others yet"
             }
         return Problem(
             503, "topic_unavailable", "nothing was published: \(reason)",
@@ -163,12 +163,12 @@ extension Problem {
     static func topicPartlyPublished(sessions: Int, missing: Int) -> Problem {
         Problem(
             504, "topic_partly_published",
-            "\(sessions) sessions have committed the value; those of \(missing) nodes have it or not, each "
-                + "once or not at all",
+            "\(sessions) sessions have committed the value; each session of \(missing) nodes has "
+                + "received it once or not at all",
             fields: [("Retry-After", "1")])
     }
 
     static let tooManyPublications = Problem(
-        503, "too_busy", "nothing was published: too many values of topics are under way",
+        503, "too_busy", "nothing was published: too many values are being published",
         fields: [("Retry-After", "1")])
 }

@@ -54,18 +54,18 @@ struct Counters: Sendable {
             refusals.sorted)
         text.counter(
             "malformed", "Connections refused because their bytes are not HTTP.", malformed)
-        text.counter("streams_opened", "Opened event streams.", streamsOpened)
+        text.counter("streams_opened", "Event streams that were opened.", streamsOpened)
         text.counter("stream_writes", "Writes of events to subscribers.", streamWrites)
         text.counter("stream_bytes", "Bytes of events written.", streamBytes)
-        text.counter("stalled", "Connections closed because the reader accepted no byte.", stalled)
+        text.counter("stalled", "Connections closed because the reader accepted no bytes.", stalled)
         text.counters(
-            "failures", "Failures of reactors' code, by reactor.", "reactor", failures.sorted)
+            "failures", "Failures of reactor code, by reactor.", "reactor", failures.sorted)
         text.counters(
             "slow_turns", "Calls of a reactor's code that took longer than 100 ms.",
             "reactor", slowTurns.sorted)
         text.counter("dropped", "Values dropped because their effect had ended.", dropped)
         text.histogram(
-            "loop_pass_seconds", "Passes of the loops: the longest wait for a loop.", passes)
+            "loop_pass_seconds", "Duration of loop passes: the longest wait for a loop.", passes)
         present.writeHistograms(to: &text)
     }
 }
@@ -74,7 +74,7 @@ extension JournalMetrics {
     /// Writes all of them for `/metrics`.
     func write(to text: inout PrometheusWriter) {
         text.histogram(
-            "journal_commit_seconds", "Writing and flushing a commit.",
+            "journal_commit_seconds", "Time to write and flush a commit.",
             zip(Self.bounds, commits).map { ($0, $1) }, beyond: commits.last ?? 0, sum: seconds)
         text.histogram("journal_commit_batches", "Batches in a commit.", sizes)
         text.counter("journal_batches", "Loop iterations that were committed.", batches)

@@ -51,15 +51,15 @@ struct PresentCounts: Sendable {
             "Subscribers that are further behind than the events in memory.",
             sessions.readers.behind)
         text.gauge(
-            "subscribers_moved", "Subscribers on another loop than that of their session.",
+            "subscribers_moved", "Subscribers on a loop other than that of their session.",
             sessions.readers.moved)
         text.gauge(
             "subscriber_lag_max_bytes",
-            "The most bytes of events in memory that a subscriber has not got.",
+            "The most bytes of events in memory that a subscriber has yet to receive.",
             sessions.readers.lagBytes)
         text.gauge("connections", "Open connections.", connections)
         text.gauge(
-            "connections_postponed", "Connections with a request that waits for a turn.", postponed)
+            "connections_postponed", "Connections whose request waits for a turn.", postponed)
         text.gauge("loop_inbox_jobs", "Jobs of other threads that wait for a loop.", inbox)
         text.gauge(
             "replies_waiting", "Replies that wait for the journal.", sessions.waitingReplies)
@@ -70,15 +70,16 @@ struct PresentCounts: Sendable {
             "reads_waiting", "Reads of the journal by streams that wait for a turn.",
             sessions.waitingReads)
         text.gauge(
-            "owned_sessions", "Sessions that this node owns, of a journal with several nodes.",
+            "owned_sessions",
+            "Sessions that this node owns; 0 unless several nodes share the journal.",
             cluster.owned)
         text.gauge(
             "followed_sessions",
-            "Sessions that have subscribers here and that other nodes own, or none.",
+            "Sessions with subscribers here that another node owns, or no node.",
             cluster.followed.sessions)
         text.gauge(
             "hinted_sessions",
-            "Followed sessions of which the owner says when there are new records.",
+            "Followed sessions whose owner reports new records over a link.",
             cluster.followed.hinted)
         text.gauge(
             "followed_state_bytes",
@@ -105,26 +106,28 @@ struct PresentCounts: Sendable {
             "deposed", "Sessions that left memory because another node owns them.",
             cluster.claims.deposed)
         text.counter(
-            "handed_over", "Sessions that were given up because this node leaves.",
+            "handed_over", "Sessions that were given up because this node is leaving.",
             cluster.claims.handedOver)
         text.counter(
             "sent_home", "Sessions that were given up because another node is their home.",
             cluster.claims.sentHome)
         text.counter(
             "woken_sessions",
-            "Sessions that were woken because their effects or sources rested.", sessions.woken)
+            "Sessions that were woken because their effects or sources had stopped with a process.",
+            sessions.woken)
         text.counter(
-            "confirms", "Questions to the journal whether sessions in memory are the newest.",
+            "confirms", "Queries that ask the journal whether sessions in memory are up to date.",
             cluster.reads.confirms)
         text.counter(
-            "unconfirmed_reads", "Reads that were answered without, with an age.",
+            "unconfirmed_reads", "Reads that were answered without such a query, with Age.",
             cluster.reads.unconfirmed)
         text.counter(
-            "follow_questions", "Questions to the journal which followed sessions have changed.",
+            "follow_questions",
+            "Queries that ask the journal which followed sessions have changed.",
             cluster.followed.questions)
         text.counter(
             "follow_records",
-            "Hints with the records, which were shown without a question.",
+            "Hints that contained the records, which were shown without a query.",
             cluster.followed.received)
         text.counter(
             "unconfirmed_streams",
@@ -136,7 +139,8 @@ struct PresentCounts: Sendable {
         parts.write(to: &text)
         text.counter("link_bytes", "Bytes sent to other nodes.", linkBytes)
         text.histogram(
-            "turn_seconds", "Calls of reactors' code on the loops, to the coarse clock's tick.",
+            "turn_seconds",
+            "Duration of calls of reactor code on the loops, as the coarse clock shows it.",
             sessions.turns)
         text.histogram(
             "batch_steps", "Sessions with decisions in a batch that a loop submits.",

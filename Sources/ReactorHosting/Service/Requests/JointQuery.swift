@@ -59,7 +59,7 @@ struct JointQuery {
         guard texts.count <= limit else {
             throw Problem(
                 400, "too_many_sessions",
-                "session is there more than \(limit) times, which is the limit")
+                "session occurs more than \(limit) times, which is the limit")
         }
         var sessions: [SessionID] = []
         var seen: Set<SessionID> = []

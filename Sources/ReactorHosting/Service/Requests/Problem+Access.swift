@@ -21,7 +21,7 @@ extension Problem {
 
     static let tooManyTokens = Problem(
         temporary: 503, "too_busy",
-        "nothing was applied: too many tokens wait for their verification")
+        "nothing was applied: too many tokens are waiting to be verified")
 
     static let tokensUnavailable = Problem(
         temporary: 503, "tokens_unavailable",
@@ -48,7 +48,7 @@ extension Problem {
 
     static let tokenNotForCookie = Problem(
         422, "token_not_for_cookie",
-        "the token is longer than a cookie, or has a character that no cookie has")
+        "the token is too long for a cookie, or has a character that a cookie cannot have")
 
     static func tooManySessions(of owner: ExactText, limit: Int) -> Problem {
         Problem(
@@ -65,7 +65,7 @@ extension Problem {
 
     static let ticketNotAccepted = Problem(
         400, "ticket_not_accepted",
-        "a ticket is accepted by GET of an event stream only; send Authorization: Bearer <token>")
+        "a ticket is accepted only by GET of an event stream; send Authorization: Bearer <token>")
 
     /// EventSource does not connect again after it.
     static func ticketInvalid(_ fault: TicketFault) -> Problem {

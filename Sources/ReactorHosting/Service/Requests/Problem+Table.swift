@@ -131,8 +131,8 @@ extension Problem {
     static func noNode(_ id: String, _ reactor: String, _ stateVersion: Int) -> Problem {
         Problem(
             temporary: 503, "no_node_for_session",
-            "nothing was applied: no node hosts the reactor \(reactor) in the version \(stateVersion) of "
-                + "its state, which the session \(id) has, or in a newer one")
+            "nothing was applied: the session \(id) needs the reactor \(reactor) with version "
+                + "\(stateVersion) of its state, or a newer one, and no node hosts it")
     }
 
     /// This node does not host the reactor, and another one does.
@@ -142,8 +142,9 @@ extension Problem {
     static func hostedElsewhere(_ reactor: String, mayBeNamed: Bool = false) -> Problem {
         Problem(
             temporary: 503, "reactor_elsewhere",
-            "nothing was created: this node does not host the reactor \(reactor), and another one does; "
-                + "send the request again" + (mayBeNamed ? ", or name the session with PUT" : ""))
+            "nothing was created: this node does not host the reactor \(reactor), but another one "
+                + "does; send the request again"
+                + (mayBeNamed ? ", or name the session with PUT" : ""))
     }
 
     static func quarantined(_ id: String, _ fault: RecoveryFault) -> Problem {
@@ -190,8 +191,8 @@ extension Problem {
     static func positionChanged(_ position: String) -> Problem {
         Problem(
             412, "position_changed",
-            "no strong tag of If-Match is the current position, \(position); a weak tag, W/\"…\", never "
-                + "matches",
+            "If-Match does not match the current position, \(position); a weak tag, "
+                + "W/\"…\", never matches",
             fields: [("ETag", "\"\(position)\"")])
     }
 
@@ -228,7 +229,7 @@ extension Problem {
     /// The state of a stub is in no record, so the other nodes would show the session's own.
     static let notOnOneNode = Problem(
         409, "not_on_one_node",
-        "a session is stubbed on a server that is alone; the cluster has several nodes")
+        "sessions can be stubbed only on a server without other nodes")
 
     /// No session has this id, or the client may not see it; then PUT of the id is refused.
     static func unknownSession(_ id: String, to access: Access?) -> Problem {
@@ -269,18 +270,18 @@ extension Problem {
     static func slowBody(_ rate: Int) -> Problem {
         Problem(
             408, "body_too_slow",
-            "the body arrived at less than \(rate) bytes per second, which is the least")
+            "the body arrived at less than the minimum of \(rate) bytes per second")
     }
 
     static let tooManyBodies = Problem(
         temporary: 503, "too_many_bodies",
-        "nothing was applied: incoming requests, of all clients or of this one, use their part of "
-            + "--body-budget")
+        "nothing was applied: the incoming requests of all clients, or of this one, have used up "
+            + "their share of --body-budget")
 
     static let tooMuchMemory = Problem(
         temporary: 503, "too_much_memory",
-        "nothing was applied: what the server holds for all clients, or for this one, uses up "
-            + "its part of the budget for answers")
+        "nothing was applied: the memory held for all clients, or for this one, has used up its "
+            + "share of the budget for answers")
 
     /// Any client may ask for it, so it names no reactor and no session; the log does.
     static func stuck(_ loop: LoopWatch.Occupied, _ limit: Duration) -> Problem {

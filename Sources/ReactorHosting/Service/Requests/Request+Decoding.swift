@@ -24,7 +24,7 @@ extension Request {
         guard body.count <= LargeBodies.minimumBytes else {
             throw Problem(
                 413, "body_too_large",
-                "the body has \(body.count) bytes; here it has at most \(LargeBodies.minimumBytes)")
+                "the body has \(body.count) bytes; the limit here is \(LargeBodies.minimumBytes)")
         }
     }
 
@@ -82,7 +82,7 @@ extension Request {
         let list = known.isEmpty ? "none" : known.joined(separator: ", ")
         throw Problem(
             400, "unknown_parameter",
-            "the query has the parameter \(text); those of this request are: \(list)")
+            "the query has the parameter \(text); this request accepts: \(list)")
     }
 
     func accepts(_ type: MediaType) -> Bool { AcceptedTypes(head).weight(of: type) > 0 }

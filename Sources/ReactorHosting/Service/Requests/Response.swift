@@ -87,7 +87,7 @@ struct Response {
         guard request.head.method == .options else {
             return .problem(
                 Problem(
-                    405, "method_not_allowed", "this path has the methods \(allow)",
+                    405, "method_not_allowed", "this path supports the methods \(allow)",
                     fields: [("Allow", allow)]))
         }
         let preflight = origins.preflight(origins.index(of: request.head), methods: allow)

@@ -31,7 +31,7 @@ enum TokenCookie {
         guard let found else { return nil }
         guard !found.isEmpty, found.count <= limitBytes,
             head.bytes[found].allSatisfy(isValid)
-        else { throw .cookieInvalid("is no token") }
+        else { throw .cookieInvalid("is not a token") }
         return found
     }
 

@@ -177,7 +177,7 @@
                 try ended(index, inOrder: false, poller)
             case .bytes(let count):
                 switch receive(index, buffer.span.extracting(0..<count)) {
-                case .goesOn: break
+                case .continues: break
                 case .ended: try ended(index, inOrder: true, poller)
                 case .unusable: try ended(index, inOrder: false, poller)
                 }
@@ -191,7 +191,7 @@
         }
 
         private enum Continuation {
-            case goesOn
+            case continues
             case ended
             case unusable
         }
@@ -204,7 +204,7 @@
                 while true {
                     switch try subscribers[index].reader.next(received, &position) {
                     case .needMore:
-                        return .goesOn
+                        return .continues
                     case .head(let status):
                         guard status == 200 else {
                             ledger.tally.refused += 1
