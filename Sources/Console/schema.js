@@ -100,7 +100,7 @@ function fits(form, value) {
 
 /** Where a problem's detail says that a body is wrong: a JSON Pointer; nothing if it names none. */
 export function place(detail) {
-	return / at (\/\S*?|the top level): /.exec(detail ?? "")?.[1]?.replace("the top level", "");
+	return / at (\/\S*?|its root): /.exec(detail ?? "")?.[1]?.replace("its root", "");
 }
 
 /** Whether JSON keeps all numbers of a value: a browser rounds larger ones. */

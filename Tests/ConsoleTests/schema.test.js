@@ -87,6 +87,7 @@ test("JSON is exact or refused", () => {
 test("the place of a problem is the pointer in its detail", () => {
   assert.equal(place("the body is invalid at /message: expected a string, found a number"), "/message");
   assert.equal(place('the body is invalid at /a/0/b~1c: the field "x" is missing'), "/a/0/b~1c");
+  assert.equal(place("the body is invalid at its root: expected an object, found a number"), "");
   assert.equal(place("the state is too large"), undefined);
   assert.equal(place(undefined), undefined);
 });
