@@ -124,7 +124,7 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
     ) throws(ReplayFault) -> ReplayDifference? {
         let line = entry.line
         guard line.version == version + 1 else {
-            throw fault(entry, "the version before it is \(version)")
+            throw fault(entry, "it follows version \(version)")
         }
         guard let content = line.content else {
             guard line.contentText == nil else { throw fault(entry, "its content is not JSON") }

@@ -230,7 +230,7 @@ struct ReplayTests {
         }
         let other = #expect(throws: ReplayFault.self) { try replay(.none, skipping) }
         #expect(
-            other?.description == "line 9: record 3, version 4: the version before it is 2")
+            other?.description == "line 9: record 3, version 4: it follows version 2")
         let large = [
             Self.header().replacing("\"keptVersion\":0", with: "\"keptVersion\":\(UInt64.max)")
         ]

@@ -35,7 +35,7 @@ extension StateFold {
         guard record.version == version + 1 else {
             throw RecoveryFault(
                 place: "the mutation of version \(record.version)",
-                reason: "the version before it is \(version)")
+                reason: "it follows version \(version)")
         }
         try apply(record)
     }

@@ -242,14 +242,14 @@ struct ClusterTopicTests {
             #expect(await peer.until("holding"))
             try expectProblem(
                 try await session.client.post(topic, "\"b\""), 503, "topic_unavailable",
-                detail: "ends")
+                detail: "shutting down")
             #expect(try await news(session) == before)
             // Its process ends. Nothing listens at its address, but the others still wait for its
             // sessions.
             await peer.end()
             try expectProblem(
                 try await session.client.post(topic, "\"c\""), 503, "topic_unavailable",
-                detail: "ends")
+                detail: "shutting down")
             cluster.journal.leave(peer.node)
             var answer = try await session.client.post(topic, "\"d\"")
             while answer.status == 503 {

@@ -19,7 +19,7 @@ struct StartCheckTests {
             [
                 "--link", "127.0.0.1:7", "--ops-listen", "127.0.0.1:7", "--journal",
                 "postgres://127.0.0.1:1/x",
-            ], "--link is 127.0.0.1:7, where --ops-listen is"
+            ], "--link is 127.0.0.1:7, the address of --ops-listen"
         ),
         // All at once.
         (
