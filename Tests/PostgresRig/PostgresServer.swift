@@ -60,17 +60,30 @@ package final class PostgresServer: Sendable {
 
     /// A folder that no other server has.
     package static func newFolder() -> String {
-        "/tmp/reactor-postgres-\(UUID().uuidString.prefix(8))"
+        "\(place)/reactor-postgres-\(UUID().uuidString.prefix(8))"
     }
+
+    /// Memory if there is plenty: these tests end processes and never the machine, and a run flushes
+    /// gigabytes.
+    private static let place: String = {
+        let memory = "/dev/shm"
+        let values = try? FileManager.default.attributesOfFileSystem(forPath: memory)
+        let free = values?[.systemFreeSize] as? NSNumber
+        let isRoomy = (free?.int64Value ?? 0) >= 12 << 30
+        return isRoomy && FileManager.default.isWritableFile(atPath: memory) ? memory : "/tmp"
+    }()
 
     private static let started = Mutex<[String]>([])
 
     private static let stopsAtExit: Bool = {
         atexit {
             for folder in PostgresServer.started.withLock({ $0 }) {
+                // Without a wait for the end: there are a hundred.
                 try? PostgresServer.run(
                     PostgresServer.asUser(
-                        "pg_ctl", ["-D", "\(folder)/data", "stop", "-m", "immediate"]))
+                        "pg_ctl", ["-D", "\(folder)/data", "stop", "-W", "-m", "immediate"]))
+            }
+            for folder in PostgresServer.started.withLock({ $0 }) {
                 try? FileManager.default.removeItem(atPath: folder)
             }
         }
