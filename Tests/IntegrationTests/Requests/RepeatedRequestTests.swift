@@ -59,6 +59,31 @@ struct RepeatedRequestTests {
             .compactMap { $0.split(separator: " ").first { $0.hasPrefix("request_id=") } }
     }
 
+    // Behind a proxy, requests of several clients come on one connection in turn.
+    @Test func `one after another client's request counts for its own client`() async throws {
+        try await withServer(
+            .server, "--loops", "1", "--trusted-proxies", "127.0.0.1"
+        ) { server in
+            let connection = try RawConnection(port: server.port)
+            let client = server.client()
+            _ = try await client.put("/v1/sessions/a", #"{"reactor":"alerts"}"#)
+            let repeated = post("a", "X-Forwarded-For: 192.0.2.1\r\n")
+            let other = post("a", "X-Forwarded-For: 192.0.2.2\r\nX-Request-Id: other\r\n")
+            for one in [repeated, repeated, repeated, repeated, other] {
+                await connection.send(one)
+                #expect(await connection.answers(1).map(\.head.status) == [200])
+            }
+            _ = try await client.delete("/v1/sessions/a")
+            await connection.send(repeated)
+            #expect(await connection.answers(1).map(\.head.status) == [410])
+            try await server.log.wait { ids($0.errors).count == 1 }
+            let lines = server.log.present.errors.split(separator: "\n")
+            let line = try #require(lines.first { $0.contains("status=410") })
+            #expect(line.contains("client=192.0.2.1 "), "\(line)")
+            #expect(!line.contains("request_id=other"), "\(line)")
+        }
+    }
+
     @Test func `one by a name that is not allowed is refused each time`() async throws {
         try await withOneLoop { server, connection in
             let foreign = post("a").replacing("Host: a", with: "Host: evil.example")

@@ -11,9 +11,14 @@ enum RequestDispatcher {
         // A request is counted once, with its head.
         let isCounted = connection.hasAdmittedHead
         if isCounted { connection.hasAdmittedHead = false }
-        if let target = connection.repeatedTarget, target.applies(to: request.head, on: loop) {
-            serve(&request, of: target, isCounted: isCounted, on: connection)
-            return nil
+        if let target = connection.repeatedTarget {
+            if target.applies(to: request.head, on: loop) {
+                serve(&request, of: target, isCounted: isCounted, on: connection)
+                return nil
+            }
+            // The connection's identity is that of this request from now on: a repetition of the
+            // earlier head must not be taken for its client's.
+            connection.repeatedTarget = nil
         }
         let match = findRoute(of: &request, on: connection)
         connection.beginWaiting(request, origin: loop.settings.origins.index(of: request.head))
