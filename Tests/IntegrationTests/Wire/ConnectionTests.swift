@@ -261,6 +261,23 @@ struct ConnectionTests {
         #expect(await connection.receiveAll().ending == .finished)
     }
 
+    // Without the rule: only at its maximum age, with the last chunk.
+    @Test func `a stream whose opening was sent in parts ends with its reader, too`() async throws {
+        try await withServer(.server, "--connection-age", "1m") { server in
+            let session = try await server.client().session("alerts")
+            try await session.alert(String(repeating: "x", count: 800_000))
+            let connection = try RawConnection(port: server.port, receiveBufferBytes: 4_096)
+            await connection.send("GET \(session.path)/pulses HTTP/1.1\r\nHost: a\r\n\r\n")
+            let end = Array("\"}\n\n\r\n".utf8)
+            let opening = await connection.receive { $0.suffix(end.count) == end[...] }
+            #expect(opening.ending == nil && opening.bytes.count > 800_000)
+            connection.finish()
+            let rest = await connection.receiveAll()
+            #expect(rest.ending == .finished)
+            #expect(!rest.text.hasSuffix("\r\n0\r\n\r\n"))
+        }
+    }
+
     @Test func `case 79: a client that disconnects within its body affects nobody`() async throws {
         let session = try await sharedServer().session("alerts")
         for resets in [false, true] {

@@ -118,7 +118,7 @@ final class EventStream {
                 connection.buffers?.pending = []
                 source.waitForRoom()
             } else {
-                connection.buffers = nil
+                connection.resumeReadingOfStream()
             }
         }
         // The client had closed its side before. It gets the opening, and the stream ends.

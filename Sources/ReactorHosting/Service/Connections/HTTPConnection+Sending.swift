@@ -54,11 +54,18 @@ extension HTTPConnection {
         case .reading: continueReading()
         case .waiting: ConnectionMigration.resume(self)
         case .streaming(let stream):
-            buffers = nil
+            resumeReadingOfStream()
             stream.resume()
             // While it was blocked, the deadline may have become that of a stall.
             rearm()
         }
+    }
+
+    /// Reads on after everything before the stream's events is sent: the bytes are dropped, and their
+    /// end is that of the stream (``peerFinished()``).
+    func resumeReadingOfStream() {
+        buffers = nil
+        loop.table.resumeReading(id)
     }
 
     /// Sends events of the session. Returns the number of bytes that the kernel accepted.
