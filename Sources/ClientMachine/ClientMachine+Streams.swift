@@ -40,9 +40,9 @@ extension ClientMachine {
             entries[session] = links[session]?.reader.seen.map(VectorEntry.position) ?? .nothing
         }
         stream.begin(entries, within: limits)
+        let target = stream.takeRedirect() ?? stream.target { entries[$0] ?? .nothing }
         streams[id] = stream
-        let target = stream.target { entries[$0] ?? .nothing }
-        return .stream(stream.redirect ?? target)
+        return .stream(target)
     }
 
     private mutating func retireStreams() {

@@ -40,8 +40,9 @@ struct StreamConnection: Sendable {
     /// The first `retry:` of the connection; a larger one later means that the server is draining.
     private var firstRetry: Int?
     private var hasBlock = false
-    /// The target to which the server has redirected the stream; that of the next connection.
-    private(set) var redirect: String?
+    /// The target to which the server has redirected the stream; that of the next connection alone.
+    private var redirect: String?
+    /// Redirects in a row.
     private var redirects = 0
     /// Bytes of a refusal's body that are kept.
     private static let problemLimit = 65_536
@@ -129,20 +130,24 @@ struct StreamConnection: Sendable {
         if response.status == 200, type.hasPrefix("text/event-stream") {
             phase = .open
             openedAt = now
-            redirect = nil
-            redirects = 0
         } else {
             phase = .refused(response)
         }
     }
 
-    /// Follows a redirect. Returns false after three in a row (C5): the next attempt uses the
-    /// original address.
+    /// Follows a redirect. Returns false after three in a row (C5).
     mutating func redirect(to target: String) -> Bool {
         redirects += 1
         redirect = redirects <= 3 ? target : nil
-        if redirect == nil { redirects = 0 }
         return redirect != nil
+    }
+
+    /// The target of the connection that begins, if the one before was redirected. Every other one
+    /// uses the original address: what answers at the target may be no service, for ever.
+    mutating func takeRedirect() -> String? {
+        defer { redirect = nil }
+        if redirect == nil { redirects = 0 }
+        return redirect
     }
 
     /// The facts on which the meaning of an event depends.

@@ -596,6 +596,23 @@ test("C5: a stream follows a redirection within its origin, and takes no token e
   }
 });
 
+test("C5: a redirection is for one connection: a page there may stay when the server is back", () => {
+  for (const status of [undefined, 200, 404, 503, 307]) {
+    const client = new Client();
+    client.follow();
+    client.receive("streamOpened", client.stream.id, response(307, "", { location: "/base/maintenance" }));
+    let opened = streams(client.receive("streamEnded", client.stream.id));
+    for (let count = 1; count <= 3 && opened.length; count++) {
+      assert.equal(opened[0].target, "/maintenance");
+      const field = { location: "/base/maintenance" };
+      if (status) client.receive("streamOpened", client.stream.id, response(status, "<html>", field));
+      opened = streams(client.receive("streamEnded", client.stream.id, status ? undefined : "nobody listens"));
+    }
+    assert.deepEqual(opened, []);
+    assert.match(streams(client.wait(1_000))[0].target, /^\/v1\/sessions\/room\/events\?/);
+  }
+});
+
 /** Gives the token that is asked for. */
 const give = (client, token) => {
   const [, id, refused] = last(client.outputs.filter(([kind]) => kind === "askForToken"));

@@ -103,6 +103,25 @@ struct StreamEndTests {
             ])
     }
 
+    // A page that says that the server is maintained stays when the server is back.
+    @Test(arguments: [nil, 200, 404, 503])
+    func `C5: a redirect is for one connection`(status: Int?) throws {
+        var client = try Client()
+        _ = client.receive(.follow(room, states))
+        let stream = try #require(client.wait(.milliseconds(50)).streams.first?.id)
+        let redirect = ClientResponse(307, fields: [.init("Location", "/base/maintenance")])
+        _ = client.receive(.streamOpened(stream, redirect))
+        let moved = try #require(client.receive(.streamEnded(stream, failure: nil)).streams.first)
+        #expect(moved.request.target == "/maintenance")
+        if let status { _ = client.receive(.streamOpened(moved.id, ClientResponse(status))) }
+        let failure = status == nil ? "nobody listens" : nil
+        #expect(client.receive(.streamEnded(moved.id, failure: failure)).streams.isEmpty)
+        #expect(
+            client.wait(.seconds(1)).streams.map(\.request.target) == [
+                "/v1/sessions/room/events?only=states"
+            ])
+    }
+
     @Test(arguments: [
         "https://evil.example/base/v1", "//evil.example/base/v1", "http://example.com/base/v1",
         "https://example.com.evil.example/base/v1", "https://example.com@evil.example/base/v1",

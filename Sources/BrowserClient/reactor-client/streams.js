@@ -31,8 +31,9 @@ export class Stream extends Attempt {
   live;
   /** A response that is no stream. @type {Response | undefined} */
   #refusal;
-  /** @type {string | undefined} */
+  /** Of one connection: what answers there may be no service, for ever. @type {string | undefined} */
   #redirect;
+  /** Since a stream was open: three in a row are followed. */
   #redirects = 0;
   /** The entries of the sessions of which nothing has come on this connection. @type {Map<string, Position | "-">} */
   #awaited = new Map();
@@ -101,7 +102,6 @@ export class Stream extends Attempt {
     this.isOpen = isStream(response);
     if (!this.isOpen) this.#refusal = response;
     else {
-      this.#redirect = undefined;
       this.#redirects = 0;
       this.until = machine.uptime + machine.limits.silence;
       machine.hurry();
@@ -191,7 +191,7 @@ export class Stream extends Attempt {
   end() {
     super.end();
     this.isOpen = false;
-    this.#refusal = undefined;
+    this.#refusal = this.#redirect = undefined;
   }
 
   /** @param {string} why @override */
@@ -226,7 +226,7 @@ export class Stream extends Attempt {
     const hasNone = code === "unknown_path";
     const hasFewer = code === "too_many_sessions" || status === 414 || status === 431;
     if (code === "unknown_session" && isAlone) { for (const one of [...live]) machine.link(one).over("unknown"); }
-    else if (target !== undefined && ++this.#redirects <= 3) {
+    else if (target && ++this.#redirects % 4) {
       this.#redirect = target;
       this.begin();
     } else if (!isAlone && (hasNone || hasFewer)) {
