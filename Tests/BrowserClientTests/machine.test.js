@@ -613,6 +613,17 @@ test("C5: a redirection is for one connection: a page there may stay when the se
   }
 });
 
+test("C5: a session that is left is not asked for any more, though a stream of it got 204", () => {
+  const client = new Client();
+  client.follow();
+  client.receive("streamOpened", client.stream.id, response(204));
+  client.receive("streamEnded", client.stream.id);
+  client.answer(last(requests(client.outputs)), 502, "<html>", { "content-type": "text/html" });
+  client.receive("leave", "room");
+  client.wait(120_000);
+  assert.deepEqual([client.machine.links.size, client.machine.attempts.size], [0, 0]);
+});
+
 /** Gives the token that is asked for. */
 const give = (client, token) => {
   const [, id, refused] = last(client.outputs.filter(([kind]) => kind === "askForToken"));

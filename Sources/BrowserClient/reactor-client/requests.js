@@ -97,7 +97,9 @@ export class Reading extends SessionAttempt {
     const { reader, posting } = link;
     const lacksState = !reader.current && reader.seen && link.isLive;
     const isNeeded = posting?.overlay.answered.length || lacksState;
-    const isAsked = (isDoubted || isNeeded && link.demand.states && !reader.awaitsSnapshot) && !link.ended;
+    // A doubt that is left with the session is for whoever follows it again.
+    const isAsked = (isNeeded && link.demand.states && !reader.awaitsSnapshot || isDoubted && link.following) &&
+      !link.ended;
     if (!isAsked === this.isIdle) return;
     if (!isAsked) {
       this.close();
