@@ -142,8 +142,8 @@ struct StreamConnection: Sendable {
         return redirect != nil
     }
 
-    /// The target of the connection that begins, if the one before was redirected. Every other one
-    /// uses the original address: what answers at the target may be no service, for ever.
+    /// The target of the next connection, if the previous one was redirected. Any other connection
+    /// uses the original address, because the target may never be the service.
     mutating func takeRedirect() -> String? {
         defer { redirect = nil }
         if redirect == nil { redirects = 0 }

@@ -63,8 +63,8 @@ package final class PostgresServer: Sendable {
         "\(place)/reactor-postgres-\(UUID().uuidString.prefix(8))"
     }
 
-    /// Memory if there is plenty: these tests end processes and never the machine, and a run flushes
-    /// gigabytes.
+    /// In memory if there is plenty. These tests end processes and never the machine, and a run
+    /// flushes gigabytes.
     private static let place: String = {
         let memory = "/dev/shm"
         let values = try? FileManager.default.attributesOfFileSystem(forPath: memory)

@@ -29,6 +29,19 @@ struct AcceptedTypesTests {
         #expect(try accepted(lines).weight(of: .eventStream) == weight)
     }
 
+    @Test func `what comes after the 64th range is ignored`() throws {
+        let other = Array(repeating: "a/b", count: AcceptedTypes.maximumRanges)
+        let kept = Array(other.dropFirst())
+        for (lines, weight) in [
+            ([other.joined(separator: ","), "*/*"], 0),
+            ([other.joined(separator: ",") + ",*/*"], 0),
+            ([kept.joined(separator: ","), "*/*"], 1_000),
+            ([kept.joined(separator: ",,") + ",*/*"], 1_000), (other + ["*/*"], 0),
+        ] {
+            #expect(try accepted(lines).weight(of: .eventStream) == weight)
+        }
+    }
+
     @Test(
         arguments: [
             ([], false), (["*/*"], false), (["application/json"], false),

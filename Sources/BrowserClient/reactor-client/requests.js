@@ -97,7 +97,7 @@ export class Reading extends SessionAttempt {
     const { reader, posting } = link;
     const lacksState = !reader.current && reader.seen && link.isLive;
     const isNeeded = posting?.overlay.answered.length || lacksState;
-    // A doubt that is left with the session is for whoever follows it again.
+    // If nobody follows the session any more, the doubt waits for the next follower.
     const isAsked = (isNeeded && link.demand.states && !reader.awaitsSnapshot || isDoubted && link.following) &&
       !link.ended;
     if (!isAsked === this.isIdle) return;

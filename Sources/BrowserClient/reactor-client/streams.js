@@ -31,7 +31,7 @@ export class Stream extends Attempt {
   live;
   /** A response that is no stream. @type {Response | undefined} */
   #refusal;
-  /** Of one connection: what answers there may be no service, for ever. @type {string | undefined} */
+  /** For one connection: its target may never be the service. @type {string | undefined} */
   #redirect;
   /** Since a stream was open: three in a row are followed. */
   #redirects = 0;

@@ -61,8 +61,8 @@ extension HTTPConnection {
         }
     }
 
-    /// Reads on after everything before the stream's events is sent: the bytes are dropped, and their
-    /// end is that of the stream (``peerFinished()``).
+    /// Continues to read once everything before the stream's events is sent. The bytes are dropped;
+    /// their end ends the stream (``peerFinished()``).
     func resumeReadingOfStream() {
         buffers = nil
         loop.table.resumeReading(id)

@@ -13,8 +13,11 @@ struct MediaType {
 
 /// The media types that a client accepts: `Accept`, over all of its lines (RFC 9110 §5.3, §12.5.1).
 ///
-/// Other parameters than the weight are ignored: no two types here differ only in them.
+/// Other parameters than the weight are ignored: no two types here differ only in them. So is what
+/// comes after ``maximumRanges``: a head can have eight thousand, and browsers send fewer than ten.
 struct AcceptedTypes {
+    static let maximumRanges = 64
+
     private struct Range {
         let type: String
         let subtype: String
@@ -35,10 +38,11 @@ struct AcceptedTypes {
     init(_ head: borrowing RequestHead) {
         guard head.range(of: .accept) != nil else { return }
         var read: [Range] = []
-        for line in head.values(of: .accept) {
-            for element in head.text(line).split(separator: ",") {
-                if let range = Self.range(element) { read.append(range) }
-            }
+        var rest = Self.maximumRanges
+        for line in head.values(of: .accept) where rest > 0 {
+            let elements = head.text(line).split(separator: ",", maxSplits: rest).prefix(rest)
+            rest -= elements.count
+            read += elements.compactMap(Self.range)
         }
         ranges = read
     }
