@@ -244,6 +244,46 @@ struct RetentionTests {
         #expect(before < (isDeleted ? 1 : 1_200_000))
     }
 
+    @Test(arguments: ["answers", "running"])
+    func `large rows besides records are removed in bounded steps`(_ table: String) throws {
+        let path = JournalRig.makeDirectory() + "/journal.sqlite"
+        let writer = JournalWriter(
+            path: path, retention: JournalRetention(), now: { 1_000_000 })
+        try writer.open()
+        defer { writer.close() }
+        let text = Array("\"\(String(repeating: "x", count: 500_000))\"".utf8)
+        var batch = Batch(records: [.created("s")])
+        for number: UInt64 in 1...12 {
+            if table == "answers" {
+                batch.answers.append(.of("s", "k\(number)"))
+                batch.answers[batch.answers.count - 1].body = text
+            } else {
+                batch.started.append(
+                    RunningAction(
+                        session: "s", generation: "g1", action: number, content: text))
+            }
+        }
+        #expect(try writer.write([batch]).get() == [[:]])
+        #expect(try writer.write([Batch(records: [.deleted("s", 1)])]).get() == [[:]])
+        let file = try JournalFile(path)
+        func kept() throws -> Int64 {
+            try file.read { try $0.integer("SELECT count(*) FROM \(table)") } ?? -1
+        }
+        var before = try kept()
+        #expect(before == 12)
+        for _ in 1...3 {
+            writer.maintenance.isLookDue = true
+            var isMore = true
+            while isMore {
+                isMore = try writer.keepHouse().get()
+                let present = try kept()
+                #expect(before - present <= 3)
+                before = present
+            }
+        }
+        #expect(before == 0)
+    }
+
     @Test func `tombstones expire by age and by count, the oldest first`() async throws {
         var retention = Self.keeping(100)
         retention.tombstones = 10

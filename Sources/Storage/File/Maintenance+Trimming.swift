@@ -96,7 +96,7 @@ extension Maintenance {
         left -= try removeSnapshots(of: row, left, database).cost
         guard left > 0 else { return limit - left }
         for (table, key) in [("answers", "key"), ("running", "action")] {
-            left -= try remove(from: table, key, of: row, left, database)
+            left -= try removeFirst(of: table, by: key, of: row, left, database).cost
             guard left > 0 else { return limit - left }
         }
         try database.run("DELETE FROM sessions WHERE row = ?", .integer(row))
@@ -170,18 +170,18 @@ extension Maintenance {
     /// A page has 4 KiB.
     private static let rowsPerPage = 4_096 / bytesPerRow
 
-    private func remove(
-        from table: String, _ key: String, of row: Int64, _ limit: Int, _ database: Database
-    ) throws -> Int {
-        // `<=` removes all rows of the last number; NULL if there are fewer rows.
-        try database.run(
-            """
-            DELETE FROM \(table) WHERE session = ? AND \(key) <= coalesce(
-                (SELECT \(key) FROM \(table) WHERE session = ? ORDER BY \(key)
-                 LIMIT 1 OFFSET ?),
-                (SELECT max(\(key)) FROM \(table) WHERE session = ?))
-            """, .integer(row), .integer(row), .integer(Int64(limit - 1)), .integer(row))
-        return database.changesCount
+    /// Removes the first rows of a session in a table whose order is that of `key`, one by one: a
+    /// running action has the body of its request, which may be large.
+    private func removeFirst(
+        of table: String, by key: String, of row: Int64, _ limit: Int, _ database: Database
+    ) throws -> (cost: Int, isDone: Bool) {
+        try removeLarge(limit, 1, database) {
+            try database.run(
+                """
+                DELETE FROM \(table) WHERE session = ?1
+                    AND \(key) = (SELECT min(\(key)) FROM \(table) WHERE session = ?1)
+                """, .integer(row))
+        }
     }
 
     /// Trims the next few sessions by age: records may expire without a commit.
