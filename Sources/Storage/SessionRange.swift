@@ -29,7 +29,8 @@ package struct SessionRange: Sendable {
     var upperBound: String { prefix + "\u{10FFFF}" }
 
     package func contains(_ id: String, of reactor: String) -> Bool {
-        if let after, id <= after { return false }
+        // As the file compares them: characters that `<` takes for equal differ in their bytes.
+        if let after, !after.utf8.lexicographicallyPrecedes(id.utf8) { return false }
         if !prefix.isEmpty, !id.hasPrefix(prefix) { return false }
         return self.reactor.map { $0 == reactor } ?? true
     }

@@ -49,7 +49,7 @@ struct PageTests {
         let rig = try await filled()
         let all = try await rig.page()
         #expect(all.count == Self.ids.count)
-        let afters: [String?] = [nil, "", "a", "zzz", "é", "\u{10FFFF}"] + Self.ids
+        let afters: [String?] = [nil, "", "a", "zzz", "é", "\u{212A}", "\u{10FFFF}"] + Self.ids
         for prefix in ["", "n", "0", "_", "meet-100"] + Self.ids {
             for after in afters {
                 for reactor in [nil, "none"] + Self.reactors {
