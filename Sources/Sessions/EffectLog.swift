@@ -88,4 +88,17 @@ struct EffectLog {
         content.append(UInt8(ascii: "}"))
         session.recordFailure(at: place.rawValue, error, content, of: action)
     }
+
+    /// Ends a history with a record, so that the notes before it are trimmed like others: trimming
+    /// removes the notes before a record with that record. It is a failure, because every reader of
+    /// the log knows these, but the server does not report it.
+    func close() {
+        guard session.history.newest.notes > 0 else { return }
+        session.beginFailure(Self.closing, of: .none)
+    }
+
+    private static let closing = Array(
+        """
+        {"place":"effect","error":"the state has not changed since many entries of the log"}
+        """.utf8)
 }

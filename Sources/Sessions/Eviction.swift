@@ -82,7 +82,7 @@ package final class Eviction {
             } else {
                 // Examined again at the next tick: its snapshot may be committed by then, or its
                 // work may have ended.
-                if session.isAtRest { session.takeSnapshot() }
+                if session.isAtRest { session.save() }
                 idle.put(session, at: due + 1)
             }
         }
@@ -114,7 +114,7 @@ package final class Eviction {
             guard session.isAtRest, mayLeave(session) else { continue }
             // It is given up with a later call, once the snapshot is committed.
             guard session.isSaved else {
-                session.takeSnapshot()
+                session.save()
                 continue
             }
             act(session)
@@ -172,7 +172,7 @@ package final class Eviction {
 
     private func examine(_ session: Session) {
         guard session.isAtRest, !candidates.contains(where: { $0 === session }) else { return }
-        if !session.isSaved { session.takeSnapshot() }
+        if !session.isSaved { session.save() }
         candidates.append(session)
     }
 

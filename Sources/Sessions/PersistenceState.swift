@@ -10,9 +10,10 @@ package final class PersistenceState {
     var snapshotListens: Bool?
     /// The state that a fork begins with, until its first snapshot.
     var first: [UInt8]?
-    /// The bytes of mutations and activities since the newest snapshot, counted from when the
-    /// session woke.
+    /// The bytes of records and notes since the newest snapshot, counted from when the session woke.
     private var bytesSinceSnapshot = 0
+    /// Those of them that belong to notes and failures: they make no snapshot due by themselves.
+    private var entryBytes = 0
     /// The bytes of the state in the newest snapshot.
     private var snapshotBytes = 0
     let hasStoredAnswers: Bool
@@ -47,9 +48,30 @@ package final class PersistenceState {
     /// - Returns: whether a snapshot is due.
     func recordWritten(_ bytes: Int, at number: UInt64, _ limits: SessionLimits) -> Bool {
         bytesSinceSnapshot += bytes
+        return isDue(at: number, limits)
+    }
+
+    private func isDue(at number: UInt64, _ limits: SessionLimits) -> Bool {
         let records = number > snapshotNumber ? number - snapshotNumber : 0
         return records >= UInt64(limits.snapshotEvery)
             || bytesSinceSnapshot >= max(limits.snapshotBytes, snapshotBytes)
+    }
+
+    /// Counts the bytes of a note or a failure.
+    func entryWritten(_ bytes: Int) {
+        bytesSinceSnapshot += bytes
+        entryBytes += bytes
+    }
+
+    /// Whether notes and failures make a snapshot due.
+    func areEntriesDue(at number: UInt64, _ limits: SessionLimits) -> Bool {
+        entryBytes > 0 && isDue(at: number, limits)
+    }
+
+    /// Whether so many notes end the history that the session should not leave memory with them:
+    /// their bytes are not counted when it wakes.
+    func mustClose(_ end: HistoryEnd) -> Bool {
+        end.notes > 0 && entryBytes > 0 && (entryBytes >= 262_144 || end.notes >= 1_000)
     }
 
     /// The newest snapshot may not be in the journal: another one is due.
@@ -63,6 +85,7 @@ package final class PersistenceState {
         snapshotNumber = number
         snapshotListens = listens
         bytesSinceSnapshot = 0
+        entryBytes = 0
         snapshotBytes = bytes
     }
 }

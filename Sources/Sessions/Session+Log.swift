@@ -27,6 +27,7 @@ extension Session {
         if keepsRecords {
             records.begin(.note, at: step.end, action: action, time: time, in: step)
             records.encoder.content.append(contentsOf: body)
+            persistence?.entryWritten(body.count)
         }
         buffers.releaseScratch(body)
     }

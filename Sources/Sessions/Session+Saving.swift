@@ -13,6 +13,23 @@ extension Session {
         }
     }
 
+    /// Takes a snapshot if notes and failures have made one due: what is before the newest snapshot
+    /// is kept for ever otherwise. Called between turns, because in one the state may be ahead of
+    /// the newest record.
+    func considerEntries() {
+        guard let persistence, mayDecide, !attempt.isRollback,
+            persistence.areEntriesDue(at: history.newest.number, table.limits)
+        else { return }
+        EffectLog(session: self).close()
+        takeSnapshot()
+    }
+
+    /// Takes a snapshot before the session leaves memory.
+    func save() {
+        if persistence?.mustClose(history.newest) ?? false { EffectLog(session: self).close() }
+        takeSnapshot()
+    }
+
     /// Adds a snapshot of the present state to the present step.
     ///
     /// - Parameter encoded: the state, if it is encoded already.
@@ -135,6 +152,7 @@ extension Session {
     package var isSaved: Bool {
         persistence?.snapshotNumber == history.newest.number
             && persistence?.snapshotListens == tasks.listens
+            && !(persistence?.mustClose(history.newest) ?? false)
     }
 
     /// Releases everything but the subscribers.

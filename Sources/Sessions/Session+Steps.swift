@@ -78,10 +78,17 @@ extension Session {
         // Encoding the state may fail during a rollback, after the end, and while the session is
         // being restored. Nothing can be decided then.
         guard mayDecide, !attempt.isRollback else { return reportUnrecorded(place, error) }
+        beginFailure(content, of: action)
+        report(.failed(place: place, error: error))
+    }
+
+    /// Adds the record of a failure, without a report.
+    func beginFailure(_ content: [UInt8], of action: ActionTag) {
         beginRecord(.failure, of: action)
         record(.content, content)
-        if keepsRecords { recordContent(content) }
-        report(.failed(place: place, error: error))
+        guard keepsRecords else { return }
+        recordContent(content)
+        persistence?.entryWritten(content.count)
     }
 
     /// Reports a failure that has no record. A session that is being restored has

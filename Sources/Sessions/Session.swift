@@ -158,6 +158,7 @@ package final class Session {
     func beginTurn() {
         meters.turnBytes = 0
         _ = takeRefusal()
+        considerEntries()
     }
 
     // MARK: Requests
@@ -231,6 +232,8 @@ package final class Session {
             return answer(content(absence), post.token)
         }
         try post.check?()
+        let mayApply =
+            post.condition?.holds(at: Position(generation, history.newest.number)) ?? true
         beginTurn()
         arrival.traceparent = post.traceparent
         arrival.subject = post.subject
@@ -247,8 +250,6 @@ package final class Session {
             arrival = Arrival()
             meters.mutation.unchargedBytes = nil
         }
-        let mayApply =
-            post.condition?.holds(at: Position(generation, history.newest.number)) ?? true
         guard
             let receipt = try machine.receive(
                 post.body.json, batchLimit: table.limits.batch, mayApply: mayApply, in: self)

@@ -339,7 +339,7 @@ package final class SessionTable {
                 .sorted { $0.bytes < $1.bytes }
             let most = commits.waitingBytes + Self.savedBytes
             for (session, bytes) in missing where commits.waitingBytes + bytes <= most {
-                session.takeSnapshot()
+                session.save()
             }
         }
         commit()

@@ -1,8 +1,9 @@
 import Feeds
 import Reactors
-import Sessions
 import Storage
 import Testing
+
+@testable import Sessions
 
 @Suite("Contract §3.2 — memory is bounded by what is kept", .timeLimit(.minutes(60)))
 struct RetentionTests {
@@ -27,6 +28,60 @@ struct RetentionTests {
         for _ in 1...10 { try rig.act(Post.fill(2_000), on: session) }
         let sizes = rig.journal.keptBatch.snapshots.dropFirst(3).map(\.number)
         #expect(sizes.count <= 6)
+    }
+
+    @Test(arguments: ["nothing", "refuse"])
+    func `actions that make no record make a snapshot due`(_ type: String) throws {
+        let rig = Rig(answers: true, snapshotBytes: 10_000)
+        let session = try rig.create("s", .ledger())
+        try rig.act(Post.set(1), on: session)
+        let body = #"{"type":"\#(type)","text":"\#(String(repeating: "x", count: 1_000))"}"#
+        for _ in 1...100 { try rig.act(body, on: session) }
+        // Each one cuts off the notes before it: none precedes the others.
+        let snapshots = rig.journal.keptBatch.snapshots
+        #expect(snapshots.count > 8)
+        for snapshot in snapshots.dropFirst() {
+            let last = rig.journal.all.last { $0.head.position.number == snapshot.number }
+            #expect(last?.head.kind == .failure)
+        }
+        var notes = 0
+        for entry in rig.journal.all {
+            notes = entry.head.kind == .note ? notes + 1 : 0
+            #expect(notes <= 12)
+        }
+        // The state is the same, and so is the place where a condition holds.
+        #expect(rig.state(session).contains(#""a":1"#))
+        let next = Rig(answers: true, after: rig, registrations: [try .ledger()])
+        guard case .session(let again) = try next.wake("s") else {
+            Issue.record("the session does not wake")
+            return
+        }
+        #expect(next.state(again).contains(#""a":1"#))
+    }
+
+    @Test func `a session that sleeps with many notes can be trimmed`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .ledger())
+        let body = #"{"type":"refuse","text":"\#(String(repeating: "x", count: 30_000))"}"#
+        for _ in 1...8 { try rig.act(body, on: session) }
+        #expect(session.isSaved)
+        try rig.act(body, on: session)
+        #expect(!session.isSaved)
+        session.save()
+        rig.settleAll()
+        #expect(session.isSaved)
+        #expect(rig.journal.all.last?.head.kind == .failure)
+        #expect(rig.journal.keptBatch.snapshots.last?.number == 1)
+    }
+
+    @Test func `failures make a snapshot due`() throws {
+        let rig = Rig(answers: true, snapshotEvery: 10)
+        let session = try rig.create("s", .ledger())
+        for _ in 1...30 {
+            EffectLog(session: session).failed(at: .source, "gone", of: .none)
+            try rig.act(Post.nothing, on: session)
+        }
+        #expect(rig.journal.keptBatch.snapshots.count >= 3)
     }
 
     @Test func `the set number of bytes is kept, and always the newest record`() throws {
