@@ -7,19 +7,49 @@ extension Feed {
     ///
     /// - Parameter isContinued: as for ``StateFraming/frame(isContinued:)``.
     package func publish(isContinued: Bool = false) {
-        for stream in streams.all where !stream.selection.readsStates {
-            frame(stream)
-            loop.deliver(stream)
-        }
+        let isWhole = frameEvents(isContinued: isContinued)
         if streams.showStates { StateFraming(feed: self).frame(isContinued: isContinued) }
+        if !isWhole { continueLater() }
         let retention = loop.limits.retention
         guard history.exceeds(retention) || streams.areMany else { return }
-        trim(to: retention)
+        trim(isWhole ? retention : Self.lag(of: retention))
     }
 
-    private func trim(to retention: Retention) {
-        history.trim(to: retention)
-        if streams.showStates { StateFraming(feed: self).leaveTrimmed() }
+    /// Frames committed events for the streams without states, as many as the pass has room for: a
+    /// commit may leave megabytes of events, and each selection frames them again.
+    ///
+    /// - Returns: whether no later pass has to continue.
+    private func frameEvents(isContinued: Bool) -> Bool {
+        // Even if other feeds have used the room of the pass.
+        var least = isContinued ? 65_536 : 0
+        var isWhole = true
+        for stream in streams.all where !stream.selection.readsStates {
+            if frame(stream, max(least, loop.pass.eventRoom)) > 0 { least = 0 }
+            isWhole = isWhole && stream.framedThrough >= committedPosition(for: stream.selection)
+            loop.deliver(stream)
+        }
+        return isWhole
+    }
+
+    /// The limits of the history while streams lag behind it: two turns of the largest size.
+    private static func lag(of retention: Retention) -> Retention {
+        Retention(records: .max, bytes: max(retention.bytes, 64 << 20))
+    }
+
+    /// A later pass continues to frame.
+    func continueLater() {
+        guard !isFraming else { return }
+        isFraming = true
+        loop.background.append { [self] in
+            isFraming = false
+            loop.upstream?.continuePublishing(self)
+        }
+    }
+
+    private func trim(_ kept: Retention) {
+        history.trim(to: kept)
+        leaveTrimmed()
+        let retention = loop.limits.retention
         // A quarter of the limit, so that versions are forgotten in batches.
         let isHeavy = history.droppedWeight > max(65_536, retention.bytes / 4)
         if source?.forget(before: history.keptVersion, atOnce: isHeavy) ?? false {
@@ -31,34 +61,56 @@ extension Feed {
         }
     }
 
+    /// Subscribers fall behind if their stream has not framed entries that were trimmed.
+    private func leaveTrimmed() {
+        for stream in streams.all
+        where !stream.selection.log && stream.framedThrough.number < history.keptAfter {
+            // Its kept records are framed later.
+            stream.restart(at: HistoryPosition(history.keptAfter))
+            stream.forgetPart()
+        }
+    }
+
     /// Whether every stream has framed everything that is committed.
     package var isFramed: Bool {
         streams.all.allSatisfy { $0.framedThrough >= committedPosition(for: $0.selection) }
     }
 
     /// Frames everything that is committed, for a reader that has it already or gets it in a
-    /// snapshot. A stream of states may need many passes, and the reader is ahead of it meanwhile.
+    /// snapshot. A stream may need many passes, and the reader is ahead of it meanwhile.
     func frameForReader(_ stream: SharedStream) {
-        guard stream.selection.readsStates else { return frame(stream) }
+        if !stream.selection.readsStates { frame(stream, loop.pass.eventRoom) }
         let end = committedPosition(for: stream.selection)
         if stream.framedThrough < end, !stream.isRead { stream.skip(to: end) }
     }
 
-    /// Frames everything that is committed.
+    /// Frames everything that is committed, or some of it.
     ///
+    /// - Parameter room: after work of about this many bytes no other record is framed. The action
+    ///   log has no such limit: it has one selection.
+    /// - Returns: the work: the bytes, and something for each record.
     /// - Precondition: the stream shows no states.
-    private func frame(_ stream: SharedStream) {
+    @discardableResult
+    private func frame(_ stream: SharedStream, _ room: Int = .max) -> Int {
         let end = committedPosition(for: stream.selection)
-        guard stream.framedThrough < end else { return }
+        guard stream.framedThrough < end else { return 0 }
         let limit = streams.limitBytes(loop.limits.retention)
-        stream.frame(through: end, of: self, scratch: &loop.buffers.scratch, limit: limit)
-        while stream.framedThrough < end {
+        let room = stream.selection.log ? .max : room
+        var work = 0
+        while stream.framedThrough < end, work < room {
+            let before = stream.framedThrough.number
+            let bytes = stream.frame(
+                through: end, of: self, scratch: &loop.buffers.scratch, limit: limit,
+                room: room - work)
+            work += bytes + 64 * Int(clamping: stream.framedThrough.number - before)
+            guard stream.isFull(limit) else { continue }
             // Subscribers that do not have the oldest events yet fall behind.
             loop.deliver(stream)
             stream.trim(keptAfter: stream.coveredAfter, limit: limit)
-            stream.frame(through: end, of: self, scratch: &loop.buffers.scratch, limit: limit)
         }
+        loop.pass.countEvents(work)
         loop.buffers.shrinkScratch()
+        return work
     }
 
     /// Extends a stream back to `position`.

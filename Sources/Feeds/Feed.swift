@@ -31,8 +31,8 @@ package final class Feed {
     package var activities = ActivityNames()
     /// Why not the property itself: see ``History``.
     private var openStreams = FeedStreams()
-    /// Whether a later pass continues to frame states.
-    package internal(set) var isFramingStates = false
+    /// Whether a later pass continues to frame.
+    package internal(set) var isFraming = false
 
     package init(
         _ id: SessionID, _ generation: Generation, _ catalog: EventCatalog, _ saved: SavedSession?,

@@ -1,6 +1,7 @@
 internal import Feeds
 internal import JSONCoding
 internal import Reactors
+internal import Storage
 
 /// Enters the ends and failures of a session's effects and sources into its action log.
 struct EffectLog {

@@ -10,7 +10,7 @@ package final class PersistenceState {
     var snapshotListens: Bool?
     /// The state that a fork begins with, until its first snapshot.
     var first: [UInt8]?
-    /// The bytes of records and notes since the newest snapshot, counted from when the session woke.
+    /// The bytes of records and notes since the newest snapshot, counted since it woke.
     private var bytesSinceSnapshot = 0
     /// Those of them that belong to notes and failures: they make no snapshot due by themselves.
     private var entryBytes = 0
@@ -68,7 +68,7 @@ package final class PersistenceState {
         entryBytes > 0 && isDue(at: number, limits)
     }
 
-    /// Whether so many notes end the history that the session should not leave memory with them:
+    /// Whether the notes at the end of the history are too many for the session to leave memory:
     /// their bytes are not counted when it wakes.
     func mustClose(_ end: HistoryEnd) -> Bool {
         end.notes > 0 && entryBytes > 0 && (entryBytes >= 262_144 || end.notes >= 1_000)

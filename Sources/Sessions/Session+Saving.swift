@@ -138,7 +138,7 @@ extension Session {
         guard let archive = feed.archive, case .awake(let machine) = life, archive.reads == 0 else {
             return false
         }
-        return uncommitted.isEmpty && !feed.isFramingStates && waits.isEmpty && tasks.isIdle
+        return uncommitted.isEmpty && !feed.isFraming && waits.isEmpty && tasks.isIdle
             && machine.isQuiet
             && (table.placement == nil ? streams.isAtRest : streams.isEmpty)
     }

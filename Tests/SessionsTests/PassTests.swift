@@ -106,6 +106,49 @@ struct PassTests {
         #expect(rig.table.pass.most < 3 * Self.size)
     }
 
+    @Test(arguments: [true, false])
+    func `events are framed for many selections in bounded passes`(_ answers: Bool) throws {
+        let rig = Rig(
+            slow: true, answers: answers, registrations: [try .ledger()],
+            retention: Retention(bytes: 20_000))
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        // Bits of pulses that the reactor does not have make the selections distinct.
+        let selections = (0..<64).map { Selection(pulses: 0b111 | UInt64($0) << 32) }
+        let readers = selections.map { rig.subscribe(session, $0, .now) }
+        rig.runPasses()
+        let limit = 100_000
+        rig.table.pass.eventLimit = limit
+        try rig.post(
+            "[\((1...30).map { Post.fill(1_000 + $0) }.joined(separator: ","))]", to: session)
+        rig.runPass()
+        rig.table.pass.mostEvents = 0
+        rig.journal.endNext()
+        rig.runPass()
+        #expect(session.feed.isFraming)
+        #expect(!session.isAtRest)
+        let late = rig.subscribe(session, selections[63], .snapshot)
+        rig.runPasses()
+        #expect(!session.feed.isFraming)
+        // One record more, and at least one stream in each pass.
+        #expect(rig.table.pass.mostEvents < limit + 70_000)
+        for reader in readers {
+            #expect(rig.lines(reader).count == 30)
+        }
+        #expect(rig.lines(late).count == 1)
+        try rig.act(Post.set(1), on: session)
+        rig.settleAll()
+        rig.runPasses()
+        for reader in readers + [late] { #expect(rig.lines(reader).last == "a 31 1") }
+        // The history waits for the streams, and is trimmed then.
+        let old = rig.subscribe(
+            session, selections[0], .after("\(session.generation.text).2"))
+        rig.runPasses()
+        if !answers {
+            #expect(rig.lines(old).first?.hasPrefix("reset") == true)
+        }
+    }
+
     @Test func `parts of many versions are framed for all streams in bounded passes`() throws {
         let (rig, sessions) = try rig(slow: true)
         let nothing = try (0..<40).map { try rig.subscribe(sessions[0], .part("/none\($0)"), .now) }
@@ -154,7 +197,7 @@ struct PassTests {
         rig.journal.endNext()
         for job in rig.inbox.drain() { job(rig.table) }
         // One pass has room for one of them, although none is encoded in it.
-        #expect(sessions.count { $0.feed.isFramingStates } == sessions.count - 1)
+        #expect(sessions.count { $0.feed.isFraming } == sessions.count - 1)
         rig.runPasses()
         for reader in readers {
             #expect(rig.lines(reader).filter { $0.hasPrefix("state") }.count == 1)
@@ -255,7 +298,7 @@ struct PassTests {
         rig.table.commit()
         rig.journal.endNext()
         for job in rig.inbox.drain() { job(rig.table) }
-        #expect(session.feed.isFramingStates)
+        #expect(session.feed.isFraming)
         rig.output.setCapacity(nil, of: blocked)
         rig.runPasses()
         try grow(rig, session, to: Self.size + 10)
@@ -281,7 +324,7 @@ struct PassTests {
         rig.table.commit()
         rig.journal.endNext()
         for job in rig.inbox.drain() { job(rig.table) }
-        #expect(sessions[0].feed.isFramingStates)
+        #expect(sessions[0].feed.isFraming)
         return (rig, sessions[0], reader)
     }
 
@@ -294,7 +337,7 @@ struct PassTests {
         // Of a version that is not framed, and of one that is.
         let later = rig.subscribe(session, .allStates, .after("\(generation).8"))
         let earlier = rig.subscribe(session, .allStates, .after("\(generation).2"))
-        #expect(session.feed.isFramingStates)
+        #expect(session.feed.isFraming)
         rig.runPasses()
         try grow(rig, session, to: Self.size + 10)
         rig.runPasses()

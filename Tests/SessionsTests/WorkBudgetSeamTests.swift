@@ -51,7 +51,7 @@ struct WorkBudgetSeamTests {
         rig.table.commit()
         rig.journal.endNext(nil)
         for job in rig.inbox.drain() { job(rig.table) }
-        #expect(session.feed.isFramingStates)
+        #expect(session.feed.isFraming)
         try rig.post(Post.set(1), to: session)
         rig.table.commit()
         rig.journal.endNext(.full)

@@ -140,7 +140,7 @@ struct WorkBudgetTests {
         rig.table.commit()
         rig.journal.endNext(nil)
         for job in rig.inbox.drain() { job(rig.table) }
-        #expect(session.feed.isFramingStates)
+        #expect(session.feed.isFraming)
     }
 
     @Test

@@ -153,17 +153,24 @@ package final class SharedStream {
     var isRead: Bool { subscribers.contains(where: \.readsStream) }
 
     /// Frames the events that were committed up to `position`, or some of them: until the stream
-    /// has more than `limit` bytes.
+    /// has more than `limit` bytes, or has got `room` more. At least one record.
     ///
+    /// - Returns: the number of bytes.
     /// - Precondition: `position` is after `framedThrough`.
     func frame(
-        through position: HistoryPosition, of feed: Feed, scratch: inout [UInt8], limit: Int
-    ) {
-        guard !selection.log else { return frameNext(position, feed, nil, &scratch) }
+        through position: HistoryPosition, of feed: Feed, scratch: inout [UInt8], limit: Int,
+        room: Int
+    ) -> Int {
+        let begin = bytes.end
+        guard !selection.log else {
+            frameNext(position, feed, nil, &scratch)
+            return bytes.end - begin
+        }
         for number in (framedThrough.number + 1)...position.number {
             frameNext(HistoryPosition(number), feed, nil, &scratch)
-            if isFull(limit) { return }
+            if isFull(limit) || bytes.end - begin >= room { break }
         }
+        return bytes.end - begin
     }
 
     /// Frames the events of the next record.

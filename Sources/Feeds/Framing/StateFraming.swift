@@ -28,7 +28,7 @@ package struct StateFraming {
     ///   least something.
     func frame(isContinued: Bool = false) {
         // One commit may publish a session many times.
-        guard !feed.isFramingStates else { return }
+        guard !feed.isFraming else { return }
         var lagging = streams.filter { $0.framedThrough < end }
         for stream in lagging where !stream.isRead { stream.skip(to: end) }
         lagging.removeAll { $0.framedThrough == end }
@@ -66,15 +66,6 @@ package struct StateFraming {
         return made
     }
 
-    /// Subscribers fall behind if their stream has not framed entries that were trimmed.
-    func leaveTrimmed() {
-        for stream in streams where stream.framedThrough.number < feed.history.keptAfter {
-            // Its kept records are framed later.
-            stream.restart(at: HistoryPosition(feed.history.keptAfter))
-            stream.forgetPart()
-        }
-    }
-
     private func deliver() {
         for stream in streams {
             loop.deliver(stream)
@@ -90,12 +81,7 @@ package struct StateFraming {
 
     private func continueLater() {
         deliver()
-        guard !feed.isFramingStates else { return }
-        feed.isFramingStates = true
-        loop.background.append { [feed] in
-            feed.isFramingStates = false
-            feed.loop.upstream?.continuePublishing(feed)
-        }
+        feed.continueLater()
     }
 
     /// The record after a position, with the state that it has left.

@@ -8,14 +8,26 @@ package final class PassMeter {
     package var limitBytes = 4 << 20
     /// The bytes of the present pass.
     package private(set) var bytes = 0
+    /// The bytes of events without states that a pass frames for the streams of all feeds. Beyond
+    /// it, the next passes continue.
+    package var eventLimit = 8 << 20
+    private var eventBytes = 0
     /// The most bytes of a pass so far.
     var most = 0
+    var mostEvents = 0
 
     package var isUsedUp: Bool { bytes >= limitBytes }
 
     package func count(_ bytes: Int) { self.bytes += bytes }
 
+    /// The room for further events in the present pass.
+    var eventRoom: Int { max(0, eventLimit - eventBytes) }
+
+    func countEvents(_ bytes: Int) { eventBytes += bytes }
+
     package func end() {
+        mostEvents = max(mostEvents, eventBytes)
+        eventBytes = 0
         most = max(most, bytes)
         bytes = 0
     }
