@@ -10,9 +10,10 @@ package final class PersistenceState {
     var snapshotListens: Bool?
     /// The state that a fork begins with, until its first snapshot.
     var first: [UInt8]?
-    /// The bytes of records and notes since the newest snapshot, counted since it woke.
+    /// The bytes of mutations and activities since the newest snapshot, counted from when the
+    /// session woke.
     private var bytesSinceSnapshot = 0
-    /// Those of them that belong to notes and failures: they make no snapshot due by themselves.
+    /// Likewise, of notes and failures.
     private var entryBytes = 0
     /// The bytes of the state in the newest snapshot.
     private var snapshotBytes = 0
@@ -48,24 +49,17 @@ package final class PersistenceState {
     /// - Returns: whether a snapshot is due.
     func recordWritten(_ bytes: Int, at number: UInt64, _ limits: SessionLimits) -> Bool {
         bytesSinceSnapshot += bytes
-        return isDue(at: number, limits)
-    }
-
-    private func isDue(at number: UInt64, _ limits: SessionLimits) -> Bool {
         let records = number > snapshotNumber ? number - snapshotNumber : 0
         return records >= UInt64(limits.snapshotEvery)
             || bytesSinceSnapshot >= max(limits.snapshotBytes, snapshotBytes)
     }
 
-    /// Counts the bytes of a note or a failure.
-    func entryWritten(_ bytes: Int) {
-        bytesSinceSnapshot += bytes
-        entryBytes += bytes
-    }
+    /// Counts the bytes of a note or a failure, and what they cost in a journal besides.
+    func entryWritten(_ bytes: Int) { entryBytes += bytes + 64 }
 
-    /// Whether notes and failures make a snapshot due.
-    func areEntriesDue(at number: UInt64, _ limits: SessionLimits) -> Bool {
-        entryBytes > 0 && isDue(at: number, limits)
+    /// Whether notes and failures make a snapshot due: many bytes, because they make records seldom.
+    func areEntriesDue(_ limits: SessionLimits) -> Bool {
+        entryBytes >= max(1 << 20, limits.snapshotBytes, snapshotBytes)
     }
 
     /// Whether the notes at the end of the history are too many for the session to leave memory:

@@ -18,7 +18,7 @@ extension Session {
     /// the newest record.
     func considerEntries() {
         guard let persistence, mayDecide, !attempt.isRollback,
-            persistence.areEntriesDue(at: history.newest.number, table.limits)
+            persistence.areEntriesDue(table.limits)
         else { return }
         EffectLog(session: self).close()
         takeSnapshot()

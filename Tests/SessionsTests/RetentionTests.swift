@@ -35,11 +35,11 @@ struct RetentionTests {
         let rig = Rig(answers: true, snapshotBytes: 10_000)
         let session = try rig.create("s", .ledger())
         try rig.act(Post.set(1), on: session)
-        let body = #"{"type":"\#(type)","text":"\#(String(repeating: "x", count: 1_000))"}"#
-        for _ in 1...100 { try rig.act(body, on: session) }
-        // Each one cuts off the notes before it: none precedes the others.
+        let body = #"{"type":"\#(type)","text":"\#(String(repeating: "x", count: 100_000))"}"#
+        for _ in 1...60 { try rig.act(body, on: session) }
+        // One for each mebibyte. It cuts off the notes before it: none precedes the others.
         let snapshots = rig.journal.keptBatch.snapshots
-        #expect(snapshots.count > 8)
+        #expect(snapshots.count >= 5)
         for snapshot in snapshots.dropFirst() {
             let last = rig.journal.all.last { $0.head.position.number == snapshot.number }
             #expect(last?.head.kind == .failure)
@@ -75,13 +75,15 @@ struct RetentionTests {
     }
 
     @Test func `failures make a snapshot due`() throws {
-        let rig = Rig(answers: true, snapshotEvery: 10)
+        let rig = Rig(answers: true, snapshotBytes: 10_000)
         let session = try rig.create("s", .ledger())
-        for _ in 1...30 {
-            EffectLog(session: session).failed(at: .source, "gone", of: .none)
+        let before = rig.journal.keptBatch.snapshots.count
+        let error = String(repeating: "x", count: 1_000)
+        for _ in 1...2_500 {
+            EffectLog(session: session).failed(at: .source, error, of: .none)
             try rig.act(Post.nothing, on: session)
         }
-        #expect(rig.journal.keptBatch.snapshots.count >= 3)
+        #expect(rig.journal.keptBatch.snapshots.count >= before + 2)
     }
 
     @Test func `the set number of bytes is kept, and always the newest record`() throws {
