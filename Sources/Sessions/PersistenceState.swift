@@ -57,7 +57,8 @@ package final class PersistenceState {
     /// Counts the bytes of a note or a failure, and what they cost in a journal besides.
     func entryWritten(_ bytes: Int) { entryBytes += bytes + 64 }
 
-    /// Whether notes and failures make a snapshot due: many bytes, because they make records seldom.
+    /// Whether notes and failures make a snapshot due: after more bytes than records, because each
+    /// such snapshot may need a record of its own.
     func areEntriesDue(_ limits: SessionLimits) -> Bool {
         entryBytes >= max(1 << 20, limits.snapshotBytes, snapshotBytes)
     }
