@@ -10,9 +10,10 @@ extension Feed {
         let isWhole = frameEvents(isContinued: isContinued)
         if streams.showStates { StateFraming(feed: self).frame(isContinued: isContinued) }
         if !isWhole { continueLater() }
-        let retention = loop.limits.retention
-        guard history.exceeds(retention) || streams.areMany else { return }
-        trim(isWhole ? retention : Self.lag(of: retention))
+        let excess = history.excess(over: loop.limits.retention)
+        guard excess > 0 || streams.areMany || lag > 0 else { return }
+        lag = isWhole || excess > lag + loop.pass.lagRoom ? 0 : excess
+        if lag == 0 { trim() }
     }
 
     /// Frames committed events for the streams without states, as many as the pass has room for: a
@@ -21,7 +22,7 @@ extension Feed {
     /// - Returns: whether no later pass has to continue.
     private func frameEvents(isContinued: Bool) -> Bool {
         // Even if other feeds have used the room of the pass.
-        var least = isContinued ? 65_536 : 0
+        var least = isContinued ? loop.pass.leastEvents : 0
         var isWhole = true
         for stream in streams.all where !stream.selection.readsStates {
             if frame(stream, max(least, loop.pass.eventRoom)) > 0 { least = 0 }
@@ -29,11 +30,6 @@ extension Feed {
             loop.deliver(stream)
         }
         return isWhole
-    }
-
-    /// The limits of the history while streams lag behind it: two turns of the largest size.
-    private static func lag(of retention: Retention) -> Retention {
-        Retention(records: .max, bytes: max(retention.bytes, 64 << 20))
     }
 
     /// A later pass continues to frame.
@@ -46,10 +42,10 @@ extension Feed {
         }
     }
 
-    private func trim(_ kept: Retention) {
-        history.trim(to: kept)
-        leaveTrimmed()
+    private func trim() {
         let retention = loop.limits.retention
+        history.trim(to: retention)
+        leaveTrimmed()
         // A quarter of the limit, so that versions are forgotten in batches.
         let isHeavy = history.droppedWeight > max(65_536, retention.bytes / 4)
         if source?.forget(before: history.keptVersion, atOnce: isHeavy) ?? false {

@@ -33,6 +33,10 @@ package final class Feed {
     private var openStreams = FeedStreams()
     /// Whether a later pass continues to frame.
     package internal(set) var isFraming = false
+    /// The excess of the history that is kept because streams have not framed it.
+    var lag = 0 {
+        didSet { loop.pass.countLag(lag - oldValue) }
+    }
 
     package init(
         _ id: SessionID, _ generation: Generation, _ catalog: EventCatalog, _ saved: SavedSession?,
@@ -46,6 +50,8 @@ package final class Feed {
         key = SessionKey(session: id.text, generation: generation.text)
         archive = loop.journal.isArchived ? FeedArchive(saved) : nil
     }
+
+    deinit { loop.pass.countLag(-lag) }
 
     package var reactor: String { catalog.reactor }
 

@@ -149,6 +149,46 @@ struct PassTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `all feeds together keep little history for streams that lag`(_ answers: Bool) throws {
+        let retention = Retention(bytes: 5_000)
+        let rig = Rig(
+            slow: true, answers: answers, registrations: [try .ledger()], retention: retention)
+        let sessions = try ["a", "b"].map { try rig.create($0, .ledger()) }
+        rig.settleAll()
+        let readers = sessions.map { session in
+            (0..<8).map { rig.subscribe(session, Selection(pulses: 0b111 | $0 << 32), .now) }
+        }
+        rig.runPasses()
+        rig.table.pass.eventLimit = 5_000
+        // Room for one of them.
+        rig.table.pass.lagLimit = 100_000
+        for session in sessions {
+            try rig.post(
+                "[\((1...30).map { Post.fill(1_000 + $0) }.joined(separator: ","))]", to: session)
+        }
+        rig.runPass()
+        while rig.journal.pendingCount > 0 { rig.journal.endNext() }
+        rig.runPass()
+        let lags = sessions.map(\.feed.lag)
+        #expect(lags[0] > 25_000)
+        #expect(lags[1] == 0)
+        for session in sessions { #expect(session.feed.isFraming) }
+        #expect(sessions[1].feed.history.excess(over: retention) == 0)
+        #expect(rig.table.pass.lagRoom == 100_000 - lags[0])
+        rig.runPasses()
+        #expect(rig.table.pass.lagRoom == 100_000)
+        for reader in readers[0] { #expect(rig.lines(reader).count == 30) }
+        for reader in readers[1].dropFirst() {
+            // The journal has what memory has dropped.
+            if answers {
+                #expect(rig.lines(reader).count == 30)
+            } else {
+                #expect(rig.lines(reader).first?.hasPrefix("reset") == true)
+            }
+        }
+    }
+
     @Test func `parts of many versions are framed for all streams in bounded passes`() throws {
         let (rig, sessions) = try rig(slow: true)
         let nothing = try (0..<40).map { try rig.subscribe(sessions[0], .part("/none\($0)"), .now) }

@@ -39,6 +39,12 @@ final class EntryList {
         count > retention.records || bytes > retention.bytes
     }
 
+    /// About the bytes in memory beyond the limits.
+    func excess(over retention: Retention) -> Int {
+        max(0, bytes - retention.bytes)
+            + max(0, count - retention.records) * MemoryLayout<Item>.stride
+    }
+
     // MARK: Adding
 
     /// - Parameter cause: the key of the request that leaves the entry, if it has one.

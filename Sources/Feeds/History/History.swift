@@ -178,9 +178,10 @@ package final class History {
 
     // MARK: Trimming
 
-    /// Whether the history exceeds its limits, so that ``trim(to:)`` may drop entries.
-    func exceeds(_ retention: Retention) -> Bool {
-        records.exceeds(retention) || (notes?.exceeds(retention) ?? false)
+    /// About the bytes by which the history exceeds its limits, so that ``trim(to:)`` may drop
+    /// entries.
+    func excess(over retention: Retention) -> Int {
+        records.excess(over: retention) + (notes?.excess(over: retention) ?? 0)
     }
 
     /// Drops the oldest entries until each list is within the limits. Entries that are not

@@ -11,7 +11,13 @@ package final class PassMeter {
     /// The bytes of events without states that a pass frames for the streams of all feeds. Beyond
     /// it, the next passes continue.
     package var eventLimit = 8 << 20
+    /// The bytes of events that a later pass frames for a feed even beyond that limit.
+    package var leastEvents = 65_536
     private var eventBytes = 0
+    /// The bytes of histories beyond their limits, of all feeds, that are kept for streams which
+    /// lag: two turns of the largest size. Beyond it, readers of those streams fall behind.
+    package var lagLimit = 64 << 20
+    private var lagBytes = 0
     /// The most bytes of a pass so far.
     var most = 0
     var mostEvents = 0
@@ -24,6 +30,11 @@ package final class PassMeter {
     var eventRoom: Int { max(0, eventLimit - eventBytes) }
 
     func countEvents(_ bytes: Int) { eventBytes += bytes }
+
+    /// The room for further lag.
+    var lagRoom: Int { lagLimit - lagBytes }
+
+    func countLag(_ bytes: Int) { lagBytes += bytes }
 
     package func end() {
         mostEvents = max(mostEvents, eventBytes)

@@ -100,6 +100,10 @@ final class Rig {
             deliveries: bounds.deliveries,
             stateBytes: bounds.stateBytes, snapshotBytes: bounds.snapshotBytes, owners: owners,
             replicasFrom: bounds.replicasFrom)
+        guard bounds.framesLittle else { return }
+        table.pass.eventLimit = 300
+        table.pass.leastEvents = 1
+        table.pass.lagLimit = 500
     }
 
     /// Loads a session from the journal.

@@ -40,6 +40,8 @@ final class WholeLife {
         /// The number of subscribers of a stream from which another loop shares them; `Int.max` if
         /// there is one loop.
         var replicasFrom = Int.max
+        /// Whether passes have room for few events, and lagging streams for little history.
+        var framesLittle = false
 
         /// Whether a session may find no room in memory.
         var areFewSessions: Bool { sessions < 100 }
@@ -141,6 +143,7 @@ final class WholeLife {
         bounds = Bounds(scope, using: &generator)
         // By the seed, so that the rest of a life does not depend on it.
         bounds.replicasFrom = [Int.max, 0, 1][Int(seed % 3)]
+        bounds.framesLittle = seed / 3 % 2 == 1
         let heldEffects = heldEffects
         registrations = [
             try .ledger(),
