@@ -25,7 +25,8 @@ package final class FileOutbox: OutboxStore {
         /// The newest that are not written. Invariant: bounded by the followed sessions.
         var states: [SessionName: SavedState?] = [:]
         var areStatesDue = false
-        /// Whether the queue has a job that writes, now or after a failure.
+        /// Whether the queue has a job that writes, now or after a failure. It has one at most, so
+        /// that attempts on a full disk do not multiply; another one may only be that of the end.
         var isScheduled = false
         /// Failures to write since the last success.
         var backoff = Backoff()
@@ -149,14 +150,13 @@ package final class FileOutbox: OutboxStore {
         gathered.withLock { gathered in
             gathered.isWaiting = false
             gathered.areStatesDue = true
+            schedule(&gathered)
         }
-        flush()
     }
 
     private func flush() {
         let work = gathered.withLock { gathered -> Gathered in
             let work = gathered
-            gathered.isScheduled = false
             gathered.changes = []
             gathered.number = nil
             if gathered.areStatesDue { gathered.states = [:] }
@@ -168,7 +168,11 @@ package final class FileOutbox: OutboxStore {
             try writeChanges(work)
             if work.areStatesDue { try writeStates(work.states) }
             try change { file throws(OutboxFile.Failure) in try file.rewriteIfWorthwhile() }
-            gathered.withLock { $0.backoff.reset() }
+            gathered.withLock { gathered in
+                gathered.backoff.reset()
+                gathered.isScheduled = false
+                if gathered.number != nil || gathered.areStatesDue { schedule(&gathered) }
+            }
         } catch {
             let fault = OutboxUnavailable("the outbox \(path) cannot be written: \(error.reason)")
             if case .rolledBack = error { return tryLater(work, fault) }
@@ -185,8 +189,7 @@ package final class FileOutbox: OutboxStore {
             gathered.number = gathered.number ?? work.number
             gathered.states.merge(work.areStatesDue ? work.states : [:]) { newer, _ in newer }
             gathered.areStatesDue = gathered.areStatesDue || work.areStatesDue
-            // Later changes wait for the same attempt.
-            gathered.isScheduled = true
+            // Later changes wait for the same attempt: the queue still has its one job.
             return gathered.backoff.fail(using: &generator)
         }
         guard let wait else { return }

@@ -35,6 +35,26 @@ private final class Reports: Sendable {
     }
 }
 
+/// The waits that a store has reported, and when.
+private final class Delays: Sendable {
+    private let all = Mutex<[(at: ContinuousClock.Instant, wait: Duration)]>([])
+
+    /// - Returns: how many there are.
+    func add(_ wait: Duration) -> Int {
+        all.withLock { all in
+            all.append((.now, wait))
+            return all.count
+        }
+    }
+
+    /// Whether each report came after the wait of the one before.
+    var areKept: Bool {
+        all.withLock { all in
+            zip(all, all.dropFirst()).allSatisfy { $1.at - $0.at >= $0.wait }
+        }
+    }
+}
+
 /// A disk whose flushes wait.
 private final class SlowDisk: OutboxDisk {
     let disk = ForgetfulDisk()
@@ -376,6 +396,38 @@ struct FileOutboxTests {
                 path, account: nil, keepsStates: false, stateInterval: .zero, on: disk)
             let outbox = try again.open { _ in }.outbox
             #expect(outbox[try name("a")].entries.map(\.ticket.number) == [1, 2, 3, 4])
+            await again.close()
+        }
+    }
+
+    // No time is waited for here: the store's own waits are compared with the time that has passed.
+    @Test func `a full disk is tried again after each wait, whatever comes meanwhile`() async throws {
+        try await withPath { path in
+            let disk = ForgetfulDisk()
+            let store = FileOutbox(
+                path, account: nil, keepsStates: true, stateInterval: .zero, on: disk)
+            let (session, position) = (try name("a"), StreamPosition("abcd1234", 5))
+            let entries = try (1...4 as ClosedRange<UInt64>).map { try entry($0) }
+            let delays = Delays()
+            let (ends, end) = AsyncStream<Void>.makeStream()
+            _ = try store.open { [weak store] report in
+                guard case .delayed(let wait, _) = report else { return }
+                let count = delays.add(wait)
+                guard count < entries.count else { return end.finish() }
+                store?.write(UInt64(count + 1), [.queued(entries[count])])
+                store?.saveState(
+                    SavedState(position: position, state: nil), of: session, isLast: false)
+            }
+            disk.failNext(.max, code: ENOSPC)
+            store.write(1, [.queued(entries[0])])
+            for await _ in ends {}
+            #expect(delays.areKept)
+            disk.failNext(0, code: 0)
+            await store.close()
+            let again = FileOutbox(
+                path, account: nil, keepsStates: true, stateInterval: .zero, on: disk)
+            let saved = try again.open { _ in }
+            #expect(saved.outbox.nextTicket == TicketNumber(5) && saved.states.count == 1)
             await again.close()
         }
     }
