@@ -160,7 +160,7 @@ final class Sweeper: @unchecked Sendable {
         ).bool(0, 0)
         var isMore = false
         if isAlone {
-            isMore = try removeAnswers(connection)
+            isMore = try Self.answers.run(connection, retention, time - retention.answers)
             isMore = try forgetDeleted(connection) || isMore
             isMore = try removeOver(connection) || isMore
             isMore = try trimSome(connection) || isMore
@@ -169,14 +169,8 @@ final class Sweeper: @unchecked Sendable {
         return isMore
     }
 
-    private func removeAnswers(_ connection: Connection) throws(PostgresFault) -> Bool {
-        return try connection.run(
-            """
-            DELETE FROM answers WHERE (session, key) IN (
-                SELECT session, key FROM answers WHERE time < $1 ORDER BY time LIMIT $2)
-            """, [time - retention.answers, retention.stepRows], within: SessionRow.limit
-        ).changed >= retention.stepRows
-    }
+    static let answers = RowRemoval(
+        "answers", content: "body", where: "time < $3", order: "time")
 
     /// Forgets the ids of deleted sessions, if they are too old or too many.
     private func forgetDeleted(_ connection: Connection) throws(PostgresFault) -> Bool {
@@ -209,26 +203,18 @@ final class Sweeper: @unchecked Sendable {
             """, [Int64(removalDelay * 1_000)], within: Connector.limit)
         guard found.count > 0 else { return false }
         let row = found.integer(0, 0)
-        for statement in Self.removals {
-            let changed = try connection.run(
-                statement, [row, retention.stepRows], within: SessionRow.limit
-            ).changed
-            guard changed < retention.stepRows else { return true }
+        for removal in Self.removals {
+            guard try !removal.run(connection, retention, row) else { return true }
         }
         _ = try connection.run(
             "DELETE FROM removals WHERE session = $1", [row], within: Connector.limit)
         return true
     }
 
-    private static let removals = [
-        ("snapshots", "version, number"), ("answers", "key"), ("running", "action"),
-        ("runs", "after_number, after_part"),
-    ].map { table, key in
-        """
-        DELETE FROM \(table) WHERE session = $1 AND (\(key)) IN (
-            SELECT \(key) FROM \(table) WHERE session = $1 ORDER BY \(key) LIMIT $2)
-        """
-    }
+    static let removals = [
+        ("snapshots", "state", "version, number"), ("answers", "body", "key"),
+        ("running", "content", "action"), ("runs", "lines", "after_number, after_part"),
+    ].map { RowRemoval($0, content: $1, where: "session = $3", order: $2) }
 
     // MARK: Trimming
 

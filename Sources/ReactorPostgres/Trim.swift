@@ -36,18 +36,13 @@ struct Trim {
         }
         // A row that begins before the cut and continues after it stays whole.
         let last = min(cut.number, Int64(clamping: max(stored.end.number, 1)) - 1)
-        return try connection.run(
-            Self.removal, [stored.row, last, retention.stepRows], within: SessionRow.limit
-        ).changed < retention.stepRows
+        return try !Self.removal.run(connection, retention, stored.row, last)
     }
 
-    static let removal = """
-        DELETE FROM runs WHERE session = $1 AND (after_number, after_part) IN (
-            SELECT after_number, after_part FROM (
-                SELECT after_number, after_part, number FROM runs WHERE session = $1
-                ORDER BY after_number, after_part LIMIT $3) r
-            WHERE number <= $2)
-        """
+    static let removal = RowRemoval(
+        "runs", content: "lines",
+        where: "session = $3 AND after_number <= $4 AND number <= $4",
+        order: "after_number, after_part")
 
     /// The newest snapshot before which everything is too old, or too far back.
     private func cutByAge(_ connection: Connection) throws(PostgresFault) -> TrimPoint? {

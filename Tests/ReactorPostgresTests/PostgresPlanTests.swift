@@ -74,7 +74,9 @@ struct PostgresPlanTests {
             (PostgresArchive.answer, [text, text, text]), (PostgresArchive.work, [integer]),
             (PostgresArchive.page, [text, text, text, integer]),
             (PostgresArchive.pageOfReactor, [text, text, text, integer, text]),
-            (Trim.removal, [integer, integer, integer]),
+            (Trim.removal.statement, [integer, integer, integer, integer]),
+            (Sweeper.answers.statement, [integer, integer, integer]),
+        ] + Sweeper.removals.map { ($0.statement, [integer, integer, integer]) } + [
             (Trim.weighing, [integer, integer, integer]),
         ]
         for (index, (sql, types)) in statements.enumerated() {

@@ -136,6 +136,31 @@ struct PostgresRetentionTests {
         await rig.journal.close()
     }
 
+    /// A statement that takes longer than its limit would be repeated for ever.
+    @Test func `a step removes rows of a bounded size`() async throws {
+        let retention = Self.retention()
+        let rig = try Rig(retention, sweepLimit: .zero)
+        var batch = Batch(records: [.created("s")])
+        batch.answers = (0..<20).map { .of("s", "k\($0)") }
+        #expect(await rig.journal.verdict(on: batch) == .committed)
+        let connection = try rig.server.connection()
+        try connection.execute("SET search_path = \(rig.schema)", within: .seconds(600))
+        // Larger than a step; half of a step; and small. In the order of their times.
+        try connection.execute(
+            """
+            UPDATE answers SET time = substr(key, 2)::bigint, body = convert_to(repeat('x', CASE
+                WHEN key = 'k0' THEN 1000000 WHEN key IN ('k1', 'k2') THEN 229376 ELSE 1 END), 'UTF8')
+            """, within: .seconds(600))
+        var left: [Int64] = []
+        while try Sweeper.answers.run(connection, retention, 19) {
+            left.append(try rig.count("answers"))
+        }
+        left.append(try rig.count("answers"))
+        // One; two with 7 times 64 KiB; and 7 at a time.
+        #expect(left == [19, 17, 10, 3, 1])
+        await rig.journal.close()
+    }
+
     @Test func `rows of a deleted session are removed, and its id is remembered`() async throws {
         let rig = try Rig(Self.retention())
         await write(40, to: rig)

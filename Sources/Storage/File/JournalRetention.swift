@@ -13,8 +13,8 @@ package struct JournalRetention: Sendable, Equatable {
     /// The number of deleted sessions that are remembered for ``age``; at the limit the oldest are
     /// forgotten, and requests for them get 404 instead of 410. Default 1 000 000.
     package var tombstones = 1_000_000
-    /// The maximum number of rows that a step of maintenance writes or removes; each KiB of them
-    /// and each removal count as additional rows. Default 1000.
+    /// The maximum number of rows that a step of maintenance writes or removes. In a file each KiB
+    /// of them and each removal count as additional rows, in PostgreSQL each 64 KiB. Default 1000.
     package var stepRows = 1_000
     /// Records in the file's tail at which it is moved into the order of sessions. More make moving
     /// cheaper and the next start slower: it reads the tail, 1 µs per record. Default 65 536.
