@@ -84,7 +84,7 @@ struct FailedCommit {
             step.endTraces(failure.detail)
             session.keys?.rollBack(step)
             let failed = FailedCommit(session: session, failure: failure(of: step))
-            for reply in step.replies where !step.endsWait(reply) {
+            for reply in step.repliesToDecisions {
                 failed.fail(reply, hasNoState: wasNeverCreated || isHistoryLost)
             }
         }

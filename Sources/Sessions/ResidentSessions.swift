@@ -78,15 +78,19 @@ struct ResidentSessions {
     /// not kept, because every creation and deletion would have to pay for it.
     func page(_ range: SessionRange) -> [Session] {
         var page: [Session] = []
+        var last: String?
         for session in byID.values
         where range.contains(session.id.text, of: session.registration.name) {
-            if page.count == range.limit, let last = page.last, session.id.text >= last.id.text {
-                continue
-            }
-            let index = page.firstIndex { $0.id.text > session.id.text } ?? page.count
-            page.insert(session, at: index)
-            if page.count > range.limit { page.removeLast() }
+            if let last, session.id.text >= last { continue }
+            page.append(session)
+            guard page.count >= 2 * max(range.limit, 500) else { continue }
+            page = Self.first(range.limit, of: page)
+            last = page.last?.id.text
         }
-        return page
+        return Self.first(range.limit, of: page)
+    }
+
+    private static func first(_ limit: Int, of sessions: [Session]) -> [Session] {
+        Array(sessions.sorted { $0.id.text < $1.id.text }.prefix(limit))
     }
 }

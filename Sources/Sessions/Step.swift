@@ -75,10 +75,14 @@ package final class Step {
         return part
     }
 
-    /// Whether the reply ends a wait for effects.
-    func endsWait(_ reply: Reply) -> Bool {
-        guard !waited.isEmpty, case .content(_, let token) = reply else { return false }
-        return waited.contains { $0.token == token }
+    /// The replies that end no wait for effects.
+    var repliesToDecisions: [Reply] {
+        guard !waited.isEmpty else { return replies }
+        let tokens = Set(waited.map(\.token))
+        return replies.filter { reply in
+            guard case .content(_, let token) = reply else { return true }
+            return !tokens.contains(token)
+        }
     }
 
     /// Ends the traces of its commit.

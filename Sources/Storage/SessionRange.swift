@@ -31,7 +31,7 @@ package struct SessionRange: Sendable {
     package func contains(_ id: String, of reactor: String) -> Bool {
         // As the file compares them: characters that `<` takes for equal differ in their bytes.
         if let after, !after.utf8.lexicographicallyPrecedes(id.utf8) { return false }
-        if !prefix.isEmpty, !id.hasPrefix(prefix) { return false }
-        return self.reactor.map { $0 == reactor } ?? true
+        if !prefix.isEmpty, !id.utf8.starts(with: prefix.utf8) { return false }
+        return self.reactor.map { $0.utf8.elementsEqual(reactor.utf8) } ?? true
     }
 }

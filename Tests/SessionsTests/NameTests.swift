@@ -1,5 +1,6 @@
 import Reactors
 import Sessions
+import Storage
 import TestRandomness
 import Testing
 
@@ -152,5 +153,22 @@ struct RegistrationTests {
         #expect(
             registration.examples.map { String(decoding: $0, as: UTF8.self) }
                 == [Post.set(1), Post.touch])
+    }
+}
+
+@Suite("Contract §3 — pages of many sessions in memory", .timeLimit(.minutes(60)))
+struct MemoryPageTests {
+    @Test func `a page has the first sessions of its range, in order`() throws {
+        let rig = Rig(sessions: 3_000)
+        let ids = (0..<2_500).map { "s\($0)" }
+        for id in ids.shuffled() { try rig.create(id, .ledger()) }
+        let sorted = ids.sorted()
+        let cases: [(String?, Int)] = [(nil, 1), ("s1", 700), ("s24", 1_000), ("s998", 3)]
+        for (after, limit) in cases {
+            let page = rig.table.page(SessionRange(after: after, limit: limit)).map(\.id.text)
+            #expect(page == Array(sorted.filter { $0 > after ?? "" }.prefix(limit)))
+        }
+        let narrow = rig.table.page(SessionRange(prefix: "s99", limit: 20)).map(\.id.text)
+        #expect(narrow == sorted.filter { $0.hasPrefix("s99") })
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Contract §3 — a page is a range of the ids", .timeLimit(.minutes(60)))
 struct PageTests {
     private static let ids = [
-        "-", "M", "Meet", "me", "mee", "meet", "meet-", "meet-1", "meet-10", "meet_1", "meetZ",
+        "-", "K", "M", "Meet", "me", "mee", "meet", "meet-", "meet-1", "meet-10", "meet_1", "meetZ",
         "meetz", "meetzz", "meeu", "mf", "z", "zz",
     ]
     private static let reactors = ["alerts", "counter"]
@@ -50,7 +50,7 @@ struct PageTests {
         let all = try await rig.page()
         #expect(all.count == Self.ids.count)
         let afters: [String?] = [nil, "", "a", "zzz", "é", "\u{212A}", "\u{10FFFF}"] + Self.ids
-        for prefix in ["", "n", "0", "_", "meet-100"] + Self.ids {
+        for prefix in ["", "n", "0", "_", "meet-100", "\u{212A}"] + Self.ids {
             for after in afters {
                 for reactor in [nil, "none"] + Self.reactors {
                     let limit = Int.random(in: 1...8)

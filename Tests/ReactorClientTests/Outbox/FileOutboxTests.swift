@@ -401,7 +401,7 @@ struct FileOutboxTests {
     }
 
     // No time is waited for here: the store's own waits are compared with the time that has passed.
-    @Test func `a full disk is tried again after each wait, whatever comes meanwhile`() async throws {
+    @Test func `a full disk is tried again after each wait, whatever comes`() async throws {
         try await withPath { path in
             let disk = ForgetfulDisk()
             let store = FileOutbox(
