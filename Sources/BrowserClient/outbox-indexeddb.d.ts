@@ -2,12 +2,13 @@
 import type { Outbox } from "./reactor-client.js";
 
 /**
- * Keeps a client's outbox in IndexedDB: what is in it survives the tab. Pages of one origin may use one name at the
- * same time: each sends its own actions, and those of a page that is gone are sent by one of the others, or by the
- * next that is opened. The `client.pendingSends` of that page lists them; its `session.pending` and its prediction do
- * not contain them.
+ * Keeps a client's outbox in IndexedDB, so that its actions survive the tab. Pages of one origin
+ * may use one name at the same time. Each page sends its own actions. If a page is gone, another
+ * one sends the rest of its actions, or the next page that is opened does. The sending page lists
+ * them in its `client.pendingSends`, but not in its `session.pending` or its prediction.
  *
- * In a page without Web Locks, one that came over plain HTTP from another host, actions are kept in memory.
+ * A page that came over plain HTTP from another host has no Web Locks. Its actions are kept in
+ * memory.
  *
  * @param name of the database
  * @param options `account`: whose actions these are; those of another account are never sent

@@ -1,7 +1,7 @@
 /// The deletion of a session, and what its answers mean (C5).
 ///
-/// A 204 has no body, so it may come from a proxy. So the client deletes once more, and the service
-/// confirms that the session is gone. Why not a GET: some clients may delete but not read.
+/// A 204 has no body, so it may come from a proxy. The client therefore deletes once more, and the
+/// service confirms that the session is gone. Why not a GET: some clients may delete but not read.
 package struct Deletion: Sendable {
     package enum Step: Equatable, Sendable {
         case again

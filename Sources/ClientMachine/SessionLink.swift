@@ -179,7 +179,8 @@ struct SessionLink: Sendable {
         {
             isBehindGap = reader.skips(to: position)
         }
-        // Checked after `skips(to:)`, because the block itself may follow lost events.
+        // Read after `skips(to:)`: if events before this block are lost, that marks the state as
+        // stale.
         let isUnknown = before == nil || reader.isStale
         let reading = reader.receive(block, demand: context.demand)
         if reader.confirmed != before { advanceBase() }

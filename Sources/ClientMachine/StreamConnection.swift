@@ -40,7 +40,7 @@ struct StreamConnection: Sendable {
     /// The first `retry:` of the connection; a larger one later means that the server is draining.
     private var firstRetry: Int?
     private var hasBlock = false
-    /// The target to which the server has redirected the stream; that of the next connection alone.
+    /// The target to which the server has redirected the stream. Only the next connection uses it.
     private var redirect: String?
     /// Redirects in a row.
     private var redirects = 0
@@ -143,7 +143,7 @@ struct StreamConnection: Sendable {
     }
 
     /// The target of the next connection, if the previous one was redirected. Any other connection
-    /// uses the original address, because the target may never be the service.
+    /// uses the original address, because the service may never answer at the target.
     mutating func takeRedirect() -> String? {
         defer { redirect = nil }
         if redirect == nil { redirects = 0 }

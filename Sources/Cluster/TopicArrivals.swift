@@ -40,7 +40,7 @@ package struct TopicArrivals<Value> {
         return true
     }
 
-    /// All values that have arrived now wait for the sessions that are being loaded.
+    /// Makes all values that have arrived wait for the sessions that are being loaded.
     ///
     /// - Returns: False if no value has arrived, or if earlier values still wait. Call
     ///   ``endWait()`` for those first.

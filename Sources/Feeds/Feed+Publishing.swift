@@ -16,12 +16,13 @@ extension Feed {
         if lag == 0 { trim() }
     }
 
-    /// Frames committed events for the streams without states, as many as the pass has room for: a
-    /// commit may leave megabytes of events, and each selection frames them again.
+    /// Frames committed events for the streams without states, as many as the pass has room for.
     ///
-    /// - Returns: whether no later pass has to continue.
+    /// Why a bound: a commit may leave megabytes of events, and each selection frames them again.
+    ///
+    /// - Returns: true if every stream has framed everything; then no later pass has to continue.
     private func frameEvents(isContinued: Bool) -> Bool {
-        // Even if other feeds have used the room of the pass.
+        // A later pass frames at least this, even if other feeds have used up its room.
         var least = isContinued ? loop.pass.leastEvents : 0
         var isWhole = true
         for stream in streams.all where !stream.selection.readsStates {
@@ -32,7 +33,7 @@ extension Feed {
         return isWhole
     }
 
-    /// A later pass continues to frame.
+    /// Schedules a later pass to continue framing.
     func continueLater() {
         guard !isFraming else { return }
         isFraming = true
@@ -57,7 +58,7 @@ extension Feed {
         }
     }
 
-    /// Subscribers fall behind if their stream has not framed entries that were trimmed.
+    /// If a stream has not framed entries that were trimmed, its subscribers fall behind.
     private func leaveTrimmed() {
         for stream in streams.all
         where !stream.selection.log && stream.framedThrough.number < history.keptAfter {
@@ -72,19 +73,19 @@ extension Feed {
         streams.all.allSatisfy { $0.framedThrough >= committedPosition(for: $0.selection) }
     }
 
-    /// Frames everything that is committed, for a reader that has it already or gets it in a
-    /// snapshot. A stream may need many passes, and the reader is ahead of it meanwhile.
+    /// Frames what is committed, for a reader that has it already or gets it in a snapshot. This
+    /// may take many passes. Until it is done, the reader is ahead of the stream.
     func frameForReader(_ stream: SharedStream) {
         if !stream.selection.readsStates { frame(stream, loop.pass.eventRoom) }
         let end = committedPosition(for: stream.selection)
         if stream.framedThrough < end, !stream.isRead { stream.skip(to: end) }
     }
 
-    /// Frames everything that is committed, or some of it.
+    /// Frames what is committed, until the work uses up `room`.
     ///
-    /// - Parameter room: after work of about this many bytes no other record is framed. The action
-    ///   log has no such limit: it has one selection.
-    /// - Returns: the work: the bytes, and something for each record.
+    /// - Parameter room: the work after which no further record is framed, in bytes. It does not
+    ///   limit the stream of the action log, because that has only one selection.
+    /// - Returns: the work: the framed bytes, and 64 for each record.
     /// - Precondition: the stream shows no states.
     @discardableResult
     private func frame(_ stream: SharedStream, _ room: Int = .max) -> Int {

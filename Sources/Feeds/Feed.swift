@@ -33,7 +33,7 @@ package final class Feed {
     private var openStreams = FeedStreams()
     /// Whether a later pass continues to frame.
     package internal(set) var isFraming = false
-    /// The excess of the history that is kept because streams have not framed it.
+    /// The bytes by which the history exceeds its limits because streams have not framed it yet.
     var lag = 0 {
         didSet { loop.pass.countLag(lag - oldValue) }
     }

@@ -43,9 +43,9 @@ enum JSONText {
     /// An index before which no byte has to be escaped.
     ///
     /// Looks at eight bytes at a time. Subtracting a space sets the high bit of a byte that is less
-    /// than a space. A byte that equals a quote or a backslash becomes zero by the exclusive or,
-    /// and subtracting one sets its high bit. A borrow may also mark the byte after such a byte,
-    /// which does no harm.
+    /// than a space. The exclusive or turns a quote or a backslash into zero; subtracting one then
+    /// sets its high bit. A borrow may also mark the byte after such a byte. That is harmless,
+    /// because the caller checks each byte from the returned index on.
     private static func firstSuspect(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
         var place = start

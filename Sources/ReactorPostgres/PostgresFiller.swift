@@ -207,7 +207,7 @@ package final class PostgresFiller: JournalVisitor {
 }
 
 extension HistoryPosition {
-    /// The position that precedes this one. A creation precedes itself.
+    /// The position that precedes this one; for a creation, its own position.
     fileprivate var predecessor: HistoryPosition {
         part > 1 ? HistoryPosition(number, part: part - 1) : HistoryPosition(max(number, 1) - 1)
     }

@@ -244,7 +244,8 @@ extension TestDriver {
         // The state's own `==` may see what its fields do not show.
         if lines.isEmpty { lines = ["expected: \(expected)", "actual:   \(actual)"] }
         fail(
-            "The state after \(cause) is different.\n" + lines.joined(separator: "\n"), at: place)
+            "The state after \(cause) is not as expected.\n" + lines.joined(separator: "\n"),
+            at: place)
     }
 
     private func mistake(_ item: DriverState<R>.Item, for wanted: String, at place: CallPlace) {

@@ -46,8 +46,8 @@ package final class CommitPipeline {
         self.hop = hop
     }
 
-    /// True once the table has stopped. No step is submitted after that. This property exists
-    /// because of ADR-0013.
+    /// True once the table has stopped. No step is submitted after that. Why not the stored
+    /// property itself: ADR-0013.
     package var isStopped: Bool { hasStopped }
 
     /// Replies that wait for the journal, and the bytes of their bodies.

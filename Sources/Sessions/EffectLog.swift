@@ -90,9 +90,9 @@ struct EffectLog {
         session.recordFailure(at: place.rawValue, error, content, of: action)
     }
 
-    /// Ends a history with a record, so that the notes before it are trimmed like others: trimming
-    /// removes the notes before a record with that record. It is a failure, because every reader of
-    /// the log knows these, but the server does not report it.
+    /// Adds a record if the history ends with notes. Why: notes are trimmed together with the
+    /// record that follows them. The record is a failure, because every reader of the log knows
+    /// failures. The server does not report it.
     func close() {
         guard session.history.newest.notes > 0 else { return }
         session.beginFailure(Self.closing, of: .none)
@@ -100,6 +100,6 @@ struct EffectLog {
 
     private static let closing = Array(
         """
-        {"place":"effect","error":"the state has not changed since many entries of the log"}
+        {"place":"effect","error":"this record ends many log entries, so that they can be trimmed"}
         """.utf8)
 }

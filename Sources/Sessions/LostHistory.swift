@@ -46,8 +46,8 @@ struct LostHistory {
             table.placement?.loadState(of: feed)
             return false
         }
-        // Another node may own the session by now. If this node still owns it, it stops following
-        // the session once that is reloaded.
+        // Another node may own the session by now. If this node still owns it, it follows the
+        // session only until it has loaded the session again.
         table.placement?.carryOn(feed, in: table)
         return true
     }

@@ -13,7 +13,7 @@ package final class PersistenceState {
     /// The bytes of mutations and activities since the newest snapshot, counted from when the
     /// session woke.
     private var bytesSinceSnapshot = 0
-    /// Likewise, of notes and failures.
+    /// The bytes of notes and failures, counted from the same time.
     private var entryBytes = 0
     /// The bytes of the state in the newest snapshot.
     private var snapshotBytes = 0
@@ -54,17 +54,17 @@ package final class PersistenceState {
             || bytesSinceSnapshot >= max(limits.snapshotBytes, snapshotBytes)
     }
 
-    /// Counts the bytes of a note or a failure, and what they cost in a journal besides.
+    /// Counts the bytes of a note or a failure, and 64 more for its overhead in the journal.
     func entryWritten(_ bytes: Int) { entryBytes += bytes + 64 }
 
-    /// Whether notes and failures make a snapshot due: after more bytes than records, because each
-    /// such snapshot may need a record of its own.
+    /// Whether notes and failures make a snapshot due. Each such snapshot may need a record of its
+    /// own, so it becomes due only after a mebibyte or more.
     func areEntriesDue(_ limits: SessionLimits) -> Bool {
         entryBytes >= max(1 << 20, limits.snapshotBytes, snapshotBytes)
     }
 
-    /// Whether the notes at the end of the history are too many for the session to leave memory:
-    /// their bytes are not counted when it wakes.
+    /// Whether the history ends with too many notes for the session to leave memory without a
+    /// closing record. Why: when the session wakes, the bytes of these notes are not counted.
     func mustClose(_ end: HistoryEnd) -> Bool {
         end.notes > 0 && entryBytes > 0 && (entryBytes >= 262_144 || end.notes >= 1_000)
     }

@@ -13,9 +13,9 @@ extension Session {
         }
     }
 
-    /// Takes a snapshot if notes and failures have made one due: what is before the newest snapshot
-    /// is kept for ever otherwise. Called between turns, because in one the state may be ahead of
-    /// the newest record.
+    /// Takes a snapshot if notes and failures have made one due. A journal trims a history only up
+    /// to a snapshot, so without a new one it would keep them forever. Called before a turn,
+    /// because during a turn the state may be ahead of the newest record.
     func considerEntries() {
         guard let persistence, mayDecide, !attempt.isRollback,
             persistence.areEntriesDue(table.limits)

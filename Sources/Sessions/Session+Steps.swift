@@ -82,7 +82,7 @@ extension Session {
         report(.failed(place: place, error: error))
     }
 
-    /// Adds the record of a failure, without a report.
+    /// Adds the record of a failure, and does not report it.
     func beginFailure(_ content: [UInt8], of action: ActionTag) {
         beginRecord(.failure, of: action)
         record(.content, content)

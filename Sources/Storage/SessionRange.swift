@@ -29,7 +29,7 @@ package struct SessionRange: Sendable {
     var upperBound: String { prefix + "\u{10FFFF}" }
 
     package func contains(_ id: String, of reactor: String) -> Bool {
-        // As the file compares them: characters that `<` takes for equal differ in their bytes.
+        // Compared byte by byte, as the file does: `<` considers some different characters equal.
         if let after, !after.utf8.lexicographicallyPrecedes(id.utf8) { return false }
         if !prefix.isEmpty, !id.utf8.starts(with: prefix.utf8) { return false }
         return self.reactor.map { $0.utf8.elementsEqual(reactor.utf8) } ?? true

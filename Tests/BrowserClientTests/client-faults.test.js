@@ -258,7 +258,7 @@ test("a pulse may have the name of what every object has", async () => {
   await client.close();
 });
 
-test("the refusals of a page that is gone reach who listens already; its sends are listed", async () => {
+test("the refusals of a page that is gone reach earlier listeners; its sends are listed", async () => {
   const fake = new Fake(never);
   let adopt;
   fake.open = (found) => {

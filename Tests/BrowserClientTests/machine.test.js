@@ -596,7 +596,7 @@ test("C5: a stream follows a redirection within its origin, and takes no token e
   }
 });
 
-test("C5: a redirection is for one connection: a page there may stay when the server is back", () => {
+test("C5: a redirect applies to one connection: a maintenance page may stay after the server is back", () => {
   for (const status of [undefined, 200, 404, 503, 307]) {
     const client = new Client();
     client.follow();
@@ -613,7 +613,7 @@ test("C5: a redirection is for one connection: a page there may stay when the se
   }
 });
 
-test("C5: a session that is left is not asked for any more, though a stream of it got 204", () => {
+test("C5: after its stream got 204, a session that is left is not asked for any more", () => {
   const client = new Client();
   client.follow();
   client.receive("streamOpened", client.stream.id, response(204));

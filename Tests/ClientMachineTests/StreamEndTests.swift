@@ -103,9 +103,9 @@ struct StreamEndTests {
             ])
     }
 
-    // A page that says that the server is maintained stays when the server is back.
+    // A maintenance page may stay at the target after the server is back.
     @Test(arguments: [nil, 200, 404, 503])
-    func `C5: a redirect is for one connection`(status: Int?) throws {
+    func `C5: a redirect applies to one connection`(status: Int?) throws {
         var client = try Client()
         _ = client.receive(.follow(room, states))
         let stream = try #require(client.wait(.milliseconds(50)).streams.first?.id)

@@ -22,8 +22,8 @@ struct TextTests {
         #expect(try decode([String: Int].self, #"{"a\nb":1,"\u0061":2}"#) == ["a\nb": 1, "a": 2])
     }
 
-    /// Eight bytes are looked at together, wherever they begin.
-    @Test func `each character is escaped or not at each place`() throws {
+    /// The encoder looks at eight bytes at a time, so a character may be at any offset among them.
+    @Test func `a character is written alike at each offset`() throws {
         for scalar in (0x00...0xFF).map({ Unicode.Scalar($0 as UInt8) }) + ["\u{2028}", "😀"] {
             let written = try encode(String(scalar)).dropFirst().dropLast()
             for place in 0...17 {

@@ -63,8 +63,8 @@ package final class PostgresServer: Sendable {
         "\(place)/reactor-postgres-\(UUID().uuidString.prefix(8))"
     }
 
-    /// In memory if there is plenty. These tests end processes and never the machine, and a run
-    /// flushes gigabytes.
+    /// In memory if enough is free, because a run flushes gigabytes. These tests end processes but
+    /// never the machine, so memory is durable enough.
     private static let place: String = {
         let memory = "/dev/shm"
         let values = try? FileManager.default.attributesOfFileSystem(forPath: memory)
@@ -78,7 +78,7 @@ package final class PostgresServer: Sendable {
     private static let stopsAtExit: Bool = {
         atexit {
             for folder in PostgresServer.started.withLock({ $0 }) {
-                // Without a wait for the end: there are a hundred.
+                // Does not wait for each server to end, because there are a hundred.
                 try? PostgresServer.run(
                     PostgresServer.asUser(
                         "pg_ctl", ["-D", "\(folder)/data", "stop", "-W", "-m", "immediate"]))

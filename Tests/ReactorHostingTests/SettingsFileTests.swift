@@ -27,7 +27,7 @@ struct SettingsFileTests {
         #expect(
             read.sentences == [
                 #"f:2: there is no setting "prot"; see --help"#, "f:3: expected NAME = VALUE",
-                #"f:4: there is no setting ""; see --help"#, "f:5: port is set in line 1 already",
+                #"f:4: there is no setting ""; see --help"#, "f:5: port is already set in line 1",
                 "f:6: the file cannot name another one", "f:7: grace has no value",
             ])
         #expect(read.entries.mapValues(\.line) == ["port": 1, "loops": 8])

@@ -42,7 +42,7 @@ struct TestDriverTests {
         #expect(reports.messages.count == 1)
         #expect(
             reports.messages[0] == """
-                The state after sending increase is different.
+                The state after sending increase is not as expected.
                 value: expected 7, actual 0
                 isLoading: expected false, actual true
                 """)
@@ -66,7 +66,7 @@ struct TestDriverTests {
         #expect(
             reports.messages == [
                 """
-                The state after setAlert("increased!") is different.
+                The state after setAlert("increased!") is not as expected.
                 alert: expected 1 assignment, actual 2 assignments, of "increased!"
                 """
             ])

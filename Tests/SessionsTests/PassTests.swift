@@ -113,7 +113,7 @@ struct PassTests {
             retention: Retention(bytes: 20_000))
         let session = try rig.create("s", .ledger())
         rig.settleAll()
-        // Bits of pulses that the reactor does not have make the selections distinct.
+        // The selections differ only in bits of pulses that the reactor does not have.
         let selections = (0..<64).map { Selection(pulses: 0b111 | UInt64($0) << 32) }
         let readers = selections.map { rig.subscribe(session, $0, .now) }
         rig.runPasses()
@@ -130,7 +130,7 @@ struct PassTests {
         let late = rig.subscribe(session, selections[63], .snapshot)
         rig.runPasses()
         #expect(!session.feed.isFraming)
-        // One record more, and at least one stream in each pass.
+        // A pass may exceed the limit by one record, and frames for at least one stream.
         #expect(rig.table.pass.mostEvents < limit + 70_000)
         for reader in readers {
             #expect(rig.lines(reader).count == 30)
@@ -140,7 +140,7 @@ struct PassTests {
         rig.settleAll()
         rig.runPasses()
         for reader in readers + [late] { #expect(rig.lines(reader).last == "a 31 1") }
-        // The history waits for the streams, and is trimmed then.
+        // The history is trimmed once all streams have framed it.
         let old = rig.subscribe(
             session, selections[0], .after("\(session.generation.text).2"))
         rig.runPasses()
@@ -161,7 +161,7 @@ struct PassTests {
         }
         rig.runPasses()
         rig.table.pass.eventLimit = 5_000
-        // Room for one of them.
+        // Room for the history of one session.
         rig.table.pass.lagLimit = 100_000
         for session in sessions {
             try rig.post(

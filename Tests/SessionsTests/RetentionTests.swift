@@ -37,7 +37,7 @@ struct RetentionTests {
         try rig.act(Post.set(1), on: session)
         let body = #"{"type":"\#(type)","text":"\#(String(repeating: "x", count: 100_000))"}"#
         for _ in 1...60 { try rig.act(body, on: session) }
-        // One for each mebibyte. It cuts off the notes before it: none precedes the others.
+        // One snapshot for each mebibyte. All but the first are of a record that ends the notes.
         let snapshots = rig.journal.keptBatch.snapshots
         #expect(snapshots.count >= 5)
         for snapshot in snapshots.dropFirst() {
@@ -49,7 +49,7 @@ struct RetentionTests {
             notes = entry.head.kind == .note ? notes + 1 : 0
             #expect(notes <= 12)
         }
-        // The state is the same, and so is the place where a condition holds.
+        // The state is unchanged, before and after the session is loaded again.
         #expect(rig.state(session).contains(#""a":1"#))
         let next = Rig(answers: true, after: rig, registrations: [try .ledger()])
         guard case .session(let again) = try next.wake("s") else {

@@ -1,5 +1,5 @@
-// Sends the actions of a page that is gone. Only a page with an outbox can do so, and it has loaded
-// this module with the outbox.
+// Sends the actions of a page that is gone. Only a page with an outbox does so. It loads this
+// module together with the outbox.
 
 import { Driver } from "./driver.js";
 
@@ -10,7 +10,7 @@ import { Driver } from "./driver.js";
  * Sends what is left in the outbox, and then closes it.
  *
  * @param {Outbox} outbox of the page that is gone @param {Driver} own the driver of this page
- * @param {Set<Driver>} drivers contains the new driver as long as that works
+ * @param {Set<Driver>} drivers contains the new driver while that works
  * @param {Tickets | undefined} tickets of this page
  */
 export function adopt(outbox, own, drivers, tickets) {

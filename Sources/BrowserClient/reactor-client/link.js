@@ -128,7 +128,7 @@ export class SessionLink {
     // resumes after them.
     if (name === "reset" && entry && seen && seen !== entry) return "the stream is overtaken";
     if (entry === "-" && !isWhole && position && reader.skips(position)) this.deliver("reset", "trimmed");
-    // Checked after `skips`, because the block itself may follow lost events.
+    // Read after `skips`: if events before this block are lost, `skips` marks the state as stale.
     const isFirst = !reader.current;
     const delivery = reader.receive(block, stream.demand);
     if (reader.confirmed !== before) this.change.advancesBase = true;

@@ -111,8 +111,8 @@ async function* stream(driver, target, fields, connection) {
   try {
     const response = await open(driver, target, fields, signal);
     if (response.status === 204) {
-      // A 204 has no body, so it does not prove that the service sent it. The same request without
-      // a stream gets a problem, which says what is the matter.
+      // A 204 has no body, so it does not prove that the service sent it. The same request, but
+      // without a stream, gets a problem. The problem gives the reason.
       const [path = ""] = target.split("?");
       const lookUp = { method: "GET", target: path, fields: { Accept: "application/problem+json" } };
       throw new Refused(await call(driver, lookUp, signal));

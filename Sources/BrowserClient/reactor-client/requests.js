@@ -97,7 +97,7 @@ export class Reading extends SessionAttempt {
     const { reader, posting } = link;
     const lacksState = !reader.current && reader.seen && link.isLive;
     const isNeeded = posting?.overlay.answered.length || lacksState;
-    // If nobody follows the session any more, the doubt waits for the next follower.
+    // If nobody follows the session any more, the look-up waits until it is followed again.
     const isAsked = (isNeeded && link.demand.states && !reader.awaitsSnapshot || isDoubted && link.following) &&
       !link.ended;
     if (!isAsked === this.isIdle) return;
@@ -114,8 +114,8 @@ export class Reading extends SessionAttempt {
   /** @returns {Request} @override */
   request() {
     const { isDoubted, link: { path: target } } = this;
-    // A token may grant pulses alone. A client that accepts no stream gets a problem, which shows
-    // what sent it.
+    // Why the pulses: a token may grant nothing else. The request accepts no stream, so the service
+    // answers with a problem, which proves that the service sent it.
     const fields = isDoubted ? { Accept: "application/problem+json" } : {};
     return { method: "GET", target: isDoubted ? `${target}/pulses` : target, fields };
   }

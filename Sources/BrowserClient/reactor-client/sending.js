@@ -1,6 +1,6 @@
 // The half of the client that sends. It is loaded with the first send, with a session that has a
-// prediction, or with an outbox. A page that only follows never loads it. A page that must be able
-// to send whatever happens later imports it when it starts.
+// prediction, or with an outbox. A page that only follows never loads it. The network may fail
+// before the first send. A page that must be able to send even then imports this when it starts.
 
 import { keySource } from "./keys.js";
 import { loaded } from "./loading.js";

@@ -31,9 +31,9 @@ export class Stream extends Attempt {
   live;
   /** A response that is no stream. @type {Response | undefined} */
   #refusal;
-  /** For one connection: its target may never be the service. @type {string | undefined} */
+  /** Of the next connection only: the service may never answer there. @type {string | undefined} */
   #redirect;
-  /** Since a stream was open: three in a row are followed. */
+  /** The redirects since a stream was last open. Every fourth one is not followed. */
   #redirects = 0;
   /** The entries of the sessions of which nothing has come on this connection. @type {Map<string, Position | "-">} */
   #awaited = new Map();

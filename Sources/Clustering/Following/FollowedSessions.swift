@@ -90,8 +90,8 @@ final class FollowedSessions {
         load(feed.id)
     }
 
-    /// Sends the loads of this round, and the question that the hints of this round require. Called
-    /// once a round.
+    /// Sends the loads of this round, and the question that the hints of this round require.
+    /// Called once a round.
     ///
     /// Only one load of a session is under way. Streams that arrive meanwhile share the next load.
     func flush(in table: SessionTable) {

@@ -9,7 +9,7 @@ final class FollowingLoad {
     var number: UInt64 = 0
     /// Whether a claim has failed, because another node owns the session or it has no room here.
     var isClaimed = false
-    /// Whether this load repeats one that had an older state than was already shown.
+    /// Whether this load repeats an earlier one, whose state was older than what was already shown.
     var isRepeated = false
     /// How often the load was sent again because it had found no room.
     var repeats = 0

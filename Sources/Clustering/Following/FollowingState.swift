@@ -120,8 +120,8 @@ final class FollowingState: FeedUpkeep {
     static let confirmationLimit = ReadFailures.limit
     /// The time between two claims of one session.
     private static let claimPause: Int64 = 1_000
-    /// After this number of refused claims, this node no longer expects that the node named in the
-    /// refusals continues the session.
+    /// After this number of refused claims, this node no longer expects the node that the refusals
+    /// name to continue the session.
     private static let refusalLimit = 5
 }
 

@@ -140,9 +140,9 @@ package struct Forwarding: Sendable {
         mayBeApplied && status == 409 && code == "request_running"
     }
 
-    /// The failure that the client gets in place of a response. An earlier attempt may have taken
-    /// effect, but the response is only about its own attempt: it says that nothing was applied
-    /// (503, 507), or that the request is running. Nil if the response goes to the client.
+    /// The failure that the client gets in place of a response; nil if it gets the response. Why:
+    /// an earlier attempt may have taken effect. But the response is only about its own attempt,
+    /// and says that nothing was applied (503, 507), or that the request is running.
     package func failure(inPlaceOf status: Int, _ code: String) -> Failure? {
         let isDenial = mayBeApplied && (status == 503 || status == 507)
         return isDenial || meetsEarlierTry(status, code) ? .outcomeUnknown : nil

@@ -11,7 +11,7 @@ struct ClaimedLoads {
     private var table: SessionTable { loader.table }
     private var claims: SessionClaims { cluster.claims }
 
-    /// How often a load claims again, at most, because another node was faster.
+    /// The maximum number of times that a load claims again after another node was faster.
     private static let claimLimit = 8
 
     /// - Parameters:

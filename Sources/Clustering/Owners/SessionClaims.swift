@@ -26,9 +26,9 @@ final class SessionClaims {
     /// Claims that wait until their session is given up. A session has one claim at a time: the one
     /// of its ``PendingOperations/Operation``.
     private var waiting: [String: () -> Void] = [:]
-    /// Sessions that this node gave up to their home, each with that member. The next claim of each
-    /// is referred to that member: another node sent that request here while this node was still
-    /// the owner.
+    /// Sessions that this node gave up to their home, each with that member. The next claim of such
+    /// a session is referred to the member: another node sent its request here while this node was
+    /// still the owner.
     private var homes = Routes<SessionID>()
     private(set) var counts = ClaimCounts()
 

@@ -44,8 +44,8 @@ final class SessionDepartures {
     }
 
     /// A session that is not saved is given up with a later call, once its snapshot is committed.
-    /// Its time at rest begins anew. So a session whose state cannot be encoded is not tried again
-    /// and again.
+    /// Its time at rest starts again, so a session whose state cannot be encoded is not tried with
+    /// every call.
     private func wait(_ session: Session, in table: SessionTable) {
         if !session.isSaved { session.tenure?.unusedSince = table.uptime }
     }

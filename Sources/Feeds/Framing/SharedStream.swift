@@ -142,8 +142,8 @@ package final class SharedStream {
     /// Sets the state that the readers have before the next record.
     func showsPart(of state: ShownVersion) { framer.showsPart(of: state) }
 
-    /// How far a stream may exceed its limit until its subscribers have received the bytes or lag.
-    /// Why a bound: a few small actions can make many bytes of states.
+    /// How many bytes a stream may have beyond its limit, until its subscribers have received them
+    /// or fall behind. Why a bound: a few small actions can make many bytes of states.
     static let surplusBytes = 4 << 20
 
     /// Whether subscribers have to get bytes before more are added.
@@ -152,10 +152,10 @@ package final class SharedStream {
     /// Whether a subscriber reads the stream's bytes. Others read the journal.
     var isRead: Bool { subscribers.contains(where: \.readsStream) }
 
-    /// Frames the events that were committed up to `position`, or some of them: until the stream
-    /// has more than `limit` bytes, or has got `room` more. At least one record.
+    /// Frames the events of at least one record, up to `position`. Stops earlier if the stream is
+    /// full (``isFull(_:)``), or has grown by `room` bytes. An action log is framed whole.
     ///
-    /// - Returns: the number of bytes.
+    /// - Returns: the number of framed bytes.
     /// - Precondition: `position` is after `framedThrough`.
     func frame(
         through position: HistoryPosition, of feed: Feed, scratch: inout [UInt8], limit: Int,

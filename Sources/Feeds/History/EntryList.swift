@@ -39,7 +39,7 @@ final class EntryList {
         count > retention.records || bytes > retention.bytes
     }
 
-    /// About the bytes in memory beyond the limits.
+    /// About how many bytes of memory the entries take beyond the limits.
     func excess(over retention: Retention) -> Int {
         max(0, bytes - retention.bytes)
             + max(0, count - retention.records) * MemoryLayout<Item>.stride

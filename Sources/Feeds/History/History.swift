@@ -178,8 +178,8 @@ package final class History {
 
     // MARK: Trimming
 
-    /// About the bytes by which the history exceeds its limits, so that ``trim(to:)`` may drop
-    /// entries.
+    /// About how many bytes the history has beyond its limits. If there are any, ``trim(to:)`` may
+    /// drop entries.
     func excess(over retention: Retention) -> Int {
         records.excess(over: retention) + (notes?.excess(over: retention) ?? 0)
     }

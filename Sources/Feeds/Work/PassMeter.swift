@@ -8,14 +8,15 @@ package final class PassMeter {
     package var limitBytes = 4 << 20
     /// The bytes of the present pass.
     package private(set) var bytes = 0
-    /// The bytes of events without states that a pass frames for the streams of all feeds. Beyond
-    /// it, the next passes continue.
+    /// The bytes of events without states that one pass frames, for the streams of all feeds
+    /// together. The next passes frame the rest.
     package var eventLimit = 8 << 20
-    /// The bytes of events that a later pass frames for a feed even beyond that limit.
+    /// The bytes of events that a later pass frames for each feed, even if the limit is used up.
     package var leastEvents = 65_536
     private var eventBytes = 0
-    /// The bytes of histories beyond their limits, of all feeds, that are kept for streams which
-    /// lag: two turns of the largest size. Beyond it, readers of those streams fall behind.
+    /// The bytes that the histories of all feeds together may keep beyond their limits, for streams
+    /// that lag: two turns of the largest size. Beyond that, the readers of those streams fall
+    /// behind.
     package var lagLimit = 64 << 20
     private var lagBytes = 0
     /// The most bytes of a pass so far.

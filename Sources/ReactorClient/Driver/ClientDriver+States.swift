@@ -48,8 +48,8 @@ extension ClientDriver {
             else { return }
             let saved = SavedState(position: position, state: state)
             core.sessions[session]?.saved = saved
-            // Appended under the lock: so it comes after the changes that led to this state, and a
-            // session that is left at this moment saves no older state after it.
+            // Appended under the lock, so that it comes after the changes that led to this state.
+            // If the session is left at this moment, it saves no older state after this one.
             core.operations.append(.saveState(saved, session, isLast: false))
         }
     }

@@ -54,8 +54,8 @@ extension TransportField {
         func lower(_ byte: UInt8) -> UInt8 {
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
         }
-        // Most names have the same case, so `==` is tried first. The counts come before it: Swift
-        // considers some longer characters equal to ones of ASCII.
+        // Most names have the same case, so `==` is tried before the loop. The counts are compared
+        // first, because Swift considers some longer characters equal to ones of ASCII.
         return name.utf8.count == other.utf8.count
             && (name == other
                 || zip(name.utf8, other.utf8).allSatisfy { lower($0) == lower($1) })

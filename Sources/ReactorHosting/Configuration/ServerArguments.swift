@@ -96,11 +96,11 @@ private struct GroupArguments<Group: OptionSource>: ParsableArguments, CustomRef
     }
 }
 
-/// The option of each setting. Made once: ArgumentParser reflects a group several times for each
-/// command line.
+/// The option of each setting. The options are made once, because ArgumentParser reflects a group
+/// several times for each command line.
 private enum DeclaredOptions {
     static let byName: [String: any Sendable] = {
-        // A constant is in both.
+        // A setting that became a constant is in both lists.
         let settings = Setting.declared + RemovedSetting.table.map(\.setting)
         return Dictionary(settings.map { ($0.name, option($0)) }) { declared, _ in declared }
     }()

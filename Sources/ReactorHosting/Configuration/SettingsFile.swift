@@ -42,7 +42,7 @@ struct SettingsFile: Sendable {
             return "there is no setting \"\(name.prefix(64))\"; see --help"
         }
         guard !value.isEmpty else { return "\(name) has no value" }
-        if let earlier = entries[name] { return "\(name) is set in line \(earlier.line) already" }
+        if let earlier = entries[name] { return "\(name) is already set in line \(earlier.line)" }
         entries[name] = (value, number)
         return nil
     }

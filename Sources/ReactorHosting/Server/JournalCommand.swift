@@ -120,7 +120,7 @@ struct JournalCommand: ParsableCommand {
             try JournalCommand.reportFaults(of: file) {
                 let writer = JournalTextWriter { lines in
                     guard Standard.out(lines) else {
-                        Standard.error("error: standard output cannot be written to\n")
+                        Standard.error("error: cannot write to standard output\n")
                         throw ExitCode(1)
                     }
                 }

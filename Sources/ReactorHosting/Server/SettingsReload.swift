@@ -94,7 +94,7 @@ final class SettingsReload: Sendable {
         }
         guard (authenticator != nil) == isExpected else {
             throw ConfigurationFailure(
-                sentences: ["whether clients are authenticated can change only with a restart"])
+                sentences: ["authentication can be turned on or off only with a restart"])
         }
         return authenticator
     }

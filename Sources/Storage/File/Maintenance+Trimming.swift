@@ -170,8 +170,8 @@ extension Maintenance {
     /// A page has 4 KiB.
     private static let rowsPerPage = 4_096 / bytesPerRow
 
-    /// Removes the first rows of a session in a table whose order is that of `key`, one by one: a
-    /// running action has the body of its request, which may be large.
+    /// Removes the first rows of a session from a table, one by one, in the order of `key`. Why one
+    /// by one: stored answers and running actions may be large.
     private func removeFirst(
         of table: String, by key: String, of row: Int64, _ limit: Int, _ database: Database
     ) throws -> (cost: Int, isDone: Bool) {

@@ -23,7 +23,7 @@ final class Hold: Sendable {
         for call in waiting { call() }
     }
 
-    /// Calls now, or when the test no longer holds calls.
+    /// Makes the call now, or when the test no longer holds calls.
     func pass(_ call: @escaping @Sendable () -> Void) {
         let isHeld = state.withLock { state in
             if state.isHolding { state.waiting.append(call) }

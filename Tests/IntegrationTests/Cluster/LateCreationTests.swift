@@ -2,7 +2,7 @@ import Foundation
 import ReactorHosting
 import Testing
 
-/// Among several nodes a client's sessions are counted in the journal before it gets another one.
+/// In a cluster, the journal counts a client's sessions before the client may create another one.
 @Suite("A creation that waits for the journal", .timeLimit(.minutes(60)))
 struct LateCreationTests {
     private func send(

@@ -34,7 +34,7 @@ final class SharedJournal: Sendable {
 
     fileprivate let file: FileJournal
     let archive: HeldArchive
-    /// Counts of a client's sessions.
+    /// Holds the calls that count a client's sessions.
     let counts = Hold()
     fileprivate let followPause: Int64
     private let state = Mutex(State())

@@ -108,7 +108,7 @@ struct ConfigCommandTests {
 private struct DeploymentPage {
     /// The `command` of each service that is built from our Dockerfile.
     let serverCommands: [String]
-    /// The one that replaces the first, on a private network.
+    /// The command for a private network, which replaces the first one.
     let commandWithoutTokens: String?
 
     init() throws {

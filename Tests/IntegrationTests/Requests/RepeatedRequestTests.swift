@@ -59,8 +59,8 @@ struct RepeatedRequestTests {
             .compactMap { $0.split(separator: " ").first { $0.hasPrefix("request_id=") } }
     }
 
-    // Behind a proxy, requests of several clients come on one connection in turn.
-    @Test func `one after another client's request counts for its own client`() async throws {
+    // A proxy may send requests of several clients on one connection.
+    @Test func `a repeated head counts for the client that sent it`() async throws {
         try await withServer(
             .server, "--loops", "1", "--trusted-proxies", "127.0.0.1"
         ) { server in

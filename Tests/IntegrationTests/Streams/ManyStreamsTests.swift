@@ -6,7 +6,7 @@ struct ManyStreamsTests {
         try await withServer { server in
             let session = try await server.client().session("alerts")
             let streams = try await open(1_000) { _ in try await session.follow("pulses") }
-            // One that is on its way to another loop is counted at neither.
+            // A subscriber that is moving to another loop is counted on neither loop.
             while try await server.client().metric("subscribers") != 1_000 {}
             for number in 1...20 { try await session.alert("message \(number)") }
             let expected = (1...20).map {

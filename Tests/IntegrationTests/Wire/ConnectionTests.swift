@@ -261,7 +261,7 @@ struct ConnectionTests {
         #expect(await connection.receiveAll().ending == .finished)
     }
 
-    // Without the rule: only at its maximum age, with the last chunk.
+    // Without the rule, the stream would end only at its maximum age, with the last chunk.
     @Test func `a stream whose opening was sent in parts ends with its reader, too`() async throws {
         try await withServer(.server, "--connection-age", "1m") { server in
             let session = try await server.client().session("alerts")

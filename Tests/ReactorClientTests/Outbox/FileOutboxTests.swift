@@ -131,7 +131,7 @@ struct FileOutboxTests {
         }
     }
 
-    /// Opens an outbox whose last user's queue may hold it for a moment more.
+    /// Opens an outbox. The queue of its last user may still hold the file for a moment.
     private func open(
         _ path: String, _ reports: Reports
     ) async throws -> (FileOutbox, SavedOutbox) {

@@ -22,7 +22,8 @@ struct PrometheusPage {
         var samples: [Sample] = []
     }
 
-    // Once: a regular expression is compiled where it is written, which takes most of a test.
+    // Static, because a regular expression is compiled each time its literal is evaluated. That
+    // would take most of the time of a test.
     nonisolated(unsafe) private static let nameForm = /reactor_[a-z][a-z_]*[a-z]/
     nonisolated(unsafe) private static let sampleForm = /([a-z_]+)(?:\{([^{}]*)\})? ([^ ]+)/
     nonisolated(unsafe) private static let labelForm = /([a-z]+)="([^"\\]*)"/

@@ -40,7 +40,8 @@ final class WholeLife {
         /// The number of subscribers of a stream from which another loop shares them; `Int.max` if
         /// there is one loop.
         var replicasFrom = Int.max
-        /// Whether passes have room for few events, and lagging streams for little history.
+        /// Whether a pass has room for few events only, and little history is kept for streams that
+        /// lag.
         var framesLittle = false
 
         /// Whether a session may find no room in memory.

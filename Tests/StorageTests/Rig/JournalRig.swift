@@ -92,7 +92,8 @@ final class JournalRig: @unchecked Sendable {
 
     /// Submits each batch when the one before has ended. Returns the first failure.
     ///
-    /// The test waits once: on a busy machine, each wait takes its turn behind all other tests.
+    /// The test waits only once. On a busy machine, each wait would take its turn with all other
+    /// tests.
     func commit(inTurn batches: [Batch]) async -> JournalFailure? {
         await withCheckedContinuation { continuation in
             @Sendable func submit(_ rest: ArraySlice<Batch>) {

@@ -61,8 +61,9 @@ extension HTTPConnection {
         }
     }
 
-    /// Continues to read once everything before the stream's events is sent. The bytes are dropped;
-    /// their end ends the stream (``peerFinished()``).
+    /// Resumes reading once everything that precedes the stream's events is sent. Received bytes
+    /// are dropped. When the client closes its sending side, the stream ends
+    /// (``peerFinished()``).
     func resumeReadingOfStream() {
         buffers = nil
         loop.table.resumeReading(id)

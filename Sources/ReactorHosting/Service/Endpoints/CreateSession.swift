@@ -181,7 +181,7 @@ extension Problem {
     /// A refusal is final for a client, so it must not be a guess.
     fileprivate static let createsOthers = Problem(
         temporary: 503, "too_busy",
-        "nothing was applied: the client is creating other sessions, with which it may reach "
+        "nothing was applied: with the sessions that it is creating now, the client may reach "
             + "--subject-session-limit")
 
     fileprivate static func createdMeanwhile(_ id: String) -> Problem {

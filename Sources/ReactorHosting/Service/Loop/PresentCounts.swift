@@ -75,7 +75,7 @@ struct PresentCounts: Sendable {
             cluster.owned)
         text.gauge(
             "followed_sessions",
-            "Sessions with subscribers here that another node owns, or no node.",
+            "Sessions with subscribers here that are owned by another node or by none.",
             cluster.followed.sessions)
         text.gauge(
             "hinted_sessions",
@@ -119,7 +119,8 @@ struct PresentCounts: Sendable {
             "confirms", "Queries that ask the journal whether sessions in memory are up to date.",
             cluster.reads.confirms)
         text.counter(
-            "unconfirmed_reads", "Reads that were answered without such a query, with Age.",
+            "unconfirmed_reads",
+            "Reads that were answered with Age, because the journal had not confirmed the state.",
             cluster.reads.unconfirmed)
         text.counter(
             "follow_questions",
@@ -127,7 +128,7 @@ struct PresentCounts: Sendable {
             cluster.followed.questions)
         text.counter(
             "follow_records",
-            "Hints that contained the records, which were shown without a query.",
+            "Hints that contained the records, which were shown without asking the journal.",
             cluster.followed.received)
         text.counter(
             "unconfirmed_streams",
@@ -140,7 +141,7 @@ struct PresentCounts: Sendable {
         text.counter("link_bytes", "Bytes sent to other nodes.", linkBytes)
         text.histogram(
             "turn_seconds",
-            "Duration of calls of reactor code on the loops, as the coarse clock shows it.",
+            "Duration of calls of reactor code on the loops, measured with the coarse clock.",
             sessions.turns)
         text.histogram(
             "batch_steps", "Sessions with decisions in a batch that a loop submits.",

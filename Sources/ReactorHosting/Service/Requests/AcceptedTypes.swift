@@ -13,8 +13,9 @@ struct MediaType {
 
 /// The media types that a client accepts: `Accept`, over all of its lines (RFC 9110 §5.3, §12.5.1).
 ///
-/// Other parameters than the weight are ignored: no two types here differ only in them. So is what
-/// comes after ``maximumRanges``: a head can have eight thousand, and browsers send fewer than ten.
+/// Parameters other than the weight are ignored: no two types here differ only in them. Ranges
+/// after the first ``maximumRanges`` are ignored, too: a head has room for eight thousand, but
+/// browsers send fewer than ten.
 struct AcceptedTypes {
     static let maximumRanges = 64
 

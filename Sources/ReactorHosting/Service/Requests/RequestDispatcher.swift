@@ -16,8 +16,8 @@ enum RequestDispatcher {
                 serve(&request, of: target, isCounted: isCounted, on: connection)
                 return nil
             }
-            // The connection's identity is that of this request from now on: a repetition of the
-            // earlier head must not be taken for its client's.
+            // From now on, the connection has the identity of this request's client. So if the
+            // earlier head is repeated later, its client has to be found again.
             connection.repeatedTarget = nil
         }
         let match = findRoute(of: &request, on: connection)
