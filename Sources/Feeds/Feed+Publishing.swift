@@ -13,7 +13,11 @@ extension Feed {
         let excess = history.excess(over: loop.limits.retention)
         guard excess > 0 || streams.areMany || lag > 0 else { return }
         lag = isWhole || excess > lag + loop.pass.lagRoom ? 0 : excess
-        if lag == 0 { trim() }
+        if lag == 0 { trimHistory() }
+        let limit = streams.limitBytes(loop.limits.retention)
+        for stream in streams.all {
+            stream.trim(keptAfter: keptPosition(for: stream.selection), limit: limit)
+        }
     }
 
     /// Frames committed events for the streams without states, as many as the pass has room for.
@@ -39,11 +43,12 @@ extension Feed {
         isFraming = true
         loop.background.append { [self] in
             isFraming = false
+            areStatesLeft = false
             loop.upstream?.continuePublishing(self)
         }
     }
 
-    private func trim() {
+    private func trimHistory() {
         let retention = loop.limits.retention
         history.trim(to: retention)
         leaveTrimmed()
@@ -51,10 +56,6 @@ extension Feed {
         let isHeavy = history.droppedWeight > max(65_536, retention.bytes / 4)
         if source?.forget(before: history.keptVersion, atOnce: isHeavy) ?? false {
             history.forgetDroppedWeight()
-        }
-        let limit = streams.limitBytes(retention)
-        for stream in streams.all {
-            stream.trim(keptAfter: keptPosition(for: stream.selection), limit: limit)
         }
     }
 
@@ -175,9 +176,12 @@ extension Feed {
     /// Subscribers read committed entries that are not framed yet from the journal, because no
     /// later pass frames them. That loads the session.
     package func readJournal() {
+        lag = 0
         for stream in streams.all {
             let end = committedPosition(for: stream.selection)
             if stream.framedThrough < end { stream.restart(at: end) }
+            // It may have been framed for a new reader alone.
+            loop.deliver(stream)
         }
     }
 

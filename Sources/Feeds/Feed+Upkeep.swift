@@ -80,6 +80,7 @@ extension Feed {
     /// The session has another generation. The subscribers wait until it is loaded.
     package func strandReaders() {
         archive?.isVoid = true
+        lag = 0
         for stream in streams.all { stream.strand() }
     }
 

@@ -33,6 +33,8 @@ package final class Feed {
     private var openStreams = FeedStreams()
     /// Whether a later pass continues to frame.
     package internal(set) var isFraming = false
+    /// Whether that pass frames states, too.
+    var areStatesLeft = false
     /// The bytes by which the history exceeds its limits because streams have not framed it yet.
     var lag = 0 {
         didSet { loop.pass.countLag(lag - oldValue) }
@@ -51,7 +53,7 @@ package final class Feed {
         archive = loop.journal.isArchived ? FeedArchive(saved) : nil
     }
 
-    deinit { loop.pass.countLag(-lag) }
+    deinit { if lag > 0 { loop.pass.countLag(-lag) } }
 
     package var reactor: String { catalog.reactor }
 

@@ -18,33 +18,39 @@ extension Session {
     /// because during a turn the state may be ahead of the newest record.
     func considerEntries() {
         guard let persistence, mayDecide, !attempt.isRollback,
-            persistence.areEntriesDue(table.limits)
+            persistence.areEntriesDue(table.limits), let state = encodedState()
         else { return }
         EffectLog(session: self).close()
-        takeSnapshot()
+        takeSnapshot(state)
     }
 
     /// Takes a snapshot before the session leaves memory.
     func save() {
+        guard let state = encodedState() else { return }
         if persistence?.mustClose(history.newest) ?? false { EffectLog(session: self).close() }
-        takeSnapshot()
+        takeSnapshot(state)
+    }
+
+    /// The present state for a snapshot; nil if it has no JSON, which is reported.
+    private func encodedState() -> [UInt8]? {
+        guard let machine else { return nil }
+        var state: [UInt8] = []
+        state.reserveCapacity(stateEstimate)
+        do {
+            try machine.encodeState(.raw, at: nil, in: self, to: &state)
+        } catch {
+            report(.unencodable("the state", String(describing: error)))
+            return nil
+        }
+        table.pass.count(state.count)
+        return state
     }
 
     /// Adds a snapshot of the present state to the present step.
     ///
     /// - Parameter encoded: the state, if it is encoded already.
     func takeSnapshot(_ encoded: [UInt8]? = nil) {
-        guard let machine else { return }
-        var state = encoded ?? []
-        do {
-            if encoded == nil {
-                state.reserveCapacity(stateEstimate)
-                try machine.encodeState(.raw, at: nil, in: self, to: &state)
-                table.pass.count(state.count)
-            }
-        } catch {
-            return report(.unencodable("the state", String(describing: error)))
-        }
+        guard let machine, let state = encoded ?? encodedState() else { return }
         persistence?.snapshotTaken(
             state.count, at: history.newest.number, listens: tasks.listens)
         let step = step()

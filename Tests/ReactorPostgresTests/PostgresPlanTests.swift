@@ -76,10 +76,10 @@ struct PostgresPlanTests {
             (PostgresArchive.pageOfReactor, [text, text, text, integer, text]),
             (Trim.removal.statement, [integer, integer, integer, integer]),
             (Sweeper.answers.statement, [integer, integer, integer]),
-        ] + Sweeper.removals.map { ($0.statement, [integer, integer, integer]) } + [
             (Trim.weighing, [integer, integer, integer]),
         ]
-        for (index, (sql, types)) in statements.enumerated() {
+        let removals = Sweeper.removals.map { ($0.statement, [integer, integer, integer]) }
+        for (index, (sql, types)) in (statements + removals).enumerated() {
             try connection.execute(
                 "PREPARE p\(index)(\(types.joined(separator: ", "))) AS \(sql)",
                 within: .seconds(600))

@@ -176,6 +176,12 @@ struct PassTests {
         for session in sessions { #expect(session.feed.isFraming) }
         #expect(sessions[1].feed.history.excess(over: retention) == 0)
         #expect(rig.table.pass.lagRoom == 100_000 - lags[0])
+        while sessions[0].feed.lag > 0 {
+            rig.runPass()
+            for stream in sessions[0].feed.streams.all {
+                #expect(stream.bytes.count < retention.bytes + 2_000)
+            }
+        }
         rig.runPasses()
         #expect(rig.table.pass.lagRoom == 100_000)
         for reader in readers[0] { #expect(rig.lines(reader).count == 30) }
@@ -187,6 +193,61 @@ struct PassTests {
                 #expect(rig.lines(reader).first?.hasPrefix("reset") == true)
             }
         }
+    }
+
+    @Test func `history of a session that leaves memory is no lag`() throws {
+        let rig = Rig(
+            slow: true, answers: true, registrations: [try .ledger()],
+            retention: Retention(bytes: 5_000))
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        let readers = (0..<8).map {
+            rig.subscribe(session, Selection(pulses: 0b111 | $0 << 32), .now)
+        }
+        rig.runPasses()
+        let room = rig.table.pass.lagRoom
+        rig.table.pass.eventLimit = 5_000
+        try rig.post(
+            "[\((1...30).map { Post.fill(1_000 + $0) }.joined(separator: ","))]", to: session)
+        rig.table.commit()
+        rig.journal.endNext()
+        for job in rig.inbox.drain() { job(rig.table) }
+        #expect(rig.table.pass.lagRoom < room)
+        try rig.post(Post.set(1), to: session)
+        rig.table.commit()
+        rig.journal.endNext(.full)
+        for job in rig.inbox.drain() { job(rig.table) }
+        #expect(!session.isAwake)
+        #expect(rig.table.pass.lagRoom == room)
+        rig.runPasses()
+        // They read the journal.
+        for reader in readers { #expect(rig.lines(reader).count == 30) }
+    }
+
+    @Test func `readers of states do not fall behind because of events`() throws {
+        let rig = Rig(
+            slow: true, registrations: [try .ledger()], retention: Retention(bytes: 5_000))
+        let session = try rig.create("s", .ledger())
+        rig.settleAll()
+        let states = rig.subscribe(session, .allStates, .now)
+        let events = rig.subscribe(session, Selection(pulses: 0b111), .now)
+        rig.runPasses()
+        rig.table.pass.eventLimit = 1_000
+        let batch = "[\((1...8).map { Post.fill(1_000 + $0) }.joined(separator: ","))]"
+        try rig.post(batch, to: session)
+        rig.table.commit()
+        rig.journal.endNext()
+        for job in rig.inbox.drain() { job(rig.table) }
+        #expect(session.feed.isFraming)
+        // Another commit ends before the pass that continues, and has room for everything.
+        rig.table.pass.eventLimit = .max
+        try rig.post(batch, to: session)
+        rig.table.commit()
+        rig.journal.endNext()
+        for job in rig.inbox.drain().reversed() { job(rig.table) }
+        rig.runPasses()
+        #expect(rig.lines(states).count == 16)
+        #expect(rig.lines(events).count == 16)
     }
 
     @Test func `parts of many versions are framed for all streams in bounded passes`() throws {

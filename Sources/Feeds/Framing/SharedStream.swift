@@ -12,7 +12,7 @@ internal import Wire
 package final class SharedStream {
     let selection: Selection
 
-    private var bytes = ChunkedBytes()
+    private(set) var bytes = ChunkedBytes()
     /// Invariant: ascending by position; each event begins at the end of the event before it.
     private var marks: Deque<Mark> = []
     /// `bytes` contains the selected events after this position, up to `framedThrough`. Invariant:

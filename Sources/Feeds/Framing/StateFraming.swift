@@ -28,7 +28,7 @@ package struct StateFraming {
     ///   least something.
     func frame(isContinued: Bool = false) {
         // One commit may publish a session many times.
-        guard !feed.isFraming else { return }
+        guard !feed.areStatesLeft else { return }
         var lagging = streams.filter { $0.framedThrough < end }
         for stream in lagging where !stream.isRead { stream.skip(to: end) }
         lagging.removeAll { $0.framedThrough == end }
@@ -81,6 +81,7 @@ package struct StateFraming {
 
     private func continueLater() {
         deliver()
+        feed.areStatesLeft = true
         feed.continueLater()
     }
 
