@@ -74,8 +74,8 @@ struct SettingsFileTests {
             }
             #expect(
                 failure?.sentences.map { String($0.prefix { $0 != "\"" }) } == [
-                    "\(path):2: expected NAME = VALUE", "\(path):1: port is ", "--loops is ",
-                    "REACTOR_GRACE is ",
+                    "\(path):2: expected NAME = VALUE", "\(path):1: port is ", "REACTOR_GRACE is ",
+                    "--loops is ",
                 ])
         }
     }

@@ -54,7 +54,9 @@ struct RemovedSetting: Sendable {
     /// The removed settings that are refused: all, or all but the constants that tests change.
     static var refused: [RemovedSetting] {
         guard SettingConstants.areAdjustable else { return table }
-        return table.filter { !SettingGroups.Constants.names.contains($0.name) }
+        return table.filter { removed in
+            !SettingConstants.table.contains { $0.name == removed.name }
+        }
     }
 
     static func refusals(
@@ -74,7 +76,7 @@ struct RemovedSetting: Sendable {
     /// The option that the command line still accepts, in order to refuse it with its own sentence.
     var setting: Setting {
         Setting(
-            name: name, placeholder: "value", defaultText: "none", help: "removed", change: nil,
-            isFlag: isFlag)
+            group: .removed, name: name, placeholder: "value", defaultText: "none",
+            help: "removed", isFlag: isFlag)
     }
 }

@@ -2,28 +2,17 @@ internal import ArgumentParser
 
 /// The options of the command line: one for each setting, in the sections of `--help`.
 struct ServerArguments: ParsableArguments {
-    // ArgumentParser finds these by reflection.
-    @OptionGroup(title: SettingGroups.First.title)
-    private var first: GroupArguments<SettingGroups.First>
-    @OptionGroup(title: SettingGroups.Addresses.title)
-    private var addresses: GroupArguments<SettingGroups.Addresses>
-    @OptionGroup(title: SettingGroups.Tokens.title)
-    private var tokens: GroupArguments<SettingGroups.Tokens>
-    @OptionGroup(title: SettingGroups.Cluster.title)
-    private var cluster: GroupArguments<SettingGroups.Cluster>
-    @OptionGroup(title: SettingGroups.Requests.title)
-    private var requests: GroupArguments<SettingGroups.Requests>
-    @OptionGroup(title: SettingGroups.Sessions.title)
-    private var sessions: GroupArguments<SettingGroups.Sessions>
-    @OptionGroup(title: SettingGroups.History.title)
-    private var history: GroupArguments<SettingGroups.History>
-    @OptionGroup(title: SettingGroups.Operation.title)
-    private var operation: GroupArguments<SettingGroups.Operation>
-    @OptionGroup(title: SettingGroups.Constants.title)
-    private var constants: GroupArguments<SettingGroups.Constants>
-    // Accepted here, and refused with a sentence of their own.
-    @OptionGroup(visibility: .private)
-    private var removed: GroupArguments<RemovedOptions>
+    // ArgumentParser finds these by reflection, and their options by their types.
+    @OptionGroup(title: SettingGroup.first.rawValue) private var first: Options<First>
+    @OptionGroup(title: SettingGroup.addresses.rawValue) private var addresses: Options<Addresses>
+    @OptionGroup(title: SettingGroup.tokens.rawValue) private var tokens: Options<Tokens>
+    @OptionGroup(title: SettingGroup.cluster.rawValue) private var cluster: Options<Cluster>
+    @OptionGroup(title: SettingGroup.requests.rawValue) private var requests: Options<Requests>
+    @OptionGroup(title: SettingGroup.sessions.rawValue) private var sessions: Options<Sessions>
+    @OptionGroup(title: SettingGroup.history.rawValue) private var history: Options<History>
+    @OptionGroup(title: SettingGroup.operation.rawValue) private var operation: Options<Operation>
+    @OptionGroup(title: SettingGroup.constants.rawValue) private var constants: Options<Constants>
+    @OptionGroup(visibility: .private) private var removed: Options<Removed>
 
     /// The texts from the command line, by option name. ``Setting`` interprets them.
     var typed: [String: String] {
@@ -35,39 +24,34 @@ struct ServerArguments: ParsableArguments {
     }
 }
 
-/// The settings whose options are one section.
-protocol OptionSource {
-    static var settings: [Setting] { get }
-}
+private protocol GroupType { static var group: SettingGroup { get } }
 
-extension SettingGroup {
-    static var settings: [Setting] {
-        names.compactMap { name in Setting.table.first { $0.name == name } }
-    }
-}
-
-extension SettingGroups.Constants {
-    /// None in a program whose constants are constant.
-    static var settings: [Setting] { SettingConstants.areAdjustable ? SettingConstants.table : [] }
-}
-
-private enum RemovedOptions: OptionSource {
-    static var settings: [Setting] { RemovedSetting.refused.map(\.setting) }
-}
+private enum First: GroupType { static let group = SettingGroup.first }
+private enum Addresses: GroupType { static let group = SettingGroup.addresses }
+private enum Tokens: GroupType { static let group = SettingGroup.tokens }
+private enum Cluster: GroupType { static let group = SettingGroup.cluster }
+private enum Requests: GroupType { static let group = SettingGroup.requests }
+private enum Sessions: GroupType { static let group = SettingGroup.sessions }
+private enum History: GroupType { static let group = SettingGroup.history }
+private enum Operation: GroupType { static let group = SettingGroup.operation }
+private enum Constants: GroupType { static let group = SettingGroup.constants }
+private enum Removed: GroupType { static let group = SettingGroup.removed }
 
 /// The options of one section.
 ///
 /// Why by hand: ArgumentParser finds a type's options by reflection and decodes each by its name.
 /// The generated conformance would need a property for each option, a second declaration of each
 /// setting. (Verified with ArgumentParser 1.8; a test parses every option.)
-private struct GroupArguments<Group: OptionSource>: ParsableArguments, CustomReflectable {
+private struct Options<Section: GroupType>: ParsableArguments, CustomReflectable {
+    private static var settings: [Setting] { Section.group.options }
+
     private(set) var typed: [String: String] = [:]
 
     init() {}
 
     init(from decoder: any Decoder) throws {
         let options = try decoder.container(keyedBy: OptionName.self)
-        for setting in Group.settings {
+        for setting in Self.settings {
             let key = OptionName(stringValue: setting.name)
             if setting.isFlag {
                 let flag = try options.decode(Flag<Bool>.self, forKey: key)
@@ -82,7 +66,7 @@ private struct GroupArguments<Group: OptionSource>: ParsableArguments, CustomRef
     var customMirror: Mirror {
         Mirror(
             self,
-            children: Group.settings.compactMap { setting in
+            children: Self.settings.compactMap { setting in
                 DeclaredOptions.byName[setting.name].map { (label: setting.name, value: $0) }
             })
     }

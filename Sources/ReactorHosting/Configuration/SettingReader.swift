@@ -27,23 +27,22 @@ final class SettingReader: Sendable {
     func read() -> Configuration { Self.$current.withValue(self) { Configuration() } }
 
     func value<Value>(
-        of setting: Setting, _ standard: Value, expected: String, _ parse: (String) -> Value?,
-        _ show: (Value) -> String?
+        of setting: Setting, _ standard: Value, _ kind: SettingKind<Value>
     ) -> Value {
         let given = sources.text(of: setting)
-        let parsed = given.flatMap { parse($0.text) }
+        let parsed = given.flatMap { kind.parse($0.text) }
         let value = parsed ?? standard
         state.withLock { state in
             state.values.append(
                 SettingValue(
-                    setting: setting, text: show(value),
+                    setting: setting, text: kind.show(value),
                     source: parsed == nil ? .standard : given?.source ?? .standard))
             guard let given, parsed == nil else { return }
             let text = SettingValue.masked(given.text)
             state.sentences.append(
-                "\(given.source.sentence(setting)) is \"\(text)\": expected \(expected)")
+                "\(given.source.sentence(setting)) is \"\(text)\": expected \(kind.expected)")
         }
         guard let pinned = sources.pinnedText(of: setting) else { return value }
-        return pinned.flatMap(parse) ?? standard
+        return pinned.flatMap(kind.parse) ?? standard
     }
 }

@@ -225,7 +225,7 @@ struct RunningServer {
         let peers = Peers(count: configuration.loops)
         func makeLoop(_ index: Int, _ name: String) throws(SystemFailure) -> EventLoop<ServerLoop> {
             try EventLoop<ServerLoop>(
-                label: "reactor-server.\(name)", poller: configuration.poller.kind
+                label: "reactor-server.\(name)", poller: configuration.poller
             ) { loop, table in
                 ServerLoop(index: index, service: service, peers: peers, loop: loop, table: table)
             }
@@ -446,21 +446,6 @@ struct RunningServer {
         await Self.visit(allLoops) { loop, done in
             loop.adopt(configuration, authenticator)
             done()
-        }
-    }
-}
-
-extension PollerChoice {
-    var kind: PollerKind {
-        switch self {
-        case .platform: .platformDefault
-        case .dispatch: .dispatch
-        #if os(Linux)
-            case .epoll: .epoll
-        #else
-            // Refused when the setting is read; see `Setting`.
-            case .epoll: .platformDefault
-        #endif
         }
     }
 }

@@ -33,7 +33,7 @@ struct LinkListener {
                 logger.warning("a link was refused: \(reason)", metadata: metadata)
             })
         handshakeLoop = try EventLoop<LinkHandshakes>(
-            label: "reactor-server.links", poller: configuration.poller.kind
+            label: "reactor-server.links", poller: configuration.poller
         ) { _, table in LinkHandshakes(identity, table, outcome) }
     }
 

@@ -5,7 +5,7 @@ struct StormSettings {
     /// choice uses the first value of each. A test compares the names with the server's own table.
     static let choices: [(name: String, values: [String])] = [
         ("loops", ["2", "1", "3"]),
-        ("poller", ["platform", "epoll", "dispatch"]),
+        ("poller", ["epoll", "dispatch"]),
         ("head-limit", ["4096", "1024", "16384"]),
         ("body-limit", ["65536", "4096", "1048576"]),
         ("body-budget", ["262144", "65536", "268435456"]),
