@@ -20,11 +20,6 @@ struct ChunkReader: Sendable {
         case lastFeed
     }
 
-    struct Limits {
-        var extensionBytes: Int
-        var trailerBytes: Int
-    }
-
     private var part = Part.sizeStart
     private var extensions = ChunkExtension()
     /// Invariant: at most 16 in `size`, so that leading zeros cannot continue for ever.
@@ -36,13 +31,11 @@ struct ChunkReader: Sendable {
 
     /// Reads from `offset` on and appends data to `body`; returns true once the last byte of the
     /// coding is read. It reads nothing beyond it.
-    ///
-    /// - Parameter room: The number of bytes by which the body may still grow.
     mutating func next(
-        _ input: Span<UInt8>, at offset: inout Int, into body: inout [UInt8], room: Int,
-        limits: Limits
-    ) throws(ChunkFault) -> Bool {
-        var room = room
+        _ input: Span<UInt8>, at offset: inout Int, into body: inout [UInt8],
+        limits: RequestLimits
+    ) throws(RequestRefusal) -> Bool {
+        var room = limits.bodyBytes - body.count
         while offset < input.count {
             if part == .data {
                 let count = min(remaining, input.count - offset)
@@ -65,16 +58,16 @@ struct ChunkReader: Sendable {
     }
 
     private mutating func read(
-        _ byte: UInt8, room: Int, limits: Limits
-    ) throws(ChunkFault) {
+        _ byte: UInt8, room: Int, limits: RequestLimits
+    ) throws(RequestRefusal) {
         switch part {
         case .sizeStart, .size, .spaceBehindSize, .extension, .sizeFeed:
             try readSizeLine(byte, room: room, limits: limits)
         case .dataReturn:
-            guard byte == 0x0d else { throw .dataTooLong }
+            guard byte == 0x0d else { throw .chunkTooLong }
             part = .dataFeed
         case .dataFeed:
-            guard byte == 0x0a else { throw .dataTooLong }
+            guard byte == 0x0a else { throw .chunkTooLong }
             part = .sizeStart
         case .trailerStart, .trailerName, .trailerValue, .trailerFeed:
             trailerBytes += 1
@@ -88,24 +81,24 @@ struct ChunkReader: Sendable {
     }
 
     private mutating func readSizeLine(
-        _ byte: UInt8, room: Int, limits: Limits
-    ) throws(ChunkFault) {
+        _ byte: UInt8, room: Int, limits: RequestLimits
+    ) throws(RequestRefusal) {
         switch (part, byte) {
         case (.sizeStart, _):
             remaining = 0
             digits = 0
-            try readDigit(byte, room: room)
+            try readDigit(byte, room: room, limits)
             part = .size
         case (.sizeFeed, _):
-            guard byte == 0x0a else { throw .malformedSize }
+            guard byte == 0x0a else { throw .malformedChunkSize }
             part = remaining == 0 ? .trailerStart : .data
         case (.size, 0x0d):
             part = .sizeFeed
         case (.extension, 0x0d):
-            guard extensions.isComplete else { throw .malformedExtension }
+            guard extensions.isComplete else { throw .malformedChunkExtension }
             part = .sizeFeed
         case (.extension, _):
-            guard extensions.accepts(byte) else { throw .malformedExtension }
+            guard extensions.accepts(byte) else { throw .malformedChunkExtension }
             try countExtension(limits)
         case (_, 0x3b):
             try countExtension(limits)
@@ -115,29 +108,32 @@ struct ChunkReader: Sendable {
             try countExtension(limits)
             part = .spaceBehindSize
         default:
-            guard part == .size else { throw .malformedSize }
-            try readDigit(byte, room: room)
+            guard part == .size else { throw .malformedChunkSize }
+            try readDigit(byte, room: room, limits)
         }
     }
 
-    private mutating func countExtension(_ limits: Limits) throws(ChunkFault) {
+    private mutating func countExtension(_ limits: RequestLimits) throws(RequestRefusal) {
         extensionBytes += 1
-        guard extensionBytes <= limits.extensionBytes else {
-            throw .extensionsTooLarge(limit: limits.extensionBytes)
+        guard extensionBytes <= limits.chunkExtensionBytes else {
+            throw .chunkExtensionsTooLarge(limit: limits.chunkExtensionBytes)
         }
     }
 
     /// RFC 9112 §7.1: a size must not overflow. A size beyond the room is refused at the digit that
     /// exceeds it, long before an overflow.
-    private mutating func readDigit(_ byte: UInt8, room: Int) throws(ChunkFault) {
-        guard let value = ByteClass.hexValue(byte), digits < 16 else { throw .malformedSize }
+    private mutating func readDigit(
+        _ byte: UInt8, room: Int, _ limits: RequestLimits
+    ) throws(RequestRefusal) {
+        guard let value = ByteClass.hexValue(byte), digits < 16 else { throw .malformedChunkSize }
         digits += 1
-        guard remaining <= Int.max &>> 4 else { throw .tooLarge }
+        // Before the shift, which may overflow.
+        guard remaining <= room &>> 4 else { throw .bodyTooLarge(limit: limits.bodyBytes) }
         remaining = remaining &<< 4 | Int(value)
-        guard remaining <= room else { throw .tooLarge }
+        guard remaining <= room else { throw .bodyTooLarge(limit: limits.bodyBytes) }
     }
 
-    private mutating func readTrailer(_ byte: UInt8) throws(ChunkFault) {
+    private mutating func readTrailer(_ byte: UInt8) throws(RequestRefusal) {
         switch part {
         case .trailerStart:
             if byte == 0x0d {

@@ -39,7 +39,7 @@ struct FieldTable: Sendable {
 
     mutating func append(
         _ line: Range<Int>, number: Int, in bytes: Span<UInt8>
-    ) throws(FieldFault) {
+    ) throws(RequestRefusal) {
         let nameEnd = try Self.readName(line, number: number, in: bytes)
         let name = line.lowerBound..<nameEnd
         let known = Self.recognise(name, in: bytes)
@@ -48,9 +48,9 @@ struct FieldTable: Sendable {
         while start < end, ByteClass.isSpace(bytes[start]) { start += 1 }
         while end > start, ByteClass.isSpace(bytes[end - 1]) { end -= 1 }
         if let fault = Self.firstForbidden(start..<end, in: bytes) {
-            let kind: FieldFault.Kind =
-                bytes[fault] == 0x0d ? .bareCarriageReturn : .forbiddenValueCharacter
-            throw FieldFault(kind: kind, location: FieldLocation(line: number, field: known))
+            throw .field(
+                bytes[fault] == 0x0d ? .bareCarriageReturn : .forbiddenValueCharacter,
+                line: number, known)
         }
         if let known { present |= 1 &<< UInt64(known.rawValue) }
         entries.append(
@@ -66,34 +66,31 @@ struct FieldTable: Sendable {
     @inline(__always)
     private static func readName(
         _ line: Range<Int>, number: Int, in bytes: Span<UInt8>
-    ) throws(FieldFault) -> Int {
+    ) throws(RequestRefusal) -> Int {
         var index = line.lowerBound
         while index < line.upperBound, ByteClass.token.contains(bytes[index]) { index += 1 }
         if index < line.upperBound, index > line.lowerBound, bytes[index] == 0x3a {
             return index
         }
-        throw nameFault(at: index, line, number: number, in: bytes)
+        throw .field(
+            nameFault(at: index, line, in: bytes), line: number,
+            recognise(line.lowerBound..<index, in: bytes))
     }
 
     /// The fault of a name that is not followed by a colon.
     private static func nameFault(
-        at index: Int, _ line: Range<Int>, number: Int, in bytes: Span<UInt8>
+        at index: Int, _ line: Range<Int>, in bytes: Span<UInt8>
     ) -> FieldFault {
-        let place = FieldLocation(
-            line: number, field: recognise(line.lowerBound..<index, in: bytes))
-        func fault(_ kind: FieldFault.Kind) -> FieldFault {
-            FieldFault(kind: kind, location: place)
-        }
-        guard index < line.upperBound else { return fault(.missingColon) }
+        guard index < line.upperBound else { return .missingColon }
         let byte = bytes[index]
-        if byte == 0x0d { return fault(.bareCarriageReturn) }
-        if byte == 0x3a { return fault(.emptyName) }
-        guard ByteClass.isSpace(byte) else { return fault(.forbiddenNameCharacter) }
-        if index == line.lowerBound { return fault(.folded) }
+        if byte == 0x0d { return .bareCarriageReturn }
+        if byte == 0x3a { return .emptyName }
+        guard ByteClass.isSpace(byte) else { return .forbiddenNameCharacter }
+        if index == line.lowerBound { return .folded }
         var next = index
         while next < line.upperBound, ByteClass.isSpace(bytes[next]) { next += 1 }
         let colon = next < line.upperBound && bytes[next] == 0x3a
-        return fault(colon ? .spaceBeforeColon : .forbiddenNameCharacter)
+        return colon ? .spaceBeforeColon : .forbiddenNameCharacter
     }
 
     /// - Parameter name: A token; only for tokens does setting a bit change letters only.

@@ -12,13 +12,13 @@ struct HeadLines: Sendable {
 
     /// Returns the next complete line, without its CR LF; nil if there is none yet.
     @inline(__always)
-    mutating func next(in bytes: Span<UInt8>) throws(FieldFault) -> Range<Int>? {
+    mutating func next(in bytes: Span<UInt8>) throws(RequestRefusal) -> Range<Int>? {
         guard let feed = bytes.first(0x0a, in: scanned..<bytes.count) else {
             scanned = bytes.count
             return nil
         }
         guard feed > lineStart, bytes[feed - 1] == 0x0d else {
-            throw FieldFault(kind: .bareLineFeed, location: FieldLocation(line: count))
+            throw .field(.bareLineFeed, line: count)
         }
         let line = lineStart..<(feed - 1)
         lineStart = feed + 1

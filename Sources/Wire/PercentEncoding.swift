@@ -1,13 +1,12 @@
 /// Percent-encoding (RFC 3986 §2.1).
 package enum PercentEncoding {
-    /// The text of a range of a target, with its escapes decoded.
+    /// The text of a part of a query, with its escapes decoded, and `+` as a space as in a form
+    /// (URL standard, application/x-www-form-urlencoded).
     ///
-    /// - Parameter plusIsSpace: whether `+` is a space, as in the query of a form (URL standard,
-    ///   application/x-www-form-urlencoded); never so in a path.
-    /// - Throws: `malformedEscape`, or `malformedText` if the result is not UTF-8.
+    /// - Parameter number: That of the query's item, from 1, for a refusal.
     package static func decoded(
-        _ bytes: [UInt8], _ range: Range<Int>, plusIsSpace: Bool = false, part: TargetPart = .path
-    ) throws(TargetRefusal) -> String {
+        _ bytes: [UInt8], _ range: Range<Int>, ofItem number: Int
+    ) throws(RequestRefusal) -> String {
         let span = bytes.span
         var plain: [UInt8] = []
         plain.reserveCapacity(range.count)
@@ -19,15 +18,15 @@ package enum PercentEncoding {
                 guard index + 2 <= range.upperBound,
                     let high = ByteClass.hexValue(span[index]),
                     let low = ByteClass.hexValue(span[index + 1])
-                else { throw .malformedEscape(part) }
+                else { throw .malformedEscape(inItem: number) }
                 plain.append(high &<< 4 | low)
                 index += 2
             } else {
-                plain.append(plusIsSpace && byte == 0x2b ? 0x20 : byte)
+                plain.append(byte == 0x2b ? 0x20 : byte)
             }
         }
         guard let text = String(validating: plain, as: UTF8.self) else {
-            throw .malformedText(part)
+            throw .malformedText(inItem: number)
         }
         return text
     }

@@ -13,7 +13,7 @@ package struct QueryItems: Sequence, Sendable {
     /// - Parameter limit: The number of items after which the query is refused. Default 100.
     package init(
         _ bytes: [UInt8], _ query: Range<Int>?, limit: Int = 100
-    ) throws(TargetRefusal) {
+    ) throws(RequestRefusal) {
         guard let query, !query.isEmpty else {
             items = []
             return
@@ -25,12 +25,11 @@ package struct QueryItems: Sequence, Sendable {
             let end = span.first(0x26, in: start..<query.upperBound) ?? query.upperBound
             if end > start {
                 guard read.count < limit else { throw .tooManyItems(limit: limit) }
-                let part = TargetPart.queryItem(read.count + 1)
                 let equals = span.first(0x3d, in: start..<end) ?? end
                 let name = try PercentEncoding.decoded(
-                    bytes, start..<equals, plusIsSpace: true, part: part)
+                    bytes, start..<equals, ofItem: read.count + 1)
                 let value = try PercentEncoding.decoded(
-                    bytes, Swift.min(equals + 1, end)..<end, plusIsSpace: true, part: part)
+                    bytes, Swift.min(equals + 1, end)..<end, ofItem: read.count + 1)
                 read.append((name, value))
             }
             start = end + 1
@@ -38,7 +37,7 @@ package struct QueryItems: Sequence, Sendable {
         items = read
     }
 
-    package init(_ head: RequestHead, limit: Int = 100) throws(TargetRefusal) {
+    package init(_ head: RequestHead, limit: Int = 100) throws(RequestRefusal) {
         try self.init(head.bytes, head.query, limit: limit)
     }
 

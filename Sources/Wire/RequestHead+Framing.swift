@@ -46,7 +46,7 @@ extension RequestHead {
             if fields.contains(.contentLength) { throw .transferEncodingWithContentLength }
             // RFC 9112 §6.1: such a message must be treated as if its framing were faulty.
             if minorVersion == 0 { throw .transferEncodingInOldVersion }
-            try checkTransferEncoding()
+            try fields.requireChunked(in: bytes.span)
             return .chunked
         }
         guard fields.contains(.contentLength) else { return .none }
@@ -60,15 +60,6 @@ extension RequestHead {
             length = value
         }
         return .sized(length ?? 0)
-    }
-
-    private func checkTransferEncoding() throws(RequestRefusal) {
-        switch TransferCodings(fields, in: bytes.span) {
-        case .chunked: return
-        case .malformed: throw .malformedTransferEncoding
-        case .notFinal: throw .chunkedNotFinal
-        case .unknown: throw .unknownTransferCoding
-        }
     }
 
     /// RFC 9110 §10.1.1: 417 for an unknown expectation; ignored for HTTP/1.0, which has no 100.

@@ -89,7 +89,7 @@ struct RequestLine: Sendable {
         _ other: RequestRefusal, at index: Int, _ range: Range<Int>, in bytes: Span<UInt8>
     ) -> RequestRefusal {
         guard index < range.upperBound, bytes[index] == 0x0d else { return other }
-        return .field(FieldFault(kind: .bareCarriageReturn, location: FieldLocation(line: 0)))
+        return .field(.bareCarriageReturn, line: 0)
     }
 
     /// RFC 9112 §3.2: of the four forms of a target an origin server accepts three.

@@ -23,7 +23,8 @@ package struct RequestReader: Sendable {
         case head
         case sized(remaining: Int)
         case chunked
-        case refused(RequestRefusal)
+        // Apart, so that a reader without one is small.
+        indirect case refused(RequestRefusal)
     }
 
     /// Precedent: RFC 9112 §2.2 recommends ignoring "at least one"; no client sends more than two.
@@ -129,9 +130,9 @@ package struct RequestReader: Sendable {
             let byte = input[offset]
             let afterReturn = leadingBytes & 1 == 1
             if afterReturn {
-                guard byte == 0x0a else { throw Self.emptyLineFault(.bareCarriageReturn) }
+                guard byte == 0x0a else { throw .field(.bareCarriageReturn, line: 0) }
             } else if byte == 0x0a {
-                throw Self.emptyLineFault(.bareLineFeed)
+                throw .field(.bareLineFeed, line: 0)
             } else if byte != 0x0d {
                 return
             }
@@ -141,10 +142,6 @@ package struct RequestReader: Sendable {
             leadingBytes += 1
             offset += 1
         }
-    }
-
-    private static func emptyLineFault(_ kind: FieldFault.Kind) -> RequestRefusal {
-        .field(FieldFault(kind: kind, location: FieldLocation(line: 0)))
     }
 
     private mutating func begin(_ head: inout RequestHead, _ body: inout [UInt8]) {
@@ -164,7 +161,8 @@ package struct RequestReader: Sendable {
                 let excess = head.bytes.count - lines.lineStart
                 if excess > 0 { head.bytes.removeLast(excess) }
                 offset -= excess
-                return try finishHead(input, at: &offset, head: &head, body: &body)
+                try head.conclude(limits: limits)
+                return try beginBody(input, at: &offset, head: &head, body: &body)
             }
             let room = limits.headBytes - head.bytes.count
             guard room > 0 else { throw headTooLarge(head) }
@@ -181,7 +179,7 @@ package struct RequestReader: Sendable {
         // `head` itself would prevent all changes of `head`.
         let bytes = head.bytes
         let span = bytes.span
-        while let line = try nextLine(in: span) {
+        while let line = try lines.next(in: span) {
             if line.isEmpty { return true }
             if lines.count == 1 {
                 head.line = try RequestLine(line, in: span, limits: limits)
@@ -190,24 +188,9 @@ package struct RequestReader: Sendable {
             guard head.fields.entries.count < limits.fieldCount else {
                 throw .tooManyFields(limit: limits.fieldCount)
             }
-            do {
-                try head.fields.append(line, number: lines.count - 1, in: span)
-            } catch {
-                throw .field(error)
-            }
+            try head.fields.append(line, number: lines.count - 1, in: span)
         }
         return false
-    }
-
-    @inline(__always)
-    private mutating func nextLine(
-        in span: Span<UInt8>
-    ) throws(RequestRefusal) -> Range<Int>? {
-        do {
-            return try lines.next(in: span)
-        } catch {
-            throw .field(error)
-        }
     }
 
     /// RFC 9112 §3: 501 for a method, 414 for a target without an end; else RFC 6585 §5.
@@ -219,13 +202,6 @@ package struct RequestReader: Sendable {
             return .methodTooLong(limit: methodLimit)
         }
         return .targetTooLong(limit: limits.targetBytes)
-    }
-
-    private mutating func finishHead(
-        _ input: Span<UInt8>, at offset: inout Int, head: inout RequestHead, body: inout [UInt8]
-    ) throws(RequestRefusal) -> Progress {
-        try head.conclude(limits: limits)
-        return try beginBody(input, at: &offset, head: &head, body: &body)
     }
 
     private mutating func beginBody(
@@ -265,19 +241,10 @@ package struct RequestReader: Sendable {
     private mutating func readChunked(
         _ input: Span<UInt8>, at offset: inout Int, body: inout [UInt8]
     ) throws(RequestRefusal) -> Progress {
-        do {
-            let done = try chunks.next(
-                input, at: &offset, into: &body, room: limits.bodyBytes - body.count,
-                limits: ChunkReader.Limits(
-                    extensionBytes: limits.chunkExtensionBytes,
-                    trailerBytes: limits.trailerBytes))
-            guard done else { return .needsMore }
-            state = .between
-            return .complete
-        } catch .tooLarge {
-            throw .bodyTooLarge(limit: limits.bodyBytes)
-        } catch {
-            throw .chunk(error)
+        guard try chunks.next(input, at: &offset, into: &body, limits: limits) else {
+            return .needsMore
         }
+        state = .between
+        return .complete
     }
 }

@@ -33,7 +33,7 @@ struct ProblemTests {
         (Problem(RequestRefusal.headTooLarge(limit: 9)), 431, "head_too_large"),
         (Problem(RequestRefusal.missingHost), 400, "missing_host"),
         (Problem(RequestRefusal.unsupportedVersion), 505, "unsupported_http_version"),
-        (Problem(TargetRefusal.tooManyItems(limit: 9)), 400, "too_many_query_items"),
+        (Problem(RequestRefusal.tooManyItems(limit: 9)), 400, "too_many_query_items"),
         (.unknownSession("s", to: nil), 404, "unknown_session"),
         (.endedSession("s"), 410, "session_ended"),
         (.unknownReactor("\"r\n"), 422, "unknown_reactor"),

@@ -71,18 +71,4 @@ struct ByteClassTests {
             }
         }
     }
-
-    @Test func `known names are packed as spelled`() {
-        for field in KnownField.allCases {
-            var words: [UInt64] = [0, 0, 0, 0]
-            for (index, byte) in field.name.lowercased().utf8.enumerated() {
-                words[index / 8] |= UInt64(byte) << UInt64(index % 8 * 8)
-            }
-            let packed = KnownField.PackedName(
-                first: words[0], second: words[1], third: words[2], fourth: words[3])
-            #expect(field.packedName == packed, "\(field)")
-            #expect(field.name.utf8.count <= KnownField.longestName)
-        }
-        #expect(KnownField.allCases.count <= 64, "one bit each in a field table")
-    }
 }

@@ -34,12 +34,13 @@ struct ChunkEncoderTests {
         for cut in [0, 1, 2, 3, out.count / 2, out.count - 1] {
             var reader = ChunkReader()
             var body: [UInt8] = []
-            let limits = ChunkReader.Limits(extensionBytes: 0, trailerBytes: 1)
+            var limits = RequestLimits()
+            (limits.chunkExtensionBytes, limits.trailerBytes) = (0, 1)
             var isDone = false
             for piece in [Array(out[..<cut]), Array(out[cut...])] {
                 var offset = 0
                 isDone = try reader.next(
-                    piece.span, at: &offset, into: &body, room: .max, limits: limits)
+                    piece.span, at: &offset, into: &body, limits: limits)
                 #expect(offset == piece.count)
             }
             #expect(isDone)

@@ -93,7 +93,9 @@ struct RequestFieldTests {
                 #expect(table.first(field) == (name.utf8.count + 2)..<bytes.count)
                 #expect(KnownField.allCases.filter(table.contains) == [field])
             }
+            #expect(name.utf8.count <= KnownField.longestName)
         }
+        #expect(KnownField.allCases.count <= 64, "one bit each in a field table")
     }
 
     @Test func `a name similar to a known one is not mistaken for it`() throws {

@@ -114,11 +114,9 @@ struct RequestReaderTests {
     }
 
     @Test func `every refusal has a status, a code of its own, a sentence and a clause`() {
-        let place = FieldLocation(line: 1)
-        let faults = FieldFault.Kind.allCases.map { FieldFault(kind: $0, location: place) }
-        let chunks: [ChunkFault] = [
-            .malformedSize, .malformedExtension, .extensionsTooLarge(limit: 1), .dataTooLong,
-            .malformedTrailer, .trailerTooLarge(limit: 1),
+        let faults: [FieldFault] = [
+            .bareLineFeed, .bareCarriageReturn, .folded, .missingColon, .emptyName,
+            .spaceBeforeColon, .forbiddenNameCharacter, .forbiddenValueCharacter,
         ]
         let own: [RequestRefusal] = [
             .malformedRequestLine, .methodTooLong(limit: 1), .connectNotImplemented,
@@ -128,9 +126,12 @@ struct RequestReaderTests {
             .unsupportedExpectation, .malformedContentLength, .repeatedContentLength,
             .transferEncodingWithContentLength, .transferEncodingInOldVersion,
             .malformedTransferEncoding, .chunkedNotFinal, .unknownTransferCoding,
-            .bodyTooLarge(limit: 1),
+            .bodyTooLarge(limit: 1), .malformedChunkSize, .malformedChunkExtension,
+            .chunkExtensionsTooLarge(limit: 1), .chunkTooLong, .malformedTrailer,
+            .trailerTooLarge(limit: 1), .malformedEscape(inItem: 1), .malformedText(inItem: 1),
+            .tooManyItems(limit: 1),
         ]
-        let all = own + faults.map(RequestRefusal.field) + chunks.map(RequestRefusal.chunk)
+        let all = own + faults.map { RequestRefusal.field($0, line: 1) }
         #expect(Set(all.map(\.code)).count == all.count)
         for refusal in all {
             #expect((400...505).contains(refusal.status))

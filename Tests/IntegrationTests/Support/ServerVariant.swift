@@ -12,7 +12,11 @@ struct ServerVariant: Hashable, Sendable {
     let loops: Int
     let usesFile: Bool
 
-    private static let ordinary = ServerVariant(poller: "platform", loops: 2, usesFile: false)
+    #if os(Linux)
+        private static let ordinary = ServerVariant(poller: "epoll", loops: 2, usesFile: false)
+    #else
+        private static let ordinary = ServerVariant(poller: "dispatch", loops: 2, usesFile: false)
+    #endif
     private static let portable = ServerVariant(poller: "dispatch", loops: 3, usesFile: true)
 
     /// The variant of the running test, chosen by its name, so the same in each run.

@@ -6,8 +6,8 @@ package import Wire
 
 /// Maps every error of the layers below to the problem that the client receives. The only table.
 extension Problem {
-    package init(_ fault: some PeerFault) {
-        self.init(fault.status, fault.code, "\(fault.detail) (\(fault.clause))")
+    package init(_ refusal: RequestRefusal) {
+        self.init(refusal.status, refusal.code, "\(refusal.detail) (\(refusal.clause))")
     }
 
     package init(_ refusal: JSONRefusal) {

@@ -74,7 +74,7 @@ extension Request {
         let text: String
         do {
             text = try PercentEncoding.decoded(
-                head.bytes, name.indices, plusIsSpace: true, part: .queryItem(item))
+                head.bytes, name.indices, ofItem: item)
         } catch {
             throw Problem(error)
         }
