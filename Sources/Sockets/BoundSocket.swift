@@ -23,16 +23,9 @@ package struct BoundSocket: ~Copyable {
     package static func resolve(
         _ address: ListenAddress
     ) throws(SystemFailure) -> (address: ListenAddress, isLoopback: Bool) {
-        switch address {
-        case .unix(let path, _):
-            _ = try UnixSocketFile.address(path)
-            return (address, true)
-        case .tcp(let host, let port):
-            guard let first = try ResolvedAddress.all(host: host, port: port).first else {
-                return (address, true)
-            }
-            return (.tcp(host: first.peer.host, port: port), first.peer.isLoopback)
-        }
+        let first = try SocketAddress.first(of: address).peer
+        guard case .tcp(_, let port) = address else { return (address, true) }
+        return (.tcp(host: first.host, port: port), first.isLoopback)
     }
 
     /// The kernel closes accepted connections whose peers acknowledge nothing for this time.

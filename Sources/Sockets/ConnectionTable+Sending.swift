@@ -19,34 +19,10 @@ extension ConnectionTable {
         return account(outcome, of: bytes.byteCount, index)
     }
 
-    /// Sends two spans, such as a head and its body, as if they were one.
-    package func send(_ connection: ConnectionID, _ first: RawSpan, _ second: RawSpan) -> Int {
-        guard !second.isEmpty else { return send(connection, first) }
-        guard let index = sendable(connection) else { return 0 }
-        let descriptor = slots[index].descriptor
-        let outcome = unsafe first.withUnsafeBytes { first in
-            unsafe second.withUnsafeBytes { second in
-                unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { pieces in
-                    unsafe pieces.initializeElement(at: 0, to: Self.piece(first))
-                    unsafe pieces.initializeElement(at: 1, to: Self.piece(second))
-                    return unsafe SocketCalls.transmit(descriptor, pieces)
-                }
-            }
-        }
-        return account(outcome, of: first.byteCount + second.byteCount, index)
-    }
-
     /// The same for a typed span of bytes.
     package func send(_ connection: ConnectionID, _ bytes: Span<UInt8>) -> Int {
         // Every UInt8 is valid as a raw byte.
         unsafe send(connection, bytes.bytes)
-    }
-
-    /// The same for typed spans of bytes.
-    package func send(
-        _ connection: ConnectionID, _ first: Span<UInt8>, _ second: Span<UInt8>
-    ) -> Int {
-        unsafe send(connection, first.bytes, second.bytes)
     }
 
     /// Sends the pieces as if they were one. Only the first `gatherLimit` (16) are sent at a time.
@@ -94,11 +70,6 @@ extension ConnectionTable {
         poller.awaitRoom(id(at: index))
     }
 
-    private static func piece(_ bytes: UnsafeRawBufferPointer) -> iovec {
-        unsafe iovec(
-            iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
-    }
-
     /// Pins all slices (one recursion each, at most `gatherLimit`), then calls `body`.
     private static func pin(
         _ slices: ArraySlice<ArraySlice<UInt8>>, into vector: UnsafeMutableBufferPointer<iovec>,
@@ -106,7 +77,11 @@ extension ConnectionTable {
     ) -> SocketCalls.Outcome {
         guard let slice = slices.first else { return unsafe body(vector) }
         return unsafe slice.withUnsafeBytes { bytes in
-            unsafe vector.initializeElement(at: filled, to: piece(bytes))
+            unsafe vector.initializeElement(
+                at: filled,
+                to: iovec(
+                    iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress),
+                    iov_len: bytes.count))
             return unsafe pin(slices.dropFirst(), into: vector, filled: filled + 1, body)
         }
     }

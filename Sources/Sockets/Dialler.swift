@@ -46,21 +46,13 @@ package final class Dialler: Sendable {
     private static func connect(
         _ host: String, _ port: UInt16
     ) throws(SystemFailure) -> DetachedSocket {
-        let address = ListenAddress.tcp(host: host, port: port)
-        var failure = SystemFailure(
-            operation: "connect", code: EADDRNOTAVAIL, detail: "\(address)")
-        for candidate in try ResolvedAddress.all(host: host, port: port) {
-            do throws(SystemFailure) {
-                return try connect(candidate, address)
-            } catch {
-                failure = error
-            }
+        try SocketAddress.first(host, port, for: "connect") { candidate throws(SystemFailure) in
+            try connect(candidate, ListenAddress.tcp(host: host, port: port))
         }
-        throw failure
     }
 
     private static func connect(
-        _ candidate: ResolvedAddress, _ address: ListenAddress
+        _ candidate: SocketAddress, _ address: ListenAddress
     ) throws(SystemFailure) -> DetachedSocket {
         let descriptor = try ListeningSocket.open(candidate.family)
         SocketCalls.sendWithoutDelay(descriptor)

@@ -17,7 +17,14 @@ struct ListeningSocket {
     init(binding address: ListenAddress) throws(SystemFailure) {
         switch address {
         case .tcp(let host, let port):
-            self = try Self.tcp(host, port)
+            self = try SocketAddress.first(host, port, for: "bind") {
+                candidate throws(SystemFailure) in
+                let descriptor = try Self.bind(candidate, address)
+                let bound = Self.boundAddress(descriptor)
+                return ListeningSocket(
+                    descriptor: descriptor, address: .tcp(host: bound.host, port: bound.port),
+                    isLoopback: bound.isLoopback, file: nil)
+            }
         case .unix(let path, let mode):
             let file = try UnixSocketFile(path: path, mode: mode)
             self.init(
@@ -54,27 +61,8 @@ struct ListeningSocket {
         self.file = file
     }
 
-    private static func tcp(
-        _ host: String, _ port: UInt16
-    ) throws(SystemFailure) -> ListeningSocket {
-        let asked = ListenAddress.tcp(host: host, port: port)
-        var failure = SystemFailure(operation: "bind", code: EADDRNOTAVAIL, detail: "\(asked)")
-        for candidate in try ResolvedAddress.all(host: host, port: port) {
-            do throws(SystemFailure) {
-                let descriptor = try bind(candidate, asked)
-                let bound = boundAddress(descriptor)
-                return ListeningSocket(
-                    descriptor: descriptor, address: .tcp(host: bound.host, port: bound.port),
-                    isLoopback: bound.isLoopback, file: nil)
-            } catch {
-                failure = error
-            }
-        }
-        throw failure
-    }
-
     private static func bind(
-        _ candidate: ResolvedAddress, _ asked: ListenAddress
+        _ candidate: SocketAddress, _ asked: ListenAddress
     ) throws(SystemFailure) -> Int32 {
         let descriptor = try open(candidate.family)
         // A restart must not wait for the previous run's connections to leave TIME_WAIT.
@@ -86,9 +74,7 @@ struct ListeningSocket {
         // On Linux an accepted socket inherits both, which saves two system calls per connection.
         SocketCalls.sendWithoutDelay(descriptor)
         SocketCalls.boundUnsent(descriptor)
-        if code == 0, candidate.bind(descriptor) != 0 {
-            code = errno
-        }
+        if code == 0 { code = candidate.bind(descriptor) }
         guard code == 0 else {
             SocketCalls.close(descriptor)
             throw SystemFailure(operation: "bind", code: code, detail: "\(asked)")
@@ -98,12 +84,7 @@ struct ListeningSocket {
 
     /// A new stream socket, non-blocking, closed on exec.
     static func open(_ family: Int32) throws(SystemFailure) -> Int32 {
-        #if canImport(Glibc)
-            let descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-            let descriptor = socket(family, SOCK_STREAM, 0)
-        #endif
-        guard descriptor >= 0 else { throw SystemFailure(operation: "socket", code: errno) }
+        let descriptor = try SocketCalls.open(family)
         do throws(SystemFailure) {
             try SocketCalls.prepare(descriptor)
         } catch {

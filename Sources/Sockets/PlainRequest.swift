@@ -36,43 +36,18 @@ package enum PlainRequest {
     private static func connect(
         to address: ListenAddress, timeout: Duration
     ) throws(SystemFailure) -> Int32 {
-        switch address {
-        case .unix(let path, _):
-            guard let unix = UnixAddress(path) else {
-                throw SystemFailure(operation: "connect", code: ENAMETOOLONG, detail: path)
-            }
-            let descriptor = try socket(AF_UNIX, timeout)
-            return try check(unix.connect(descriptor), descriptor, path)
-        case .tcp(let host, let port):
-            guard let first = try ResolvedAddress.all(host: host, port: port).first else {
-                throw SystemFailure(operation: "connect", code: EHOSTUNREACH, detail: host)
-            }
-            let descriptor = try socket(first.family, timeout)
-            let result = unsafe first.withPointer { unsafe systemConnect(descriptor, $0, $1) }
-            return try check(result == 0 ? 0 : errno, descriptor, "\(host):\(port)")
-        }
-    }
-
-    private static func check(
-        _ code: Int32, _ descriptor: Int32, _ detail: String
-    ) throws(SystemFailure) -> Int32 {
-        guard code == 0 else {
-            SocketCalls.close(descriptor)
-            throw SystemFailure(operation: "connect", code: code, detail: detail)
-        }
-        return descriptor
-    }
-
-    private static func socket(
-        _ family: Int32, _ timeout: Duration
-    ) throws(SystemFailure) -> Int32 {
-        let descriptor = systemSocket(family)
-        guard descriptor >= 0 else { throw SystemFailure(operation: "socket", code: errno) }
+        let target = try SocketAddress.first(of: address, for: "connect")
+        let descriptor = try SocketCalls.open(target.family)
         var limit = timeval()
         limit.tv_sec = max(1, Int(timeout.components.seconds))
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             _ = unsafe setsockopt(
                 descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+        let code = target.connect(descriptor)
+        guard code == 0 else {
+            SocketCalls.close(descriptor)
+            throw SystemFailure(operation: "connect", code: code, detail: "\(address)")
         }
         return descriptor
     }
@@ -85,19 +60,4 @@ package enum PlainRequest {
             throw SystemFailure(operation: "send", code: errno)
         }
     }
-}
-
-// Inside the type the calls' names would refer to the type's own methods.
-private func systemConnect(
-    _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
-) -> Int32 {
-    unsafe connect(descriptor, address, length)
-}
-
-private func systemSocket(_ family: Int32) -> Int32 {
-    #if canImport(Glibc)
-        socket(family, Int32(SOCK_STREAM.rawValue), 0)
-    #else
-        socket(family, SOCK_STREAM, 0)
-    #endif
 }

@@ -27,6 +27,19 @@ enum SocketCalls {
         private static let sendFlags: Int32 = 0  // SO_NOSIGPIPE is set on each socket instead.
     #endif
 
+    #if canImport(Glibc)
+        static let stream = Int32(SOCK_STREAM.rawValue)
+    #else
+        static let stream = SOCK_STREAM
+    #endif
+
+    /// A new stream socket, which blocks.
+    static func open(_ family: Int32) throws(SystemFailure) -> Int32 {
+        let descriptor = socket(family, stream, 0)
+        guard descriptor >= 0 else { throw SystemFailure(operation: "socket", code: errno) }
+        return descriptor
+    }
+
     /// recv(2).
     static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Outcome
     {

@@ -15,16 +15,10 @@ struct UnixSocketFile {
     private let device: UInt64
     private let inode: UInt64
 
-    static func address(_ path: String) throws(SystemFailure) -> UnixAddress {
-        if let address = UnixAddress(path) { return address }
-        let isOdd = path.isEmpty || path.utf8.contains(0)
-        throw SystemFailure(operation: "bind", code: isOdd ? EINVAL : ENAMETOOLONG, detail: path)
-    }
-
     /// Binds a new socket to `path` with permission bits `mode`. No client can connect before it
     /// listens, so the bits apply to every client.
     init(path: String, mode: UInt16) throws(SystemFailure) {
-        let address = try Self.address(path)
+        let address = try SocketAddress.unix(path)
         let descriptor = try ListeningSocket.open(AF_UNIX)
         do throws(SystemFailure) {
             try Self.bind(descriptor, address, path)
@@ -52,7 +46,7 @@ struct UnixSocketFile {
     }
 
     private static func bind(
-        _ descriptor: Int32, _ address: UnixAddress, _ path: String
+        _ descriptor: Int32, _ address: SocketAddress, _ path: String
     ) throws(SystemFailure) {
         var code = address.bind(descriptor)
         if code == EADDRINUSE, try isStale(address, path) {
@@ -63,7 +57,7 @@ struct UnixSocketFile {
     }
 
     private static func isStale(
-        _ address: UnixAddress, _ path: String
+        _ address: SocketAddress, _ path: String
     ) throws(SystemFailure) -> Bool {
         guard let status = status(of: path), status.st_mode & S_IFMT == S_IFSOCK else {
             return false

@@ -20,67 +20,23 @@ package enum StatusLine {
         out.append(0x0a)
     }
 
-    /// The registered phrase (RFC 9110 §15, RFC 6585, RFC 4918), or nothing.
+    /// The statuses of the service, with their registered phrases (RFC 9110 §15, RFC 6585,
+    /// RFC 4918).
+    package static let reasons: [(status: Int, reason: String)] = [
+        (200, "OK"), (201, "Created"), (202, "Accepted"), (204, "No Content"),
+        (304, "Not Modified"), (400, "Bad Request"), (401, "Unauthorized"), (403, "Forbidden"),
+        (404, "Not Found"), (405, "Method Not Allowed"), (406, "Not Acceptable"),
+        (408, "Request Timeout"), (409, "Conflict"), (410, "Gone"), (411, "Length Required"),
+        (412, "Precondition Failed"), (413, "Content Too Large"), (414, "URI Too Long"),
+        (415, "Unsupported Media Type"), (417, "Expectation Failed"), (421, "Misdirected Request"),
+        (422, "Unprocessable Content"), (428, "Precondition Required"), (429, "Too Many Requests"),
+        (431, "Request Header Fields Too Large"), (500, "Internal Server Error"),
+        (501, "Not Implemented"), (503, "Service Unavailable"), (504, "Gateway Timeout"),
+        (505, "HTTP Version Not Supported"), (507, "Insufficient Storage"),
+    ]
+
+    /// The registered phrase; empty for a status that the service does not have.
     package static func reason(_ status: Int) -> String {
-        switch status {
-        case 100: "Continue"
-        case 101: "Switching Protocols"
-        case 103: "Early Hints"
-        case 200: "OK"
-        case 201: "Created"
-        case 202: "Accepted"
-        case 204: "No Content"
-        case 205: "Reset Content"
-        case 206: "Partial Content"
-        case 301: "Moved Permanently"
-        case 302: "Found"
-        case 303: "See Other"
-        case 304: "Not Modified"
-        case 307: "Temporary Redirect"
-        case 308: "Permanent Redirect"
-        case 500...599: serverReason(status)
-        default: clientReason(status)
-        }
-    }
-
-    private static func clientReason(_ status: Int) -> String {
-        switch status {
-        case 400: "Bad Request"
-        case 401: "Unauthorized"
-        case 403: "Forbidden"
-        case 404: "Not Found"
-        case 405: "Method Not Allowed"
-        case 406: "Not Acceptable"
-        case 408: "Request Timeout"
-        case 409: "Conflict"
-        case 410: "Gone"
-        case 411: "Length Required"
-        case 412: "Precondition Failed"
-        case 413: "Content Too Large"
-        case 414: "URI Too Long"
-        case 415: "Unsupported Media Type"
-        case 416: "Range Not Satisfiable"
-        case 417: "Expectation Failed"
-        case 421: "Misdirected Request"
-        case 422: "Unprocessable Content"
-        case 426: "Upgrade Required"
-        case 428: "Precondition Required"
-        case 429: "Too Many Requests"
-        case 431: "Request Header Fields Too Large"
-        default: ""
-        }
-    }
-
-    private static func serverReason(_ status: Int) -> String {
-        switch status {
-        case 500: "Internal Server Error"
-        case 501: "Not Implemented"
-        case 502: "Bad Gateway"
-        case 503: "Service Unavailable"
-        case 504: "Gateway Timeout"
-        case 505: "HTTP Version Not Supported"
-        case 507: "Insufficient Storage"
-        default: ""
-        }
+        reasons.first { $0.status == status }?.reason ?? ""
     }
 }

@@ -14,7 +14,7 @@ final class Client: Sendable {
     init(to address: ListenAddress) throws {
         switch address {
         case .tcp(let host, let port):
-            let resolved = try ResolvedAddress.all(host: host, port: port)
+            let resolved = try SocketAddress.all(host: host, port: port)
             let target = try #require(resolved.first)
             descriptor = socket(target.family, Self.kind, 0)
             let code = target.connect(descriptor)
@@ -25,7 +25,7 @@ final class Client: Sendable {
             SocketCalls.sendWithoutDelay(descriptor)
         case .unix(let path, _):
             descriptor = socket(AF_UNIX, Self.kind, 0)
-            let target = try #require(UnixAddress(path))
+            let target = try SocketAddress.unix(path)
             try #require(target.connect(descriptor) == 0)
         }
         setTimeouts()

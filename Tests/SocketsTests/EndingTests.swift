@@ -144,7 +144,6 @@ extension Loops {
             _ = await host.on { handler in
                 let table = handler.table
                 #expect(table.send(old, [1, 2].span) == 0)
-                #expect(table.send(old, [1].span, [2].span) == 0)
                 #expect(table.send(old, gathering: [[1]]) == 0)
                 table.pauseReading(old)
                 table.setDeadline(old, table.now)

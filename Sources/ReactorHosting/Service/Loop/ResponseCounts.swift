@@ -1,4 +1,5 @@
 internal import Storage
+internal import Wire
 
 /// The responses of one loop, by route and status, and their times by route.
 ///
@@ -6,10 +7,7 @@ internal import Storage
 /// labels are bounded: by the route table, and by the statuses that the service has.
 struct ResponseCounts: Sendable {
     /// The statuses with a count of their own; all others share one, with the label `other`.
-    static let statuses: [Int] = [
-        200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 412, 413, 414,
-        415, 417, 421, 422, 428, 429, 431, 500, 501, 503, 504, 505, 507,
-    ]
+    static let statuses = StatusLine.reasons.map(\.status)
     /// The index in ``statuses``, by the status less 100; their number for any other.
     private let indices: [UInt8]
     /// The number of counts of a route.
