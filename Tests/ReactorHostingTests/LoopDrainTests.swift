@@ -15,7 +15,7 @@ struct LoopDrainTests {
         var configuration = Configuration()
         configuration.loops = 1
         let service = try Service(
-            configuration: configuration, reactors: [], journal: MemoryJournal())
+            ReactorServer(hosting: [], configuration: configuration), [], journal: MemoryJournal())
         let peers = Peers(count: 1)
         loop = try EventLoop<ServerLoop>(label: "drain") { loop, table in
             ServerLoop(index: 0, service: service, peers: peers, loop: loop, table: table)

@@ -20,8 +20,9 @@ struct ReloadedLoopsTests {
         var configuration = Configuration()
         configuration.loops = 3
         let server = try RunningServer(
-            registrations: [], configuration: configuration, journal: MemoryJournal(),
-            authenticator: Nobody(), console: .nobody, hasDemo: false)
+            ReactorServer(
+                hosting: [], configuration: configuration, authenticator: Nobody()),
+            [], journal: MemoryJournal(), console: .nobody)
         let gate = DispatchSemaphore(value: 0)
         server.loops[blocked].enqueue { _ in gate.wait() }
         configuration.grace = .seconds(77)

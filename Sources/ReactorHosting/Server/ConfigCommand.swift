@@ -40,16 +40,10 @@ struct ConfigCommand: ParsableCommand {
         // See `HealthCheckCommand`.
         @OptionGroup(visibility: .hidden) var arguments: ServerArguments
 
-        /// Checks the settings for a program with these reactors.
-        func run(
-            hosting hosted: [Hosted], _ journals: [JournalEngine],
-            _ makeAuthenticator: SettingsReload.MakeAuthenticator
-        ) async -> Int32 {
+        func run(for program: Program) async -> Int32 {
             do {
                 let settings = try ConfigCommand.read(arguments)
-                _ = try await ReactorServer.checked(
-                    hosting: hosted, settings.configuration, journals: journals,
-                    authenticating: makeAuthenticator)
+                _ = try await program.server(settings.configuration)
                 Standard.out("\(settings.values.count) settings, no faults\n")
                 return 0
             } catch let code as ExitCode {

@@ -75,18 +75,25 @@ extension ReactorServer {
         authenticating makeAuthenticator:
             @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Never {
+        let program = Program(
+            hosted: hosted, metrics: metrics, tracer: tracer, journals: journals, hasDemo: hasDemo,
+            makeAuthenticator: makeAuthenticator)
         let isAdjustable = SettingConstants.areAdjustableByProgram
-        let code = await SettingConstants.$areAdjustable.withValue(isAdjustable) {
-            await run(hosted, metrics, tracer, journals, hasDemo, makeAuthenticator)
-        }
-        exit(code)
+        exit(await SettingConstants.$areAdjustable.withValue(isAdjustable) { await program.run() })
     }
+}
 
-    private static func run(
-        _ hosted: [Hosted], _ metrics: (any MetricsSource)?, _ tracer: (any RequestTracer)?,
-        _ journals: [JournalEngine], _ hasDemo: Bool,
-        _ makeAuthenticator: @escaping SettingsReload.MakeAuthenticator
-    ) async -> Int32 {
+/// The parts of a server that its program chooses, besides the settings.
+struct Program: Sendable {
+    let hosted: [Hosted]
+    let metrics: (any MetricsSource)?
+    let tracer: (any RequestTracer)?
+    let journals: [JournalEngine]
+    let hasDemo: Bool
+    let makeAuthenticator: SettingsReload.MakeAuthenticator
+
+    /// Runs the command of the command line. Returns the exit status.
+    fileprivate func run() async -> Int32 {
         Standard.ignoreStraySignals()
         HeapTrimmer.boundRetainedMemory()
         JournalEngine.ofProgram = journals.first
@@ -94,40 +101,24 @@ extension ReactorServer {
             Standard.error("error: \(refusal)\n")
             return 64
         }
-        var command: any ParsableCommand
         do {
-            command = try ServerCommand.parseAsRoot()
-        } catch {
-            ServerCommand.exit(withError: error)
-        }
-        if let check = command as? HealthCheckCommand { exit(check.check()) }
-        if let rehearsal = command as? JournalCommand.Rehearse {
-            do {
-                try rehearsal.run(hosting: hosted)
-                ServerCommand.exit(withError: nil)
-            } catch {
-                ServerCommand.exit(withError: error)
+            var command = try ServerCommand.parseAsRoot()
+            switch command {
+            case let check as HealthCheckCommand: return check.check()
+            case let check as ConfigCommand.Check: return await check.run(for: self)
+            case let serve as ServerCommand:
+                LoggingSystem.bootstrap { LogLineHandler(label: $0) }
+                let code = await serve.serve(self)
+                await LogOutput.standardError.flush()
+                return code
+            case let rehearsal as JournalCommand.Rehearse: try rehearsal.run(hosting: hosted)
+            // A command without the program. `--help` and `help` are built into ArgumentParser.
+            default: try command.run()
             }
-        }
-        if let check = command as? ConfigCommand.Check {
-            exit(await check.run(hosting: hosted, journals, makeAuthenticator))
-        }
-        guard let serve = command as? ServerCommand else { runBuiltIn(&command) }
-        LoggingSystem.bootstrap { LogLineHandler(label: $0) }
-        let code = await serve.serve(
-            hosted, metrics, tracer, journals, hasDemo, makeAuthenticator)
-        await LogOutput.standardError.flush()
-        return code
-    }
-
-    /// `--help` and `help` are a built-in command of ArgumentParser, which prints when it is run.
-    private static func runBuiltIn(_ command: inout any ParsableCommand) -> Never {
-        do {
-            try command.run()
-            ServerCommand.exit(withError: nil)
         } catch {
             ServerCommand.exit(withError: error)
         }
+        ServerCommand.exit(withError: nil)
     }
 }
 
@@ -145,11 +136,7 @@ struct ServerCommand: ParsableCommand {
 
     @OptionGroup var arguments: ServerArguments
 
-    func serve(
-        _ hosted: [Hosted], _ metrics: (any MetricsSource)?, _ tracer: (any RequestTracer)?,
-        _ journals: [JournalEngine], _ hasDemo: Bool,
-        _ makeAuthenticator: @escaping SettingsReload.MakeAuthenticator
-    ) async -> Int32 {
+    func serve(_ program: Program) async -> Int32 {
         let environment = ProcessEnvironment.variables
         let settings: (configuration: Configuration, values: [SettingValue])
         do {
@@ -171,11 +158,9 @@ struct ServerCommand: ParsableCommand {
         }
         DescriptorLimit.raise()
         FileJournal.catchFaults()
-        var server: ReactorServer
+        let server: ReactorServer
         do {
-            server = try await ReactorServer.checked(
-                hosting: hosted, configuration, metrics: metrics, tracer: tracer,
-                journals: journals, authenticating: makeAuthenticator)
+            server = try await program.server(configuration)
         } catch {
             return Self.log(error, configuration)
         }
@@ -183,13 +168,12 @@ struct ServerCommand: ParsableCommand {
             logger.info(
                 "clients are authenticated", metadata: ["keys": SettingsReload.keys(authenticator)])
         }
-        server.hasDemo = hasDemo
         let hasFiles = configuration.configPath != nil || configuration.authentication == .jwt
         let reload =
             hasFiles
             ? SettingsReload(
                 typed: arguments.typed, environment: environment, start: settings,
-                authenticator: server.authenticator, makeAuthenticator: makeAuthenticator)
+                authenticator: server.authenticator, makeAuthenticator: program.makeAuthenticator)
             : nil
         return await Self.serve(server, configuration, reload)
     }

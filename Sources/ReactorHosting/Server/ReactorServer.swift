@@ -19,8 +19,8 @@ public struct ReactorServer: Sendable {
     let hosted: [Hosted]
     let configuration: Configuration
     let authenticator: (any Authenticator)?
-    private let metrics: (any MetricsSource)?
-    private let tracer: (any RequestTracer)?
+    let metrics: (any MetricsSource)?
+    let tracer: (any RequestTracer)?
     let journals: [JournalEngine]
     /// Whether the page `/demo` is served where the console is.
     package var hasDemo = false
@@ -103,10 +103,8 @@ public struct ReactorServer: Sendable {
         var links: BoundSocket?
         let node = try bindLinks(registrations, &links)
         let server = try RunningServer(
-            registrations: registrations, configuration: configuration,
-            journal: try await open(node?.member),
-            authenticator: authenticator, metrics: metrics, tracer: tracer, console: console,
-            hasDemo: hasDemo, node: node)
+            self, registrations, journal: try await open(node?.member), console: console,
+            node: node)
         let listeners: Listeners
         do {
             listeners = try await server.listen(
@@ -201,19 +199,16 @@ struct RunningServer {
     private let configuration: Configuration
 
     init(
-        registrations: [Registration], configuration: Configuration, journal: any Journal,
-        authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil,
-        tracer: (any RequestTracer)? = nil, console: ConsoleAccess, hasDemo: Bool,
-        node: LocalNode? = nil
+        _ server: ReactorServer, _ registrations: [Registration], journal: any Journal,
+        console: ConsoleAccess, node: LocalNode? = nil
     ) throws(StartFailure) {
+        let configuration = server.configuration
         self.configuration = configuration
         let logger = configuration.logger
         let service: Service
         do throws(JournalFailure) {
             service = try Service(
-                configuration: configuration, reactors: registrations, journal: journal,
-                authenticator: authenticator, metrics: metrics, tracer: tracer, console: console,
-                hasDemo: hasDemo, node: node)
+                server, registrations, journal: journal, console: console, node: node)
         } catch {
             throw StartFailure(
                 description: "the owners of sessions cannot be read: \(error.detail)")

@@ -75,16 +75,11 @@ extension ReactorServer {
     }
 }
 
-extension ReactorServer {
+extension Program {
     /// The server that the settings describe.
     ///
-    /// - Throws: As ``checkStart()``, with the reason why there is no authenticator.
-    static func checked(
-        hosting hosted: [Hosted], _ configuration: Configuration,
-        metrics: (any MetricsSource)? = nil, tracer: (any RequestTracer)? = nil,
-        journals: [JournalEngine],
-        authenticating makeAuthenticator: SettingsReload.MakeAuthenticator
-    ) async throws -> ReactorServer {
+    /// - Throws: As ``ReactorServer/checkStart()``, with the reason why there is no authenticator.
+    func server(_ configuration: Configuration) async throws -> ReactorServer {
         var faults: [String] = []
         var authenticator: (any Authenticator)?
         do {
@@ -92,9 +87,10 @@ extension ReactorServer {
         } catch {
             faults = ["\(error)"]
         }
-        let server = ReactorServer(
+        var server = ReactorServer(
             hosting: hosted, configuration: configuration, authenticator: authenticator,
             metrics: metrics, tracer: tracer, journals: journals)
+        server.hasDemo = hasDemo
         let authenticates = faults.isEmpty ? authenticator != nil : nil
         do {
             try server.checkStart(authenticates: authenticates)

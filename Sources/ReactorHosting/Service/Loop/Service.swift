@@ -54,22 +54,22 @@ final class Service: Sendable {
     let lastCounters = LastCounters()
 
     init(
-        configuration: Configuration, reactors: [Registration], journal: any Journal,
-        authenticator: (any Authenticator)? = nil, metrics: (any MetricsSource)? = nil,
-        tracer: (any RequestTracer)? = nil, console: ConsoleAccess = .nobody, hasDemo: Bool = false,
-        node: LocalNode? = nil
+        _ server: ReactorServer, _ reactors: [Registration], journal: any Journal,
+        console: ConsoleAccess = .nobody, node: LocalNode? = nil
     ) throws(JournalFailure) {
+        let configuration = server.configuration
         self.node = node
         tickets = TicketSeal(secrets: node?.secrets ?? [])
         self.console = console
+        let hasDemo = server.hasDemo
         self.hasDemo = hasDemo
-        self.metrics = metrics
-        self.tracer = tracer
+        metrics = server.metrics
+        tracer = server.tracer
         self.configuration = configuration
         self.reactors = reactors
         self.reactorList = ReactorList(reactors)
         self.journal = journal
-        self.authenticator = authenticator
+        authenticator = server.authenticator
         self.clientAddress = ClientAddress(behind: configuration.trustedProxies)
         let proxies = configuration.trustedProxies.compactMap { AddressRange($0) }
         exempt = AddressRange.loopback + proxies
