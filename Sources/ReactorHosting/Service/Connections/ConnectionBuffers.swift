@@ -2,17 +2,17 @@ internal import Sockets
 
 /// Memory of a connection with incomplete input or output.
 final class ConnectionBuffers {
-    /// A request that is not in the loop's own buffers.
-    private enum KeptRequest {
-        case none
-        case partial(Request)
+    /// Why a request is not in the loop's own buffers.
+    enum Role: Equatable {
+        /// Its rest has not arrived.
+        case partial
         /// It waits for its session to be read from the journal, or for its body to be examined.
-        case parked(Request)
+        case parked
         /// It waits until the earlier responses are sent; then the connection moves to this loop.
-        case migrating(Request, to: Int)
+        case migrating(to: Int)
     }
 
-    private var kept = KeptRequest.none
+    private var kept: (request: Request, role: Role)?
     /// Bytes of the kept request that are counted in the budget of all bodies.
     private var chargedBytes = 0
     private var chargedClient = PeerAddress.local
@@ -22,18 +22,7 @@ final class ConnectionBuffers {
     /// connection's output budget. At most one read buffer: reading is paused.
     var pending: ArraySlice<UInt8> = []
 
-    var isIdle: Bool {
-        guard case .none = kept else { return false }
-        return pending.isEmpty
-    }
-
-    func keepPartial(
-        _ request: inout Request, charging budget: BodyBudget, for client: PeerAddress
-    ) -> Bool {
-        guard let request = charge(&request, to: budget, for: client) else { return false }
-        kept = .partial(request)
-        return true
-    }
+    var isIdle: Bool { kept == nil && pending.isEmpty }
 
     /// The bytes of the partial request's body that have arrived in the present period.
     var newBodyBytes: Int { bodyBytes - earlierBodyBytes }
@@ -44,65 +33,44 @@ final class ConnectionBuffers {
     func beginBodyPeriod(isFirst: Bool = false) { earlierBodyBytes = isFirst ? 0 : bodyBytes }
 
     var bodyBytes: Int {
-        if case .partial(let request) = kept { request.body.count } else { 0 }
-    }
-
-    func park(
-        _ request: inout Request, charging budget: BodyBudget, for client: PeerAddress
-    ) -> Bool {
-        guard let request = charge(&request, to: budget, for: client) else { return false }
-        kept = .parked(request)
-        return true
+        if let kept, kept.role == .partial { kept.request.body.count } else { 0 }
     }
 
     var parked: Request? {
-        if case .parked(let request) = kept { request } else { nil }
+        if let kept, kept.role == .parked { kept.request } else { nil }
     }
 
+    /// The loop to which the connection moves with its request.
+    var destination: Int? {
+        if case .migrating(let loop)? = kept?.role { loop } else { nil }
+    }
+
+    func removeParked(_ loop: LoopResources) -> Request? { remove(.parked, loop) }
+
+    func remove(_ role: Role, _ loop: LoopResources) -> Request? {
+        guard let kept, kept.role == role else { return nil }
+        self.kept = nil
+        refund(loop)
+        return kept.request
+    }
+
+    /// Moves the request out of `request`. Returns false, without moving it, if the budget of
+    /// bodies is used up.
     func keep(
-        _ request: inout Request, forMigrationTo loop: Int, charging budget: BodyBudget,
+        _ request: inout Request, as role: Role, charging budget: BodyBudget,
         for client: PeerAddress
     ) -> Bool {
-        guard let request = charge(&request, to: budget, for: client) else { return false }
-        kept = .migrating(request, to: loop)
-        return true
-    }
-
-    func removePartial(_ loop: LoopResources) -> Request? {
-        guard case .partial(let request) = kept else { return nil }
-        kept = .none
-        refund(loop)
-        return request
-    }
-
-    func removeParked(_ loop: LoopResources) -> Request? {
-        guard case .parked(let request) = kept else { return nil }
-        kept = .none
-        refund(loop)
-        return request
-    }
-
-    func removeMigrating(_ loop: LoopResources) -> (request: Request, owner: Int)? {
-        guard case .migrating(let request, let owner) = kept else { return nil }
-        kept = .none
-        refund(loop)
-        return (request, owner)
-    }
-
-    /// Moves the request out of `request`. Nil, without moving, if the budget of bodies is used up.
-    private func charge(
-        _ request: inout Request, to budget: BodyBudget, for client: PeerAddress
-    ) -> Request? {
         // A small body must not keep the memory of a larger one before it.
         if request.body.capacity > 2 * request.body.count + 4_096 {
             request.body = Array(request.body)
         }
         let bytes = request.footprintBytes
-        guard budget.charge(bytes, for: client) else { return nil }
+        guard budget.charge(bytes, for: client) else { return false }
         (chargedBytes, chargedClient) = (bytes, client)
         var moved = Request()
         swap(&moved, &request)
-        return moved
+        kept = (moved, role)
+        return true
     }
 
     private func refund(_ loop: LoopResources) {
@@ -114,7 +82,7 @@ final class ConnectionBuffers {
 
     /// Releases all memory, because the connection ends.
     func discard(_ loop: LoopResources) {
-        kept = .none
+        kept = nil
         refund(loop)
         loop.heap.freed(pending.count)
     }

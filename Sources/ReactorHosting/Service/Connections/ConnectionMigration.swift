@@ -1,3 +1,4 @@
+internal import Feeds
 internal import Sockets
 internal import Wire
 
@@ -10,8 +11,6 @@ struct MigratingConnection: Sendable {
     /// Bytes that were received after the request.
     var rest: ArraySlice<UInt8>
     var peerIsFinished: Bool
-    var peer: PeerAddress
-    var listener: ListenerRole
 }
 
 /// Moves a connection to the loop that owns the session of its request, to be served there.
@@ -38,10 +37,7 @@ enum ConnectionMigration {
         guard connection.hasUnsent else {
             return move(connection, with: request, to: owner, rest: rest)
         }
-        let isKept = connection.makeBuffers().keep(
-            &request, forMigrationTo: owner, charging: connection.loop.service.bodies,
-            for: connection.client(of: request))
-        if !isKept {
+        if !connection.keep(&request, as: .migrating(to: owner)) {
             let refused = request
             connection.respondLater { () throws(Problem) in
                 RequestDispatcher.refusal(.tooManyBodies, of: refused)
@@ -51,8 +47,8 @@ enum ConnectionMigration {
 
     /// Moves a connection that waited for its responses to be sent.
     static func resume(_ connection: HTTPConnection) {
-        guard let buffers = connection.buffers,
-            let (request, owner) = buffers.removeMigrating(connection.loop)
+        guard let buffers = connection.buffers, let owner = buffers.destination,
+            let request = buffers.remove(.migrating(to: owner), connection.loop)
         else { return }
         move(connection, with: request, to: owner, rest: buffers.pending)
     }
@@ -63,28 +59,16 @@ enum ConnectionMigration {
         rest: ArraySlice<UInt8>
     ) {
         guard case .waiting(let context, let options) = connection.state else { return }
-        let loop = connection.loop
         let migrating = MigratingConnection(
             context: context, span: options?.takeSpan(), reader: connection.reader,
-            request: request, rest: rest,
-            peerIsFinished: connection.peerIsFinished, peer: connection.identity.peer,
-            listener: connection.listener)
-        guard let socket = loop.table.detach(connection.id) else {
-            migrating.span?.end(status: nil, problem: nil)
-            return connection.close(.lingering)
-        }
-        loop.service.drain.departed()
-        connection.release()
-        if !loop.peers.adopt(socket, on: owner, migrating) {
-            migrating.span?.end(status: nil, problem: nil)
-            loop.service.gate(of: migrating.listener).ended(migrating.peer)
-            loop.service.drain.wasLost()
-        }
+            request: request, rest: rest, peerIsFinished: connection.peerIsFinished)
+        let move = connection.move(to: owner) { finish(migrating, as: $0) }
+        if move != .moved { migrating.span?.end(status: nil, problem: nil) }
+        if move == .refused { connection.close(.lingering) }
     }
 
     /// Continues a connection that has arrived on the loop of its session.
     static func finish(_ migrating: MigratingConnection, as connection: HTTPConnection) {
-        connection.loop.service.drain.arrived(connection.loop.index)
         connection.reader = migrating.reader
         // They may have changed meanwhile, and so may the index of the origin.
         connection.reader.limits = connection.loop.settings.requestLimits
@@ -109,5 +93,26 @@ enum ConnectionMigration {
             try RequestDispatcher.serve(&request, endpoint, for: session, on: connection)
             return nil
         }
+    }
+}
+
+extension HTTPConnection {
+    /// Moves the socket to another loop, where another connection continues. This one is vacant
+    /// afterwards, unless the move is refused for want of a descriptor.
+    func move(
+        to index: Int, then arrive: @escaping @Sendable (HTTPConnection) -> Void
+    ) -> ReaderMove {
+        guard let socket = loop.table.detach(id) else { return .refused }
+        let (peer, listener) = (identity.peer, identity.listener)
+        loop.service.drain.departed()
+        release()
+        let isAdopted = loop.peers.adopt(socket, on: index) { loop, id in
+            loop.resources.service.drain.arrived(loop.resources.index)
+            arrive(loop.occupy(id, peer: peer, from: listener))
+        }
+        guard !isAdopted else { return .moved }
+        loop.service.gate(of: listener).ended(peer)
+        loop.service.drain.wasLost()
+        return .lost
     }
 }

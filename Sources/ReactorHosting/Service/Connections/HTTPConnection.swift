@@ -66,9 +66,11 @@ final class HTTPConnection {
 
     /// Keeps a complete request, or one of which the head is complete, until it is served. Returns
     /// false if the budget of all bodies is used up.
-    func park(_ request: inout Request) -> Bool {
-        makeBuffers().park(
-            &request, charging: loop.service.bodies, for: client(of: request))
+    func park(_ request: inout Request) -> Bool { keep(&request, as: .parked) }
+
+    func keep(_ request: inout Request, as role: ConnectionBuffers.Role) -> Bool {
+        makeBuffers().keep(
+            &request, as: role, charging: loop.service.bodies, for: client(of: request))
     }
 
     /// The client to which the bytes of a request are charged. It is unknown before the head is

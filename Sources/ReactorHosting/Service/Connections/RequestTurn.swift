@@ -11,7 +11,7 @@ enum RequestTurn {
         let (turn, loop) = (connection.id, connection.loop)
         var (offset, requests) = (0, 0)
         connection.beginTurn()
-        var request = connection.buffers?.removePartial(loop) ?? loop.pool.borrowRequest()
+        var request = connection.buffers?.remove(.partial, loop) ?? loop.pool.borrowRequest()
         var owner: Int?
         while offset < bytes.byteCount, connection.id == turn, connection.isReading,
             requests < limit, connection.output.hasRoom
@@ -81,10 +81,7 @@ enum RequestTurn {
     static func keepPartial(_ request: inout Request, on connection: HTTPConnection) {
         let loop = connection.loop
         guard !connection.reader.isBetweenRequests else { return }
-        guard
-            connection.makeBuffers().keepPartial(
-                &request, charging: loop.service.bodies, for: connection.client(of: request))
-        else {
+        guard connection.keep(&request, as: .partial) else {
             guard connection.reader.isReadingHead else { return connection.refuse(.tooManyBodies) }
             // It may be a request for a stream, which gets no 5xx: it gets no response.
             connection.state = .closing

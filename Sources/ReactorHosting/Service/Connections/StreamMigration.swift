@@ -28,20 +28,13 @@ enum StreamMigration {
         let migrating = MigratingStream(
             opening: opening, stream: stream.traits, identity: connection.identity,
             peerIsFinished: connection.peerIsFinished, lastProgress: connection.lastProgress)
-        guard let socket = loop.table.detach(connection.id) else { return .refused }
-        loop.service.drain.departed()
-        connection.release()
-        guard !loop.peers.adopt(socket, on: target, migrating) else { return .moved }
-        loop.service.gate(of: migrating.identity.listener).ended(migrating.identity.peer)
-        loop.service.drain.wasLost()
-        return .lost
+        return connection.move(to: target) { finish(migrating, as: $0) }
     }
 
     /// Continues the stream on the loop that it was moved to.
     static func finish(_ migrating: MigratingStream, as connection: HTTPConnection) {
         let loop = connection.loop
         let id = connection.id
-        loop.service.drain.arrived(loop.index)
         connection.identity = migrating.identity
         connection.peerIsFinished = migrating.peerIsFinished
         connection.lastProgress = migrating.lastProgress

@@ -27,23 +27,10 @@ final class Peers: Sendable {
     /// Passes a connection to another loop; the connection is closed if that loop has stopped.
     /// Returns false if that loop has stopped.
     func adopt(
-        _ socket: consuming DetachedSocket, on index: Int, _ migrating: MigratingConnection
+        _ socket: consuming DetachedSocket, on index: Int,
+        then: @escaping @Sendable (ServerLoop, ConnectionID) -> Void
     ) -> Bool {
-        loop(index).adopt(socket) { loop, id in
-            ConnectionMigration.finish(
-                migrating, as: loop.occupy(id, peer: migrating.peer, from: migrating.listener))
-        }
-    }
-
-    /// The same for a connection with its stream.
-    func adopt(
-        _ socket: consuming DetachedSocket, on index: Int, _ migrating: MigratingStream
-    ) -> Bool {
-        loop(index).adopt(socket) { loop, id in
-            let identity = migrating.identity
-            StreamMigration.finish(
-                migrating, as: loop.occupy(id, peer: identity.peer, from: identity.listener))
-        }
+        loop(index).adopt(socket, then: then)
     }
 
     func waitingJobs(on index: Int) -> Int { loop(index).waitingJobs }
