@@ -65,9 +65,8 @@ enum ListSessions: ServiceEndpoint {
     private static func prefix(_ items: QueryItems) throws(Problem) -> String {
         let prefix = items.first("prefix") ?? ""
         guard SessionID.canBegin(with: prefix) else {
-            throw Problem(
-                400, "bad_prefix",
-                "prefix is \(prefix); a session id has 1 to 128 characters of A-Z a-z 0-9 _ -")
+            throw .badParameter(
+                "prefix", prefix, "a session id has 1 to 128 characters of A-Z a-z 0-9 _ -")
         }
         return prefix
     }

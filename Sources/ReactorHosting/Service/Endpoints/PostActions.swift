@@ -54,15 +54,11 @@ enum PostActions: SessionEndpoint {
         var timeout = Duration.seconds(10)
         if let text = items.first("timeout") {
             guard let time = DurationText.parse(text), time <= .seconds(600) else {
-                throw Problem(
-                    400, "bad_timeout", "timeout is \(text); send a time such as 500ms or 10s")
+                throw .badParameter("timeout", text, "send a time such as 500ms or 10s")
             }
             timeout = time
         }
-        guard let wait = items.first("wait") else { return false }
-        guard wait == "settled" else {
-            throw Problem(400, "bad_wait", "wait is \(wait); send settled")
-        }
+        guard try items.word("wait", of: ["settled"]) != nil else { return false }
         let loop = connection.loop
         // A server that drains has ended the waits of all earlier requests already.
         connection.setOptions { options in

@@ -14,7 +14,7 @@ enum ReadSession: SessionEndpoint {
         var version: UInt64?
         if request.head.query != nil, let text = try request.queryItems().first("version") {
             guard let number = UInt64(text) else {
-                throw Problem(400, "bad_version", "version is \(text); send a whole number")
+                throw .badParameter("version", text, "send a whole number")
             }
             version = number
         }

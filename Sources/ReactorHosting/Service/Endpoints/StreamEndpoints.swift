@@ -110,7 +110,7 @@ struct EventKinds: Sendable {
             $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         }
         for word in only where !["pulses", "activities", "states"].contains(word) {
-            throw Problem(400, "bad_only", "only is \(word); send pulses, activities or states")
+            throw .badParameter("only", word, "send pulses, activities or states")
         }
         let wants = { (word: String) in only.isEmpty || only.contains(word) }
         (pulses, activities, states) = (wants("pulses"), wants("activities"), wants("states"))

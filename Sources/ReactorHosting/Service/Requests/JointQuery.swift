@@ -29,24 +29,16 @@ struct JointQuery {
         sessions = try Self.sessions(items, limit: limit)
         kinds = try EventKinds(items)
         pulses = items.values("pulse")
-        heartbeatIsEvent = try StreamQuery.heartbeatIsEvent(items)
-        let ids = items.first("ids") ?? "vector"
-        guard ids == "vector" || ids == "own" else {
-            throw Problem(400, "bad_ids", "ids is \(ids); send vector or own")
-        }
-        idsAreOwn = ids == "own"
+        heartbeatIsEvent = try items.word("ping", of: ["events", "comments"]) == "events"
+        idsAreOwn = try items.word("ids", of: ["vector", "own"]) == "own"
         switch try StreamQuery.start(items, request.head) {
         case .after(let text):
             vector = StreamVector(text, count: sessions.count)
-            start = Self.start(from: items.first("from"))
+            start = StreamQuery.start(from: items.first("from"))
         case let start:
             vector = StreamVector(count: sessions.count)
             self.start = start
         }
-    }
-
-    private static func start(from: String?) -> SubscriptionRequest.Start {
-        from == "now" ? .now : from == "start" ? .start : .snapshot
     }
 
     private static func sessions(

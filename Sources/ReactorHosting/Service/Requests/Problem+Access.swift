@@ -2,22 +2,23 @@ internal import Storage
 
 // Refusals of clients (RFC 6750 §3). No detail depends on a session.
 extension Problem {
+    private static func challenge(_ error: String? = nil) -> (name: String, value: String) {
+        let error = error.map { ", error=\"\($0)\"" } ?? ""
+        return ("WWW-Authenticate", "Bearer realm=\"reactor-server\"\(error)")
+    }
+
     static let tokenMissing = Problem(
         401, "token_missing", "send a token: Authorization: Bearer <token>",
-        fields: [("WWW-Authenticate", "Bearer realm=\"reactor-server\"")])
+        fields: [challenge()])
 
     /// The reason is in the log, so that an attacker learns nothing.
     static let tokenInvalid = Problem(
         401, "token_invalid", "the token is not valid, or has expired",
-        fields: [
-            ("WWW-Authenticate", "Bearer realm=\"reactor-server\", error=\"invalid_token\"")
-        ])
+        fields: [challenge("invalid_token")])
 
     static let forbidden = Problem(
         403, "forbidden", "the token does not grant this request",
-        fields: [
-            ("WWW-Authenticate", "Bearer realm=\"reactor-server\", error=\"insufficient_scope\"")
-        ])
+        fields: [challenge("insufficient_scope")])
 
     static let tooManyTokens = Problem(
         temporary: 503, "too_busy",
@@ -36,9 +37,7 @@ extension Problem {
         Problem(
             401, "cookie_invalid",
             "the cookie __Host-reactor \(fault); PUT /v1/cookie sets it",
-            fields: [
-                ("WWW-Authenticate", "Bearer realm=\"reactor-server\", error=\"invalid_token\"")
-            ])
+            fields: [challenge("invalid_token")])
     }
 
     static let originNotAllowed = Problem(
@@ -76,9 +75,7 @@ extension Problem {
             }
         return Problem(
             401, "ticket_invalid", "\(reason); POST /v1/tickets makes a new one",
-            fields: [
-                ("WWW-Authenticate", "Bearer realm=\"reactor-server\", error=\"invalid_token\"")
-            ])
+            fields: [challenge("invalid_token")])
     }
 
     static let tokenNotForTicket = Problem(

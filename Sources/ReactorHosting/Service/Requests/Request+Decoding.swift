@@ -100,9 +100,24 @@ extension QueryItems {
     func pageLimit() throws(Problem) -> Int {
         let text = first("limit") ?? "100"
         guard let limit = Int(text), (1...1_000).contains(limit) else {
-            throw Problem(
-                400, "bad_limit", "limit is \(text); send a whole number from 1 to 1000")
+            throw .badParameter("limit", text, "send a whole number from 1 to 1000")
         }
         return limit
+    }
+
+    /// The value of a parameter that has one of these words; nil without it.
+    func word(_ name: String, of words: [String]) throws(Problem) -> String? {
+        guard let word = first(name) else { return nil }
+        guard words.contains(word) else {
+            throw .badParameter(name, word, "send \(words.joined(separator: " or "))")
+        }
+        return word
+    }
+}
+
+extension Problem {
+    /// A parameter of the query with a value that it cannot have.
+    static func badParameter(_ name: String, _ value: String, _ advice: String) -> Problem {
+        Problem(400, "bad_\(name)", "\(name) is \(value); \(advice)")
     }
 }

@@ -17,15 +17,7 @@ struct StreamQuery {
         selection = try endpoint.selection(
             items, pulses: try Self.pulses(items, reactor, request.access?.grants))
         start = try Self.start(items, request.head)
-        heartbeatIsEvent = try Self.heartbeatIsEvent(items)
-    }
-
-    static func heartbeatIsEvent(_ items: QueryItems) throws(Problem) -> Bool {
-        let ping = items.first("ping") ?? "comments"
-        guard ping == "events" || ping == "comments" else {
-            throw Problem(400, "bad_ping", "ping is \(ping); send events or comments")
-        }
-        return ping == "events"
+        heartbeatIsEvent = try items.word("ping", of: ["events", "comments"]) == "events"
     }
 
     /// All pulses that the client may see, or those in `?pulse=`.
@@ -63,12 +55,13 @@ struct StreamQuery {
     static func start(
         _ items: QueryItems, _ head: RequestHead
     ) throws(Problem) -> SubscriptionRequest.Start {
-        let from = items.first("from")
-        if let from, from != "now", from != "start" {
-            throw Problem(400, "bad_from", "from is \(from); send now or start")
-        }
+        let from = try items.word("from", of: ["now", "start"])
         if let text = head.text(of: .lastEventID), !text.isEmpty { return .after(text) }
         if let text = items.first("after") { return .after(text) }
-        return from == "now" ? .now : from == "start" ? .start : .snapshot
+        return start(from: from)
+    }
+
+    static func start(from: String?) -> SubscriptionRequest.Start {
+        from == "now" ? .now : from == "start" ? .start : .snapshot
     }
 }
