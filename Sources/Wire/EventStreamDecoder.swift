@@ -157,3 +157,21 @@ package struct EventStreamDecoder: Sendable {
                 lastEventID: lastEventID, cause: cause))
     }
 }
+
+extension Span<UInt8> {
+    func firstLineBreak(in range: Range<Int>) -> Int? {
+        var index = range.lowerBound
+        while index &+ 8 <= range.upperBound {
+            let word = word(at: index)
+            // Each match may have wrong bits above its first one, so the lower first match is used.
+            let matches = Lanes.equal(word, to: 0x0a) | Lanes.equal(word, to: 0x0d)
+            if matches != 0 { return index &+ Lanes.index(matches) }
+            index &+= 8
+        }
+        while index < range.upperBound {
+            if self[index] == 0x0a || self[index] == 0x0d { return index }
+            index &+= 1
+        }
+        return nil
+    }
+}

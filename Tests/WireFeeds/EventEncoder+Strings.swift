@@ -1,12 +1,17 @@
 package import Wire
 
 extension EventEncoder {
-    /// Appends a whole event from strings.
+    /// Appends a whole event: CR LF, CR and LF each end a line of the data.
     package static func appendEvent(
         name: String, id: String?, cause: String? = nil, data: String, to out: inout [UInt8]
     ) {
-        appendEvent(
-            name: Array(name.utf8), id: id.map { Array($0.utf8) },
-            cause: cause.map { Array($0.utf8) }, data: Array(data.utf8), to: &out)
+        out += "event: \(name)\n".utf8
+        if let id { out += "id: \(id)\n".utf8 }
+        if let cause { out += "cause: \(cause)\n".utf8 }
+        let isEnd: (Character) -> Bool = { $0 == "\r\n" || $0 == "\r" || $0 == "\n" }
+        for line in data.split(omittingEmptySubsequences: false, whereSeparator: isEnd) {
+            out += "data: \(line)\n".utf8
+        }
+        out += "\n".utf8
     }
 }

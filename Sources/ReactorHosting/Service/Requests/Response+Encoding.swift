@@ -91,14 +91,11 @@ extension Response {
     }
 
     static func appendProblemEvent(_ problem: Problem, to out: inout [UInt8]) {
-        var data = problem.body
-        // The document ends with a line break, which would be a second line of data.
-        data.removeLast()
-        EventEncoder.appendEvent(
-            name: problemEvent, id: nil, data: Array(LineSeparators.escaped(data[...])), to: &out)
+        out.append(contentsOf: "event: problem\ndata: ".utf8)
+        // The document is a line.
+        out.append(contentsOf: LineSeparators.escaped(problem.body.dropLast()))
+        out.append(contentsOf: "\n\n".utf8)
     }
-
-    private static let problemEvent = Array("problem".utf8)
 
     /// Appends the response to posted actions from encoded parts. The hot path: no `Response`.
     /// Returns the length of the body.
