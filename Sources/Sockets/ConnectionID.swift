@@ -15,12 +15,12 @@ package struct ConnectionID: Hashable, Sendable {
         self.generation = generation
     }
 
-    /// Both halves in the single word that epoll returns with an event.
-    init(token: UInt64) {
+    /// Both halves in a single word, which epoll returns with an event.
+    package init(_ token: UInt64) {
         self.init(
             slot: UInt32(truncatingIfNeeded: token),
             generation: UInt32(truncatingIfNeeded: token >> 32))
     }
 
-    var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+    package var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 }

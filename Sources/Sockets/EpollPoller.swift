@@ -80,7 +80,7 @@
             for index in 0..<count {
                 let event = unsafe buffer[index]
                 guard unsafe event.data.u64 != Self.alarmToken else { continue }
-                let id = unsafe ConnectionID(token: event.data.u64)
+                let id = unsafe ConnectionID(event.data.u64)
                 let readiness = unsafe Self.readiness(event.events)
                 events.append(PollEvent(id: id, readiness: readiness))
             }

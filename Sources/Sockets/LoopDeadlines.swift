@@ -4,21 +4,15 @@ struct LoopDeadlines {
     static let tickShift = Int64(26)
 
     private(set) var connections: TimerWheel
-    private var timers: TimerWheel
-    /// The wheel keys of the set tokens, and the inverse.
-    private var keys: [UInt64: Int] = [:]
-    private var tokens: [UInt64] = []
-    private var freeKeys: [Int] = []
+    /// The tokens of the few timers that are set, with the ticks at which they are due.
+    private var timers: [(token: UInt64, tick: Int64)] = []
     /// The slots that were due and are not handed out. Invariant: a slot is in it once for
     /// each time that the wheel has reported it, so it is bounded by the slots and by their
     /// new deadlines.
     private var dueSlots: [Int] = []
-    private var dueKeys: [Int] = []
 
     init(at now: LoopInstant) {
-        let tick = Self.tick(now)
-        self.connections = TimerWheel(at: tick)
-        self.timers = TimerWheel(bucketCount: 64, at: tick)
+        connections = TimerWheel(at: Self.tick(now))
     }
 
     mutating func set(slot: Int, _ instant: LoopInstant?) {
@@ -26,13 +20,8 @@ struct LoopDeadlines {
     }
 
     mutating func set(token: UInt64, _ instant: LoopInstant?) {
-        guard let instant else {
-            guard let key = keys[token] else { return }
-            timers.set(key, to: nil)
-            forget(key)
-            return
-        }
-        timers.set(key(of: token), to: Self.tickAfter(instant))
+        timers.removeAll { $0.token == token }
+        if let instant { timers.append((token, Self.tickAfter(instant))) }
     }
 
     /// Takes at most `limit` slots that are due at `now`, those that have waited longest
@@ -54,22 +43,23 @@ struct LoopDeadlines {
     }
 
     /// Tokens that are due; each must be confirmed by `claim(token:)` before it is handled.
-    mutating func dueTokens(at now: LoopInstant) -> [UInt64] {
-        dueKeys.removeAll(keepingCapacity: true)
-        timers.advance(to: Self.tick(now), collecting: &dueKeys)
-        return dueKeys.map { tokens[$0] }
+    func dueTokens(at now: LoopInstant) -> [UInt64] {
+        timers.filter { $0.tick <= Self.tick(now) }.sorted { $0.tick < $1.tick }.map(\.token)
     }
 
     /// Clears the timer if it is still due; returns whether it was.
     mutating func claim(token: UInt64, at now: LoopInstant) -> Bool {
-        guard let key = keys[token], timers.claim(key, at: Self.tick(now)) else { return false }
-        forget(key)
+        let due = timers.firstIndex { $0.token == token && $0.tick <= Self.tick(now) }
+        guard let due else { return false }
+        timers.remove(at: due)
         return true
     }
 
+    private var earliestTimer: Int64 { timers.reduce(.max) { min($0, $1.tick) } }
+
     /// The time of the next check; nil if nothing is set.
     var next: LoopInstant? {
-        let tick = min(connections.nextTick ?? .max, timers.nextTick ?? .max)
+        let tick = min(connections.nextTick ?? .max, earliestTimer)
         return tick == .max ? nil : LoopInstant(nanoseconds: tick << Self.tickShift)
     }
 
@@ -80,18 +70,5 @@ struct LoopDeadlines {
     /// Rounded up, so that nothing is due early.
     private static func tickAfter(_ instant: LoopInstant) -> Int64 {
         (instant.nanoseconds >> tickShift) + 1
-    }
-
-    private mutating func key(of token: UInt64) -> Int {
-        if let key = keys[token] { return key }
-        let key = freeKeys.popLast() ?? tokens.count
-        if key == tokens.count { tokens.append(token) } else { tokens[key] = token }
-        keys[token] = key
-        return key
-    }
-
-    private mutating func forget(_ key: Int) {
-        keys[tokens[key]] = nil
-        freeKeys.append(key)
     }
 }

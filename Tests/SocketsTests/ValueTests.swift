@@ -32,7 +32,7 @@ struct ValueTests {
             as [(UInt32, UInt32)]
         {
             let id = ConnectionID(slot: slot, generation: generation)
-            #expect(ConnectionID(token: id.token) == id)
+            #expect(ConnectionID(id.token) == id)
         }
     }
 

@@ -42,15 +42,6 @@ extension Configuration {
         return (configuration, reader.values)
     }
 
-    /// The sentence for a server without authentication that other machines could reach.
-    func publicRefusal(_ address: String) -> String {
-        """
-        other machines can reach \(address), and every client may do everything: listen on 127.0.0.1 \
-        behind a proxy that checks who asks, or start with --auth jwt, or with --auth none \
-        --allow-public
-        """
-    }
-
     /// A warning for each `REACTOR_…` variable that is not a setting, or that has the address of a
     /// service as its value. No error: some platforms set such variables in every container.
     package static func unknownVariables(in environment: [String: String]) -> [String] {

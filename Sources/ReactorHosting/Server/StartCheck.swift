@@ -111,7 +111,11 @@ extension Configuration {
     /// The sentence for a server without authentication at an address that other
     /// machines can reach.
     func publicRefusal(_ address: ListenAddress) -> String {
-        if case .tcp(let host, _) = address { return publicRefusal(host) }
-        return publicRefusal("\(address)")
+        let place = if case .tcp(let host, _) = address { host } else { "\(address)" }
+        return """
+            other machines can reach \(place), and every client may do everything: listen on \
+            127.0.0.1 behind a proxy that checks who asks, or start with --auth jwt, or with \
+            --auth none --allow-public
+            """
     }
 }

@@ -16,7 +16,7 @@ final class Drain: Sendable {
 
         /// The waiter, if it is to be resumed now.
         mutating func removeWaiter() -> CheckedContinuation<Void, Never>? {
-            guard isDone else { return nil }
+            guard isDone || isCut else { return nil }
             defer { waiter = nil }
             return waiter
         }
@@ -64,12 +64,7 @@ final class Drain: Sendable {
 
     /// Ends the wait early.
     func cut() {
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.isCut = true
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume()
+        change { $0.isCut = true }
     }
 
     /// Returns when all loops have reported and no connection moves, or at ``cut()``. One waiter.

@@ -53,6 +53,9 @@ final class HTTPConnection {
         lastProgress = loop.now
     }
 
+    /// The connection's identifier in sessions.
+    var token: UInt64 { id.token }
+
     var isReading: Bool { if case .reading = state { true } else { false } }
 
     var stream: EventStream? { if case .streaming(let stream) = state { stream } else { nil } }

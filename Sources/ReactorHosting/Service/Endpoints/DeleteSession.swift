@@ -14,7 +14,7 @@ enum DeleteSession: SessionEndpoint {
         case .unreadable(let failure) where target.needsOwner: throw .unreadable(failure)
         case .quarantined, .unreadable, .noNode: deleteUnread(target, on: connection)
         case .session, .copy, .ended, .nothing, .noRoom, .overBudget, .notInMemory, .elsewhere:
-            try target.session().end(for: connection.id.token)
+            try target.session().end(for: connection.token)
         }
         return nil
     }
@@ -28,7 +28,7 @@ enum DeleteSession: SessionEndpoint {
                 case .deleted: return .noContent(fields: [connection.loop.heads.durability])
                 case .overtaken(let found):
                     try SessionTarget(id: session, found: found, access: access).session().end(
-                        for: id.token)
+                        for: connection.token)
                     return nil
                 case .unreadable(let failure): throw .unreadable(failure)
                 case .failed(let failure): throw Problem(failure)

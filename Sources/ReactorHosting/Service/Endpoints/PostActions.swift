@@ -18,7 +18,7 @@ enum PostActions: SessionEndpoint {
         let body = request.examined ?? ActionBody(request.body)
         var waits = false
         if request.head.query != nil { waits = try readWait(request, session, connection) }
-        var post = ActionPost(body: body, token: connection.id.token)
+        var post = ActionPost(body: body, token: connection.token)
         if let grants = request.access?.grants, grants.actions != nil {
             let (reactor, limit) = (session.registration, connection.loop.sessions.limits.batch)
             post.check = { () throws(ActionRefusal) in

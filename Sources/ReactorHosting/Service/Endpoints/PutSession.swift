@@ -45,7 +45,7 @@ enum PutSession: SessionEndpoint {
         guard session.registration.name == registration.name else {
             throw .otherReactor(target.id.text, session.registration.name)
         }
-        session.acknowledgeExisting(for: connection.id.token)
+        session.acknowledgeExisting(for: connection.token)
         return nil
     }
 

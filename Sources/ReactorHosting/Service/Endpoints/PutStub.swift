@@ -16,7 +16,7 @@ enum PutStub: SessionEndpoint {
         try connection.loop.service.requireAdministration()
         try request.requireJSON()
         do throws(StubRefusal) {
-            try session.putStub(request.body, for: connection.id.token)
+            try session.putStub(request.body, for: connection.token)
         } catch {
             throw Problem(error)
         }

@@ -29,7 +29,7 @@ enum ReadLog: StreamEndpoint {
         connection.setOptions { $0.waitingIn = session }
         session.readLog(
             LogPageRequest(
-                token: connection.id.token, after: query.items.first("after"),
+                token: connection.token, after: query.items.first("after"),
                 limit: try query.items.pageLimit()))
         return nil
     }

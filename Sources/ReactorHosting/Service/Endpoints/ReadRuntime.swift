@@ -29,7 +29,7 @@ enum ReadRuntime: SessionEndpoint {
             throw .unknownSession(id.text, to: access)
         case .awake(let found, let head):
             let target = SessionTarget(id: id, found: .session(found), access: access)
-            try target.session().readRuntime(head, for: connection.id.token)
+            try target.session().readRuntime(head, for: connection.token)
             return nil
         case .asleep(let head, let runtime):
             let target = SessionTarget(id: id, found: .notInMemory, access: access)

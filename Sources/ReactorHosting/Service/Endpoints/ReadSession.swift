@@ -23,7 +23,7 @@ enum ReadSession: SessionEndpoint {
             connection.setOptions { $0.knownTags = known }
         }
         if version != nil { connection.setOptions { $0.waitingIn = session } }
-        session.read(version: version, for: connection.id.token)
+        session.read(version: version, for: connection.token)
         return nil
     }
 }

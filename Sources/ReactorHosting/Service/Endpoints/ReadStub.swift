@@ -7,7 +7,7 @@ enum ReadStub: SessionEndpoint {
     ) throws(Problem) -> Response? {
         let session = try target.session()
         try connection.loop.service.requireAdministration()
-        session.readStub(for: connection.id.token)
+        session.readStub(for: connection.token)
         return nil
     }
 }

@@ -51,7 +51,7 @@ extension StreamEndpoint {
         selection.isChunked = request.head.minorVersion > 0
         session.subscribe(
             SubscriptionRequest(
-                token: connection.id.token, selection: selection, start: query.start))
+                token: connection.token, selection: selection, start: query.start))
         return nil
     }
 }

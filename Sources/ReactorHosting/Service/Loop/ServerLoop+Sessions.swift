@@ -113,14 +113,3 @@ extension ServerLoop {
         resources.settings.logger.warning("slow turn", metadata: metadata)
     }
 }
-
-extension ConnectionID {
-    /// The connection's identifier in sessions.
-    var token: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
-
-    init(_ token: UInt64) {
-        self.init(
-            slot: UInt32(truncatingIfNeeded: token),
-            generation: UInt32(truncatingIfNeeded: token >> 32))
-    }
-}

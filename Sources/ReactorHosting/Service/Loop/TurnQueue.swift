@@ -5,37 +5,25 @@
 /// (``WorkSchedule/servePostponed(_:)``), so none waits for ever.
 struct TurnQueue<Element> {
     /// The share of its last turn that a connection has used.
-    enum Weight {
+    enum Weight: Int, CaseIterable {
         case light
         /// The connection has used up its requests or its bytes.
         case heavy
     }
 
-    private var light: [Element] = []
-    private var heavy: [Element] = []
+    /// By weight.
+    private var queues: [[Element]] = [[], []]
 
-    var isEmpty: Bool { light.isEmpty && heavy.isEmpty }
+    var isEmpty: Bool { queues.allSatisfy(\.isEmpty) }
 
-    func count(_ weight: Weight) -> Int {
-        switch weight {
-        case .light: light.count
-        case .heavy: heavy.count
-        }
-    }
+    func count(_ weight: Weight) -> Int { queues[weight.rawValue].count }
 
     mutating func append(_ element: Element, _ weight: Weight) {
-        switch weight {
-        case .light: light.append(element)
-        case .heavy: heavy.append(element)
-        }
+        queues[weight.rawValue].append(element)
     }
 
     /// Removes the connection that has waited longest.
     mutating func popFirst(_ weight: Weight) -> Element? {
-        guard count(weight) > 0 else { return nil }
-        switch weight {
-        case .light: return light.removeFirst()
-        case .heavy: return heavy.removeFirst()
-        }
+        queues[weight.rawValue].isEmpty ? nil : queues[weight.rawValue].removeFirst()
     }
 }

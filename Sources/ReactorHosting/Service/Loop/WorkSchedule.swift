@@ -65,7 +65,7 @@ final class WorkSchedule {
         guard !postponed.isEmpty else { return }
         let begin = madeBytes
         var served = 0
-        for weight in [TurnQueue<ConnectionID>.Weight.light, .heavy] {
+        for weight in TurnQueue<ConnectionID>.Weight.allCases {
             // Connections that are postponed meanwhile wait for the next round.
             for turn in 0..<min(postponed.count(weight), Self.postponedInARound) {
                 let isUsedUp =
