@@ -5,13 +5,6 @@
 extension RequestReader {
     /// The same as `next` for raw bytes.
     package mutating func next(
-        _ input: RawSpan, at offset: inout Int, head: inout RequestHead, body: inout [UInt8]
-    ) throws(RequestRefusal) -> Progress {
-        try next(Span<UInt8>(_bytes: input), at: &offset, head: &head, body: &body)
-    }
-
-    /// The same as `next` for raw bytes.
-    package mutating func next(
         _ input: RawSpan, at offset: inout Int, head: inout RequestHead, body: inout [UInt8],
         repeated: inout RepeatedHead
     ) throws(RequestRefusal) -> Progress {

@@ -93,8 +93,8 @@ struct JournalRehearsal {
         if let longest {
             let median = Duration.microseconds(times.sorted()[times.count / 2])
             lines.append(
-                "waking takes \(Self.milliseconds(median)) in the median, "
-                    + "\(Self.milliseconds(longest.time)) at most (session \(longest.session))")
+                "waking takes \(LogMilliseconds(median)) ms in the median, "
+                    + "\(LogMilliseconds(longest.time)) ms at most (session \(longest.session))")
         }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -111,12 +111,5 @@ struct JournalRehearsal {
             ]
         }
         return TextTable.lines([["reactor", "stateVersion", "present", "sessions"]] + rows)
-    }
-
-    private static func milliseconds(_ time: Duration) -> String {
-        let micros = Int64(time / .microseconds(1))
-        let digits = String(micros % 1_000)
-        return "\(micros / 1_000)." + String(repeating: "0", count: 3 - digits.count) + digits
-            + " ms"
     }
 }

@@ -336,25 +336,33 @@ struct RunningServer {
         _ socket: consuming BoundSocket, operations bound: consuming BoundSocket?,
         links: consuming BoundSocket? = nil
     ) async throws(StartFailure) -> Listeners {
-        // First: a node that is no member yet is not dialled, and one that is has sessions.
         var entry: Listener<LinkHandshakes>?
-        if let linkListener, let links = links.take() {
-            do {
+        var opened: [Listener<ServerLoop>] = []
+        do throws(SystemFailure) {
+            // First: a node that is no member yet is not dialled, and one that is has sessions.
+            if let linkListener, let links = links.take() {
                 entry = try linkListener.listen(links)
-            } catch {
-                throw StartFailure(description: "can't listen: \(error)")
             }
-        }
-        await meetAcquaintances()
-        await introduceToMembers()
-        do {
-            var listeners = try await listenToClients(socket, operations: bound)
-            listeners.links = entry
-            return listeners
+            await meetAcquaintances()
+            await introduceToMembers()
+            let main = try Listener(
+                socket, loops: loops, maximumConnections: connectionLimit(configuration),
+                gate: service.gate(of: .main))
+            opened.append(main)
+            if let operations, let bound = bound.take() {
+                // The gate has the limit: connections of administrators move to the session loops.
+                opened.append(
+                    try Listener(
+                        bound, loops: [operations], maximumConnections: .max,
+                        gate: service.gate(of: .operations)))
+            }
+            return Listeners(main: main, operations: opened.dropFirst().first, links: entry)
         } catch {
             entry?.close()
+            for listener in opened { listener.close() }
             await entry?.untilClosed()
-            throw error
+            for listener in opened { await listener.untilClosed() }
+            throw StartFailure(description: "can't listen: \(error)")
         }
     }
 
@@ -375,31 +383,6 @@ struct RunningServer {
         await Self.visit(first) { loop, done in
             guard let topics = loop.resources.links?.topics else { return done() }
             topics.introduce(then: done)
-        }
-    }
-
-    private func listenToClients(
-        _ socket: consuming BoundSocket, operations bound: consuming BoundSocket?
-    ) async throws(StartFailure) -> Listeners {
-        let main: Listener<ServerLoop>
-        do {
-            main = try Listener(
-                socket, loops: loops, maximumConnections: connectionLimit(configuration),
-                gate: service.gate(of: .main))
-        } catch {
-            throw StartFailure(description: "can't listen: \(error)")
-        }
-        guard let operations, let bound = bound.take() else { return Listeners(main: main) }
-        do {
-            // The limit is the gate's: connections of administrators move to the session loops.
-            let listener = try Listener(
-                bound, loops: [operations], maximumConnections: .max,
-                gate: service.gate(of: .operations))
-            return Listeners(main: main, operations: listener)
-        } catch {
-            main.close()
-            await main.untilClosed()
-            throw StartFailure(description: "can't listen: \(error)")
         }
     }
 

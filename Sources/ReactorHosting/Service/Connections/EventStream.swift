@@ -6,13 +6,6 @@ internal import Wire
 /// A stream of events on a connection: its beginning, its heartbeat and its end. The source sends
 /// the events themselves (``HTTPConnection/writeEvents(_:)``).
 final class EventStream {
-    fileprivate enum Source {
-        case session(Subscriber)
-        case sessions(JointConnection)
-        /// The source has ended.
-        case none
-    }
-
     /// The properties of a stream that stay when its connection moves to another loop.
     struct Traits: Sendable {
         let request: RequestContext
@@ -25,32 +18,13 @@ final class EventStream {
         var sentBytes = 0
     }
 
-    private var source: Source
+    /// Nil once it has ended.
+    private var source: (any StreamSource)?
     private(set) var traits: Traits
     private unowned let connection: HTTPConnection
 
-    private convenience init(
-        _ source: Source, isChunked: Bool, on connection: HTTPConnection,
-        _ request: RequestContext, _ options: RequestOptions?
-    ) {
-        let loop = connection.loop
-        let age = loop.now + loop.configuration.connectionAge * loop.random(in: 0.8...1.2)
-        let accessEnd = options?.accessEnd
-        self.init(
-            source,
-            Traits(
-                request: request, isChunked: isChunked,
-                heartbeatIsEvent: options?.heartbeatIsEvent ?? false,
-                endsAt: min(age, accessEnd ?? age), accessEnd: accessEnd),
-            on: connection)
-    }
-
-    /// A stream that has come from another loop, and continues with the next event.
-    convenience init(_ traits: Traits, _ subscriber: Subscriber, on connection: HTTPConnection) {
-        self.init(.session(subscriber), traits, on: connection)
-    }
-
-    private init(_ source: Source, _ traits: Traits, on connection: HTTPConnection) {
+    /// A stream that begins, or has come from another loop and continues with the next event.
+    init(_ source: any StreamSource, _ traits: Traits, on connection: HTTPConnection) {
         self.source = source
         self.traits = traits
         self.connection = connection
@@ -59,24 +33,25 @@ final class EventStream {
     var endsAt: LoopInstant { traits.endsAt }
 
     /// Whether the peer does not accept bytes; an event may then be sent in part.
-    var isBlocked: Bool { source.isBlocked }
+    var isBlocked: Bool { source?.isBlocked ?? true }
 
     /// Sends the head and the opening of a stream; the subscriber sends the rest.
     static func begin(
         _ subscriber: Subscriber, _ opening: StreamOpening, on connection: HTTPConnection
     ) {
-        begin(.session(subscriber), opening, isChunked: subscriber.isChunked, on: connection)
+        begin(subscriber, opening, isChunked: subscriber.isChunked, on: connection)
     }
 
     /// The same for a stream of several sessions, which sends everything after the head.
     static func begin(_ joint: JointConnection, on connection: HTTPConnection) {
         let opening = StreamOpening(isChunked: joint.isChunked)
-        begin(.sessions(joint), opening, isChunked: joint.isChunked, on: connection)
+        begin(joint, opening, isChunked: joint.isChunked, on: connection)
         joint.stream.write()
     }
 
     private static func begin(
-        _ source: Source, _ opening: StreamOpening, isChunked: Bool, on connection: HTTPConnection
+        _ source: any StreamSource, _ opening: StreamOpening, isChunked: Bool,
+        on connection: HTTPConnection
     ) {
         guard case .waiting(let request, let options) = connection.state else {
             return source.cancel()
@@ -92,8 +67,13 @@ final class EventStream {
             source.cancel()
             return connection.respond(.endedStream(.tokenInvalid))
         }
-        connection.state = .streaming(
-            EventStream(source, isChunked: isChunked, on: connection, request, options))
+        let age = loop.now + loop.configuration.connectionAge * loop.random(in: 0.8...1.2)
+        let accessEnd = options?.accessEnd
+        let traits = Traits(
+            request: request, isChunked: isChunked,
+            heartbeatIsEvent: options?.heartbeatIsEvent ?? false,
+            endsAt: min(age, accessEnd ?? age), accessEnd: accessEnd)
+        connection.state = .streaming(EventStream(source, traits, on: connection))
         // No request follows.
         connection.forgetRepeatedHead()
         loop.counters.streamsOpened += 1
@@ -131,17 +111,11 @@ final class EventStream {
     func count(_ bytes: Int) { traits.sentBytes += bytes }
 
     /// The kernel has room again.
-    func resume() {
-        switch source {
-        case .session(let subscriber): subscriber.resume()
-        case .sessions(let joint): joint.stream.resume()
-        case .none: break
-        }
-    }
+    func resume() { source?.resume() }
 
     /// Tries sessions that could not be read again. Called once in a heartbeat time at least.
     func retrySessions() {
-        if case .sessions(let joint) = source { joint.stream.retry() }
+        (source as? JointConnection)?.stream.retry()
     }
 
     /// The peer has not accepted all bytes. The present deadline may be that of the next heartbeat,
@@ -157,24 +131,23 @@ final class EventStream {
     func writeHeartbeat() {
         let ping = traits.heartbeatIsEvent ? Self.pingEvent : Self.pingComment
         let bytes = traits.isChunked ? ping.chunk : ping.plain
-        switch source {
-        case .session(let subscriber):
-            subscriber.hold(bytes[connection.writeEvents(bytes.span)...])
-        case .sessions(let joint) where joint.stream.isBetweenEvents:
-            joint.stream.hold(bytes[connection.writeEvents(bytes.span)...])
-        // The rest of an event is on its way from another loop; the peer has accepted everything.
-        case .sessions: connection.lastProgress = connection.loop.now
-        case .none: break
+        guard let source else { return }
+        guard source.isBetweenEvents else {
+            // The rest of an event is on its way from another loop; the peer has accepted all bytes
+            // so far.
+            connection.lastProgress = connection.loop.now
+            return
         }
+        source.hold(bytes[connection.writeEvents(bytes.span)...])
     }
 
     /// Ends the stream after its sessions have ended and everything is sent.
     func finish() {
         let ended = source
         // The sessions do not refer to it any more.
-        source = .none
-        if case .sessions(let joint) = ended { joint.cancel() }
-        end(isWhole: ended.isBetweenEvents, followedBy: [])
+        source = nil
+        (ended as? JointConnection)?.cancel()
+        end(isWhole: ended?.isBetweenEvents ?? false, followedBy: [])
     }
 
     /// At its maximum age, or with an event at the end of the client's token (contract §3.2).
@@ -187,7 +160,7 @@ final class EventStream {
     }
 
     func end(with problem: Problem) {
-        if case .none = source { return connection.close(.lingering) }
+        guard let source else { return connection.close(.lingering) }
         connection.loop.counters.refusals.count(problem.code)
         var bytes: [UInt8] = []
         Response.appendProblemEvent(problem, to: &bytes)
@@ -198,7 +171,7 @@ final class EventStream {
     ///
     /// - Parameter retry: milliseconds until the client connects again.
     func end(retry: Int) {
-        if case .none = source { return connection.close(.lingering) }
+        guard let source else { return connection.close(.lingering) }
         var bytes: [UInt8] = []
         EventEncoder.appendRetry(milliseconds: retry, to: &bytes)
         end(isWhole: source.isBetweenEvents, followedBy: bytes)
@@ -228,7 +201,7 @@ final class EventStream {
     /// The connection has ended, or sends its last bytes.
     func cancel() {
         connection.logStream(traits.request, bytes: traits.sentBytes)
-        source.cancel()
+        source?.cancel()
     }
 
     // A comment is a line. A blank line after it would end a block: clients that report every block
@@ -244,37 +217,27 @@ final class EventStream {
     }
 }
 
-extension EventStream.Source {
-    fileprivate var isBlocked: Bool {
-        switch self {
-        case .session(let subscriber): subscriber.isBlocked
-        case .sessions(let joint): joint.stream.isBlocked
-        case .none: true
-        }
-    }
-
+/// Where the events of a stream come from.
+protocol StreamSource: AnyObject {
+    /// Whether the peer does not accept bytes.
+    var isBlocked: Bool { get }
     /// Whether everything that was sent ends with a whole event.
-    fileprivate var isBetweenEvents: Bool {
-        switch self {
-        case .session(let subscriber): !subscriber.isBlocked
-        case .sessions(let joint): joint.stream.isBetweenEvents
-        case .none: false
-        }
-    }
+    var isBetweenEvents: Bool { get }
+    func waitForRoom()
+    func resume()
+    /// Sends these bytes first when there is room.
+    func hold(_ rest: ArraySlice<UInt8>)
+    func cancel()
+}
 
-    fileprivate func waitForRoom() {
-        switch self {
-        case .session(let subscriber): subscriber.waitForRoom()
-        case .sessions(let joint): joint.stream.waitForRoom()
-        case .none: break
-        }
-    }
+extension Subscriber: StreamSource {
+    var isBetweenEvents: Bool { !isBlocked }
+}
 
-    fileprivate func cancel() {
-        switch self {
-        case .session(let subscriber): subscriber.cancel()
-        case .sessions(let joint): joint.cancel()
-        case .none: break
-        }
-    }
+extension JointConnection: StreamSource {
+    var isBlocked: Bool { stream.isBlocked }
+    var isBetweenEvents: Bool { stream.isBetweenEvents }
+    func waitForRoom() { stream.waitForRoom() }
+    func resume() { stream.resume() }
+    func hold(_ rest: ArraySlice<UInt8>) { stream.hold(rest) }
 }

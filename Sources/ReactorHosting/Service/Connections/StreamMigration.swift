@@ -40,7 +40,7 @@ enum StreamMigration {
         connection.lastProgress = migrating.lastProgress
         let feeds = loop.sessions.feeds
         let subscriber = feeds.replicas.adopt(migrating.opening, as: id.token, in: feeds)
-        connection.state = .streaming(EventStream(migrating.stream, subscriber, on: connection))
+        connection.state = .streaming(EventStream(subscriber, migrating.stream, on: connection))
         connection.rearm()
         if loop.service.isDraining { connection.beginDraining() }
     }

@@ -78,20 +78,11 @@ private struct JointChooser: Sendable {
     }
 
     private func events(of session: any ReadableSession) -> RelayChoice {
-        let reactor = session.registration.pulses
-        var (bits, known): (UInt64, [String]) = (0, [])
-        for (index, name) in reactor.enumerated() {
-            let isNamed = pulses.firstIndex(exactly: name) != nil
-            if isNamed { known.append(name) }
-            guard pulses.isEmpty || isNamed, access?.grants.permits(pulse: name) ?? true else {
-                continue
-            }
-            bits |= 1 << UInt64(index)
-        }
+        let chosen = session.registration.pulses(named: pulses, for: access?.grants)
         let selection = Selection(
-            pulses: kinds.pulses ? bits : 0, wantsPulses: kinds.pulses,
+            pulses: kinds.pulses ? chosen.bits : 0, wantsPulses: kinds.pulses,
             activities: kinds.activities, states: kinds.states ? .whole : .none)
-        return .events(session, selection, knownPulses: known)
+        return .events(session, selection, knownPulses: chosen.known)
     }
 }
 

@@ -17,12 +17,17 @@ enum Endpoint: Sendable {
     }
 }
 
+/// An operation of a row of ``Route/table``.
+protocol RouteEndpoint: SendableMetatype {
+    static var endpoint: Endpoint { get }
+}
+
 /// An operation that is served by the loop that received the request.
 ///
 /// Design: endpoints are types without instances, so that a call costs neither a reference count
 /// nor an allocation. Options that a later response needs are in the connection's
 /// ``RequestOptions``.
-protocol ServiceEndpoint: SendableMetatype {
+protocol ServiceEndpoint: RouteEndpoint {
     /// Whether the request is served even if the round has used up its budget: probes measure
     /// whether the server responds. Default false.
     static var isProbe: Bool { get }
@@ -40,7 +45,7 @@ protocol ServiceEndpoint: SendableMetatype {
 /// An operation on one session. The connection is on the loop that owns the session, and
 /// the session has been loaded if the journal has it, unless the endpoint requires no
 /// session in memory.
-protocol SessionEndpoint: SendableMetatype {
+protocol SessionEndpoint: RouteEndpoint {
     /// Whether it is for an event stream, which never gets 5xx (contract §3.2). Default false.
     static func wantsStream(_ request: Request) -> Bool
 
@@ -60,11 +65,13 @@ protocol SessionEndpoint: SendableMetatype {
 }
 
 extension ServiceEndpoint {
+    static var endpoint: Endpoint { .service(Self.self) }
     static var isProbe: Bool { false }
     static var isStream: Bool { false }
 }
 
 extension SessionEndpoint {
+    static var endpoint: Endpoint { .session(Self.self) }
     static func wantsStream(_ request: Request) -> Bool { false }
     static var loadsSession: Bool { true }
     static func onlyReads(_ request: Request) -> Bool { false }

@@ -1,8 +1,22 @@
 internal import JSONCoding
 internal import Sessions
+internal import Storage
 
-// The cases of posted actions, for clients that may post some of them only.
+// The pulses that a client may see, and the cases of actions that it may post.
 extension Registration {
+    /// The pulses of a stream: a bit for each that the client may see, of all pulses or of those
+    /// with these names; and the names that are pulses.
+    func pulses(named names: [String], for grants: Grants?) -> (bits: UInt64, known: [String]) {
+        var (bits, known): (UInt64, [String]) = (0, [])
+        for (index, name) in pulses.enumerated() {
+            let isNamed = names.firstIndex(exactly: name) != nil
+            if isNamed { known.append(name) }
+            guard names.isEmpty || isNamed, grants?.permits(pulse: name) ?? true else { continue }
+            bits |= 1 << UInt64(index)
+        }
+        return (bits, known)
+    }
+
     /// - Throws: 403 if one of the actions has a case that is not granted, and for an action of
     ///   which the case cannot be known; 400 if the body is not JSON; 413 for a batch with more
     ///   actions than the limit.

@@ -304,10 +304,12 @@ enum RequestDispatcher {
     static func isProbe(_ bytes: RawSpan, on connection: HTTPConnection) -> Bool {
         guard connection.reader.isBetweenRequests, connection.buffers == nil else { return false }
         var (reader, request, offset) = (connection.reader, Request(), 0)
+        var repeated = RepeatedHead()
         let beginning = bytes.extracting(0..<min(bytes.byteCount, 1_024))
         do throws(RequestRefusal) {
             let progress = try reader.next(
-                beginning, at: &offset, head: &request.head, body: &request.body)
+                beginning, at: &offset, head: &request.head, body: &request.body,
+                repeated: &repeated)
             guard progress == .complete else { return false }
         } catch {
             // The request is refused when its turn comes.

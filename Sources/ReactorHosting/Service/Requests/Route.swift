@@ -104,27 +104,14 @@ package final class Route: Sendable {
 
     private init(
         _ method: String, _ path: String, _ operationID: String, _ access: Access,
-        _ endpoint: any ServiceEndpoint.Type, _ parameters: [String]? = []
+        _ endpoint: any RouteEndpoint.Type, _ parameters: [String]? = []
     ) {
         self.method = method
         self.path = path
         self.operationID = operationID
         self.access = access
         self.parameters = parameters
-        self.endpoint = .service(endpoint)
-        index = 0
-    }
-
-    private init(
-        _ method: String, _ path: String, _ operationID: String, _ access: Access,
-        _ endpoint: any SessionEndpoint.Type, _ parameters: [String]? = []
-    ) {
-        self.method = method
-        self.path = path
-        self.operationID = operationID
-        self.access = access
-        self.parameters = parameters
-        self.endpoint = .session(endpoint)
+        self.endpoint = endpoint.endpoint
         index = 0
     }
 

@@ -20,35 +20,17 @@ struct StreamQuery {
         heartbeatIsEvent = try items.word("ping", of: ["events", "comments"]) == "events"
     }
 
-    /// All pulses that the client may see, or those in `?pulse=`.
+    /// All pulses that the client may see, or those in `?pulse=`, which it may see
+    /// (``AccessGate``).
     private static func pulses(
         _ items: QueryItems, _ reactor: Registration, _ grants: Grants?
     ) throws(Problem) -> UInt64 {
         let names = items.values("pulse")
-        if let grants, grants.pulses != nil {
-            // Names in the query have been checked (``AccessGate``).
-            let all = names.isEmpty ? reactor.pulses.filter { grants.permits(pulse: $0) } : names
-            guard !all.isEmpty else { return 0 }
-            return try chosen(all, of: reactor)
+        let chosen = reactor.pulses(named: names, for: grants)
+        for name in names where chosen.known.firstIndex(exactly: name) == nil {
+            throw Problem(404, "unknown_pulse", "the reactor \(reactor.name) has no pulse \(name)")
         }
-        guard !names.isEmpty else {
-            return reactor.pulses.count == 64 ? .max : (1 << UInt64(reactor.pulses.count)) - 1
-        }
-        return try chosen(names, of: reactor)
-    }
-
-    private static func chosen(
-        _ names: [String], of reactor: Registration
-    ) throws(Problem) -> UInt64 {
-        var chosen: UInt64 = 0
-        for name in names {
-            guard let index = reactor.pulses.firstIndex(exactly: name) else {
-                throw Problem(
-                    404, "unknown_pulse", "the reactor \(reactor.name) has no pulse \(name)")
-            }
-            chosen |= 1 << UInt64(index)
-        }
-        return chosen
+        return chosen.bits
     }
 
     /// The header has precedence over `after`, and both over `from`.
