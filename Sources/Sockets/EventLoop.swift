@@ -132,17 +132,12 @@ package actor EventLoop<Handler: LoopHandler> {
 
     private nonisolated func post(_ item: LoopInbox<Handler>.Item) -> Bool {
         switch inbox.post(item) {
-        case .refused:
-            return false
-        case .taken:
-            return true
-        case .takenAsleep:
-            queue.async { self.assumeIsolated { $0.round() } }
-            return true
-        case .takenWaiting:
-            alarm?.ring()
-            return true
+        case nil: return false
+        case .comes?: break
+        case .asleep?: queue.async { self.assumeIsolated { $0.round() } }
+        case .waits?: alarm?.ring()
         }
+        return true
     }
 
     /// Runs the waiting jobs, closes every connection without a callback, releases the handler and

@@ -20,7 +20,7 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
     }
 
     /// How the loop learns of a new item.
-    private enum Attention {
+    enum Attention {
         /// It has to be woken by a job on its queue.
         case asleep
         /// Such a job is on its way, or a round is running: the loop drains the inbox
@@ -41,26 +41,13 @@ final class LoopInbox<Handler: LoopHandler>: Sendable {
     // check for items and the end of the drain.
     private let state = Mutex(State())
 
-    /// The outcome of a post.
-    enum Receipt {
-        case taken
-        /// Accepted; the caller must wake the loop with a job on its queue.
-        case takenAsleep
-        /// Accepted; the caller must ring the loop's alarm.
-        case takenWaiting
-        case refused
-    }
-
-    func post(_ item: consuming Item) -> Receipt {
+    /// Returns how the caller must call the loop's attention to the item; nil if it is refused.
+    func post(_ item: consuming Item) -> Attention? {
         state.withLock { [item] state in
-            guard !state.isClosed else { return .refused }
+            guard !state.isClosed else { return nil }
             state.items.append(item)
             defer { state.attention = .comes }
-            return switch state.attention {
-            case .asleep: .takenAsleep
-            case .comes: .taken
-            case .waits: .takenWaiting
-            }
+            return state.attention
         }
     }
 

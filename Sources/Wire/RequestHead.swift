@@ -47,8 +47,10 @@ package struct RequestHead: Sendable {
         fields.first(field)
     }
 
-    package func values(of field: KnownField) -> FieldValues {
-        FieldValues(entries: fields.contains(field) ? fields.entries : [], field: field)
+    /// The values of all field lines with that name.
+    package func values(of field: KnownField) -> [Range<Int>] {
+        guard fields.contains(field) else { return [] }
+        return fields.entries.compactMap { $0.known == field ? $0.value : nil }
     }
 
     /// The names and values of all field lines, in their order.
@@ -96,26 +98,4 @@ package enum BodyLength: Sendable, Equatable {
     /// Content-Length bytes, 0 or more.
     case sized(Int)
     case chunked
-}
-
-/// The values of all field lines with one name.
-package struct FieldValues: Sequence, Sendable {
-    var entries: [FieldTable.Entry]
-    var field: KnownField
-
-    package struct Iterator: IteratorProtocol {
-        var rest: ArraySlice<FieldTable.Entry>
-        let field: KnownField
-
-        package mutating func next() -> Range<Int>? {
-            while let entry = rest.popFirst() {
-                if entry.known == field { return entry.value }
-            }
-            return nil
-        }
-    }
-
-    package func makeIterator() -> Iterator {
-        Iterator(rest: entries[...], field: field)
-    }
 }

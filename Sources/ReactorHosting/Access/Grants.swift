@@ -1,3 +1,5 @@
+internal import Feeds
+
 /// The requests that a client may make: which verbs, on which sessions, of which reactors.
 ///
 /// A value without state: the same grants and the same request always give the same result. All
@@ -32,15 +34,7 @@ public struct Grants: Sendable, Equatable {
         public init?(_ text: String) {
             let isPrefix = text.hasSuffix("*")
             let name = isPrefix ? String(text.dropLast()) : text
-            let isPlain = name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
-            guard isPlain, name.utf8.count <= 128, isPrefix || !name.isEmpty else { return nil }
+            guard SessionID.canBegin(with: name), isPrefix || !name.isEmpty else { return nil }
             self = isPrefix ? .prefix(name) : .id(name)
         }
 

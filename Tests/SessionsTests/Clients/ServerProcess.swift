@@ -284,13 +284,7 @@ final class ServerProcess: SessionOutput {
     private func put(
         _ request: Request, _ target: SessionTarget, _ call: ServerCall
     ) throws(Problem) {
-        try request.requireJSON()
-        let wanted: SessionBody
-        do {
-            wanted = try JSON.decode(SessionBody.self, from: request.body)
-        } catch {
-            throw Problem(error, mismatch: "not_a_session")
-        }
+        let wanted = try request.decodeBody(SessionBody.self, else: "not_a_session")
         guard wanted.reactor == registration.name else { throw .unknownReactor(wanted.reactor) }
         guard case .nothing = target.found else {
             return try target.session().acknowledgeExisting(for: call.token)

@@ -11,7 +11,7 @@ enum CreateSession: ServiceEndpoint {
     ) throws(Problem) -> Response? {
         let loop = connection.loop
         let wanted = try request.sessionToCreate()
-        let origin = wanted.from
+        let origin = wanted.from?.value
         guard let registration = loop.service.registration(named: wanted.reactor) else {
             throw loop.sessions.isHostedElsewhere(wanted.reactor)
                 ? .hostedElsewhere(wanted.reactor, mayBeNamed: true)

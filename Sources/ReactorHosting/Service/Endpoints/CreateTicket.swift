@@ -1,5 +1,4 @@
 internal import Feeds
-internal import JSONCoding
 internal import Wire
 
 /// `POST /v1/tickets`: makes a ticket, with which one stream can be opened until the token expires.
@@ -9,10 +8,9 @@ enum CreateTicket: ServiceEndpoint {
         to request: Request, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         guard let access = request.access else { throw .authenticationOff }
-        try request.requireJSON()
-        try request.requireSmallBody()
+        let wanted = try request.decodeBody(Wanted.self, else: "not_a_ticket")
         let service = connection.loop.service
-        let stream = try stream(in: request.body, service.router)
+        let stream = try stream(at: Array(wanted.stream.utf8), service.router)
         guard access.grants.permits(stream.route, session: stream.session?.text) else {
             throw .forbidden
         }
@@ -28,14 +26,8 @@ enum CreateTicket: ServiceEndpoint {
     /// The stream that the body names. With a query the ticket is valid for that query only;
     /// without one each request chooses its own.
     private static func stream(
-        in body: [UInt8], _ router: Router
+        at path: [UInt8], _ router: Router
     ) throws(Problem) -> TicketStream {
-        let path: [UInt8]
-        do {
-            path = Array(try JSON.decode(Wanted.self, from: body).stream.utf8)
-        } catch {
-            throw Problem(ticket: error)
-        }
         let end = path.firstIndex(of: UInt8(ascii: "?"))
         let query = try end.map { (end) throws(Problem) in try Self.query(path[(end + 1)...]) }
         guard
@@ -60,17 +52,11 @@ enum CreateTicket: ServiceEndpoint {
         return Array(text)
     }
 
-    /// `{"stream":"/v1/sessions/<id>/pulses"}`. An unknown member is refused.
-    private struct Wanted: Decodable {
+    /// `{"stream":"/v1/sessions/<id>/pulses"}`.
+    private struct Wanted: StrictBody {
         let stream: String
 
-        private enum CodingKeys: String, CodingKey, CaseIterable { case stream }
-
-        init(from decoder: any Decoder) throws {
-            try decoder.refuseMembers(besides: CodingKeys.allCases)
-            stream = try decoder.container(keyedBy: CodingKeys.self)
-                .decode(String.self, forKey: .stream)
-        }
+        enum CodingKeys: String, CodingKey, CaseIterable { case stream }
     }
 
     private struct Created: Encodable {
@@ -80,12 +66,6 @@ enum CreateTicket: ServiceEndpoint {
 }
 
 extension Problem {
-    /// The fault in the body that names a stream.
-    fileprivate init(ticket refusal: JSONRefusal) {
-        self.init(refusal)
-        if case .mismatch = refusal { code = "not_a_ticket" }
-    }
-
     fileprivate static let notAStream = Problem(
         422, "not_a_ticket",
         "stream is not the path of an event stream, such as /v1/sessions/meeting-7/pulses; write a "

@@ -109,10 +109,10 @@ final class AccessGate {
     // MARK: The token
 
     private static func token(of head: RequestHead) throws(Problem) -> Range<Int> {
-        var values = head.values(of: .authorization).makeIterator()
-        guard let value = values.next() else { throw .tokenMissing }
+        let values = head.values(of: .authorization)
+        guard let value = values.first else { throw .tokenMissing }
         // Which of two counts would depend on the reader.
-        guard values.next() == nil else { throw .tokenInvalid }
+        guard values.count == 1 else { throw .tokenInvalid }
         let scheme = value.lowerBound + 6
         guard value.count > 7, head.bytes[scheme] == UInt8(ascii: " "),
             head.matches(value.lowerBound..<scheme, ignoringCase: "bearer")

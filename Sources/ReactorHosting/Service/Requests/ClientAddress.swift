@@ -28,7 +28,7 @@ struct ClientAddress: Sendable {
         guard isProxy(peer) else { return peer }
         var (address, count) = (peer, 0)
         // Several lines are one list (RFC 9110 §5.3).
-        for line in Array(head.values(of: .xForwardedFor)).reversed() {
+        for line in head.values(of: .xForwardedFor).reversed() {
             var rest: Range<Int>? = line
             while let list = rest {
                 let comma = head.bytes[list].lastIndex(of: UInt8(ascii: ","))

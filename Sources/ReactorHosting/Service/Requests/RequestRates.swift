@@ -47,15 +47,12 @@ final class RequestRates: Sendable {
         }
     }
 
-}
-
-extension RequestRates {
     /// The average rate of a client, and its burst.
     struct Limit: Sendable {
-        private let intervalNanoseconds: Int64
-        private let burstNanoseconds: Int64
+        fileprivate let intervalNanoseconds: Int64
+        fileprivate let burstNanoseconds: Int64
         /// `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10): requests and seconds.
-        private let policy: String
+        fileprivate let policy: String
     }
 }
 

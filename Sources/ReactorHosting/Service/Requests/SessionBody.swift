@@ -4,64 +4,66 @@ extension Request {
     /// The session to create: the name of its reactor, which the client may use, and the
     /// origin of a fork.
     func sessionToCreate() throws(Problem) -> SessionBody {
-        try requireJSON()
-        try requireSmallBody()
-        let wanted: SessionBody
-        do {
-            wanted = try JSON.decode(SessionBody.self, from: body)
-        } catch {
-            throw Problem(error, mismatch: "not_a_session")
-        }
+        let wanted = try decodeBody(SessionBody.self, else: "not_a_session")
         if let grants = access?.grants, !grants.permits(reactor: wanted.reactor) {
             throw .forbidden
         }
         return wanted
     }
+
+    /// The body, which names a few things.
+    ///
+    /// - Parameter code: That of the problem if the body is JSON, but of a wrong form.
+    func decodeBody<Body: StrictBody>(
+        _ type: Body.Type, else code: String
+    ) throws(Problem) -> Body {
+        try requireJSON()
+        try requireSmallBody()
+        do {
+            return try JSON.decode(Strict<Body>.self, from: body).value
+        } catch {
+            throw Problem(error, mismatch: code)
+        }
+    }
 }
 
 /// The body of a request that makes a session: `{"reactor":"<name>"}`, and
 /// `"from":{"session":"<id>","version":<n>}` for a fork.
-///
-/// An unknown member is refused: a misspelt one would make another session than the client intends.
-struct SessionBody: Decodable {
+struct SessionBody: StrictBody {
     var reactor: String
-    var from: Origin?
+    var from: Strict<Origin>?
 
-    private enum CodingKeys: String, CodingKey, CaseIterable { case reactor, from }
-
-    init(from decoder: any Decoder) throws {
-        try decoder.refuseMembers(besides: CodingKeys.allCases)
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        reactor = try members.decode(String.self, forKey: .reactor)
-        from = try members.decodeIfPresent(Origin.self, forKey: .from)
-    }
+    enum CodingKeys: String, CodingKey, CaseIterable { case reactor, from }
 }
 
 /// The origin of a fork: `{"session":"<id>","version":<n>}`; without a version, the current one.
-struct Origin: Decodable, Equatable, Sendable {
+struct Origin: StrictBody, Sendable {
     var session: String
     var version: UInt64?
 
-    private enum CodingKeys: String, CodingKey, CaseIterable { case session, version }
-
-    init(from decoder: any Decoder) throws {
-        try decoder.refuseMembers(besides: CodingKeys.allCases)
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        session = try members.decode(String.self, forKey: .session)
-        version = try members.decodeIfPresent(UInt64.self, forKey: .version)
-    }
+    enum CodingKeys: String, CodingKey, CaseIterable { case session, version }
 }
 
-extension Decoder {
-    /// - Throws: `dataCorrupted` at the first member that is not among `known`.
-    func refuseMembers(besides known: [some CodingKey]) throws {
-        let names = known.map(\.stringValue)
-        let members = try container(keyedBy: AnyMember.self)
-        guard let stranger = members.allKeys.first(where: { !names.contains($0.stringValue) })
-        else { return }
-        throw DecodingError.dataCorruptedError(
-            forKey: stranger, in: members,
-            debugDescription: "unknown member; the members are \(names.joined(separator: ", "))")
+/// A value of which all members are known.
+protocol StrictBody: Decodable {
+    associatedtype CodingKeys: CodingKey & CaseIterable
+}
+
+/// A value without unknown members: with a misspelt one, the request would do something else than
+/// the client intends.
+struct Strict<Body: StrictBody>: Decodable {
+    let value: Body
+
+    init(from decoder: any Decoder) throws {
+        let names = Body.CodingKeys.allCases.map(\.stringValue)
+        let members = try decoder.container(keyedBy: AnyMember.self)
+        if let stranger = members.allKeys.first(where: { !names.contains($0.stringValue) }) {
+            throw DecodingError.dataCorruptedError(
+                forKey: stranger, in: members,
+                debugDescription: "unknown member; the members are \(names.joined(separator: ", "))"
+            )
+        }
+        value = try Body(from: decoder)
     }
 }
 

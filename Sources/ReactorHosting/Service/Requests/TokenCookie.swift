@@ -75,8 +75,8 @@ enum TokenCookie {
         case .get, .head: return
         default: break
         }
-        var lines = head.values(of: .origin).makeIterator()
-        guard let origin = lines.next(), lines.next() == nil,
+        let lines = head.values(of: .origin)
+        guard lines.count == 1, let origin = lines.first,
             isOwn(origin, head) || origins.index(of: head) > 0
         else { throw .originNotAllowed }
     }
