@@ -3,16 +3,15 @@ struct LoopDeadlines {
     /// 2²⁶ ns, about 67 ms: fine enough for time-outs, coarse enough that many fire together.
     static let tickShift = Int64(26)
 
-    private(set) var connections: TimerWheel
+    private var connections: DeadlineTable
     /// The tokens of the few timers that are set, with the ticks at which they are due.
     private var timers: [(token: UInt64, tick: Int64)] = []
     /// The slots that were due and are not handed out. Invariant: a slot is in it once for
-    /// each time that the wheel has reported it, so it is bounded by the slots and by their
-    /// new deadlines.
+    /// each time that it was collected, so it is bounded by the slots and by their new deadlines.
     private var dueSlots: [Int] = []
 
     init(at now: LoopInstant) {
-        connections = TimerWheel(at: Self.tick(now))
+        connections = DeadlineTable(at: Self.tick(now))
     }
 
     mutating func set(slot: Int, _ instant: LoopInstant?) {
@@ -57,10 +56,11 @@ struct LoopDeadlines {
 
     private var earliestTimer: Int64 { timers.reduce(.max) { min($0, $1.tick) } }
 
-    /// The time of the next check; nil if nothing is set.
+    /// The time of the next check; nil if nothing is set, or for the end of time only.
     var next: LoopInstant? {
         let tick = min(connections.nextTick ?? .max, earliestTimer)
-        return tick == .max ? nil : LoopInstant(nanoseconds: tick << Self.tickShift)
+        guard tick <= Int64.max >> Self.tickShift else { return nil }
+        return LoopInstant(nanoseconds: tick << Self.tickShift)
     }
 
     private static func tick(_ instant: LoopInstant) -> Int64 {

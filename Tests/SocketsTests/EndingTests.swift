@@ -256,7 +256,7 @@ extension Loops {
                 let table = handler.table
                 let slot = Int(id.slot)
                 #expect(table.count == 1)
-                #expect(table.deadlines.connections.deadline(of: slot) != nil)
+                #expect(table.deadlines.next != nil)
                 // Advances the clock by two seconds.
                 table.deadlines.set(slot: slot, table.now)
                 table.setTimer(token: 7, at: table.now + .milliseconds(200))

@@ -70,6 +70,5 @@ struct ValueTests {
 
     @Test func `a connection costs at most 96 bytes while it is idle`() {
         #expect(MemoryLayout<ConnectionSlot>.stride <= 24)
-        #expect(MemoryLayout<TimerWheel.Entry>.stride <= 24)
     }
 }

@@ -49,10 +49,10 @@ final class RequestRates: Sendable {
 
     /// The average rate of a client, and its burst.
     struct Limit: Sendable {
-        fileprivate let intervalNanoseconds: Int64
-        fileprivate let burstNanoseconds: Int64
+        private let intervalNanoseconds: Int64
+        private let burstNanoseconds: Int64
         /// `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10): requests and seconds.
-        fileprivate let policy: String
+        private let policy: String
     }
 }
 
