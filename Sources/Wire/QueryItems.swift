@@ -3,10 +3,8 @@
 ///
 /// An item without `=` has an empty value; empty items (`a&&b`) are skipped. Malformed escapes,
 /// text that is not UTF-8, and items beyond the limit are refused.
-package struct QueryItems: Sequence, Sendable {
-    package typealias Element = (name: String, value: String)
-
-    private let items: [(name: String, value: String)]
+package struct QueryItems: Sendable {
+    let items: [(name: String, value: String)]
 
     /// Reads all items.
     ///
@@ -14,25 +12,16 @@ package struct QueryItems: Sequence, Sendable {
     package init(
         _ bytes: [UInt8], _ query: Range<Int>?, limit: Int = 100
     ) throws(RequestRefusal) {
-        guard let query, !query.isEmpty else {
-            items = []
-            return
-        }
-        let span = bytes.span
         var read: [(name: String, value: String)] = []
-        var start = query.lowerBound
-        while start <= query.upperBound {
-            let end = span.first(0x26, in: start..<query.upperBound) ?? query.upperBound
-            if end > start {
-                guard read.count < limit else { throw .tooManyItems(limit: limit) }
-                let equals = span.first(0x3d, in: start..<end) ?? end
-                let name = try PercentEncoding.decoded(
-                    bytes, start..<equals, ofItem: read.count + 1)
-                let value = try PercentEncoding.decoded(
-                    bytes, Swift.min(equals + 1, end)..<end, ofItem: read.count + 1)
-                read.append((name, value))
-            }
-            start = end + 1
+        for item in bytes[query ?? 0..<0].split(separator: 0x26) {
+            guard read.count < limit else { throw .tooManyItems(limit: limit) }
+            let equals = item.firstIndex(of: 0x3d) ?? item.endIndex
+            let name = try PercentEncoding.decoded(
+                bytes, item.startIndex..<equals, ofItem: read.count + 1)
+            let value = try PercentEncoding.decoded(
+                bytes, min(equals + 1, item.endIndex)..<item.endIndex,
+                ofItem: read.count + 1)
+            read.append((name, value))
         }
         items = read
     }
@@ -41,17 +30,11 @@ package struct QueryItems: Sequence, Sendable {
         try self.init(head.bytes, head.query, limit: limit)
     }
 
-    package var count: Int { items.count }
-
     package func first(_ name: String) -> String? {
         items.first { $0.name == name }?.value
     }
 
     package func values(_ name: String) -> [String] {
         items.filter { $0.name == name }.map(\.value)
-    }
-
-    package func makeIterator() -> IndexingIterator<[(name: String, value: String)]> {
-        items.makeIterator()
     }
 }

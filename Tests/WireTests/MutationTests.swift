@@ -131,7 +131,7 @@ struct MutationTests {
             do {
                 let items = try QueryItems(bytes, 0..<bytes.count, limit: 2)
                 read += 1
-                #expect(items.count <= 2)
+                #expect(items.items.count <= 2)
             } catch {
                 refused.insert(error.code)
             }

@@ -19,13 +19,8 @@ struct JointQuery {
     private static let otherItems = 100
 
     init(_ request: Request, limit: Int) throws(Problem) {
-        let items: QueryItems
-        do {
-            // One session too many has an error of its own.
-            items = try QueryItems(request.head, limit: limit + 1 + Self.otherItems)
-        } catch {
-            throw Problem(error)
-        }
+        // One session too many has an error of its own.
+        let items = try request.queryItems(limit: limit + 1 + Self.otherItems)
         sessions = try Self.sessions(items, limit: limit)
         kinds = try EventKinds(items)
         pulses = items.values("pulse")

@@ -39,9 +39,9 @@ extension Request {
         }
     }
 
-    func queryItems() throws(Problem) -> QueryItems {
+    func queryItems(limit: Int = 100) throws(Problem) -> QueryItems {
         do {
-            return try QueryItems(head)
+            return try QueryItems(head, limit: limit)
         } catch {
             throw Problem(error)
         }
@@ -51,20 +51,13 @@ extension Request {
     ///
     /// Names are compared as they are sent; only an unknown one is decoded.
     func refuseUnknownParameters() throws(Problem) {
-        guard let query = head.query, !query.isEmpty, let known = route?.parameters else { return }
-        var (start, item) = (query.lowerBound, 0)
-        while start < query.upperBound {
-            let rest = head.bytes[start..<query.upperBound]
-            let end = rest.firstIndex(of: UInt8(ascii: "&")) ?? query.upperBound
-            let equals = rest[..<end].firstIndex(of: UInt8(ascii: "=")) ?? end
-            let name = head.bytes[start..<equals]
-            if start < end {
-                item += 1
-                if !known.contains(where: { $0.utf8.elementsEqual(name) }) {
-                    try refuse(name, item, unlessIn: known)
-                }
+        guard let query = head.query, let known = route?.parameters else { return }
+        let items = head.bytes[query].split(separator: UInt8(ascii: "&"))
+        for (index, item) in items.enumerated() {
+            let name = item.prefix { $0 != UInt8(ascii: "=") }
+            if !known.contains(where: { $0.utf8.elementsEqual(name) }) {
+                try refuse(name, index + 1, unlessIn: known)
             }
-            start = end + 1
         }
     }
 

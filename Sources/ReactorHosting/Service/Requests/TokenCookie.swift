@@ -17,15 +17,10 @@ enum TokenCookie {
         var found: Range<Int>?
         // HTTP/2 splits the field, and not every proxy joins it again (RFC 9113 §8.2.3).
         for line in head.values(of: .cookie) {
-            var start = line.lowerBound
-            while start < line.upperBound {
-                let rest = head.bytes[start..<line.upperBound]
-                let end = rest.firstIndex(of: UInt8(ascii: ";")) ?? line.upperBound
-                if let value = value(of: rest[..<end]) {
-                    guard found == nil else { throw .cookieInvalid("occurs twice") }
-                    found = value
-                }
-                start = end + 1
+            for pair in head.bytes[line].split(separator: UInt8(ascii: ";")) {
+                guard let value = value(of: pair) else { continue }
+                guard found == nil else { throw .cookieInvalid("occurs twice") }
+                found = value
             }
         }
         guard let found else { return nil }
