@@ -1,30 +1,26 @@
 /// The method of a request (RFC 9110 §9).
-package enum Method: UInt8, Sendable, CaseIterable {
-    case get
-    case head
-    case post
-    case put
-    case delete
-    case options
-    case patch
-    case trace
-    case connect
+package enum Method: String, Sendable, CaseIterable {
+    case get = "GET"
+    case head = "HEAD"
+    case post = "POST"
+    case put = "PUT"
+    case delete = "DELETE"
+    case options = "OPTIONS"
+    case patch = "PATCH"
+    case trace = "TRACE"
+    case connect = "CONNECT"
     /// Another well-formed method; its text is `RequestHead.methodRange`.
-    case other
+    case other = ""
+
+    private static let words: [(word: UInt64, method: Method)] = allCases.dropLast().map { method in
+        let bytes = Array(method.rawValue.utf8)
+        return (bytes.span.word(at: 0, count: bytes.count), method)
+    }
 
     /// RFC 9110 §9.1: the method token is case-sensitive.
-    init(packed word: UInt64, length: Int) {
-        switch (length, word) {
-        case (3, 0x0000_0000_0054_4547): self = .get
-        case (3, 0x0000_0000_0054_5550): self = .put
-        case (4, 0x0000_0000_4441_4548): self = .head
-        case (4, 0x0000_0000_5453_4f50): self = .post
-        case (5, 0x0000_0048_4354_4150): self = .patch
-        case (5, 0x0000_0045_4341_5254): self = .trace
-        case (6, 0x0000_4554_454c_4544): self = .delete
-        case (7, 0x0053_4e4f_4954_504f): self = .options
-        case (7, 0x0054_4345_4e4e_4f43): self = .connect
-        default: self = .other
-        }
+    ///
+    /// - Parameter word: Its first eight bytes, padded with zeros; a known one has fewer.
+    init(packed word: UInt64) {
+        self = Self.words.first { $0.word == word }?.method ?? .other
     }
 }

@@ -21,7 +21,7 @@ struct RequestLine: Sendable {
         let methodEnd = try Self.readMethod(line, in: bytes)
         methodRange = line.lowerBound..<methodEnd
         let packed = bytes.word(at: line.lowerBound, count: methodRange.count)
-        method = Method(packed: packed, length: methodRange.count)
+        method = Method(packed: packed)
 
         let target = try Self.readTarget((methodEnd + 1)..<line.upperBound, in: bytes)
         guard target.count <= limits.targetBytes else {

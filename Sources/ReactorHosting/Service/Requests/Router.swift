@@ -33,7 +33,10 @@ package struct Router: Sendable {
                 patterns.append(
                     Pattern(segments: Self.segments(route.path), routes: [], methods: []))
             }
-            patterns[index].routes.append((Self.method(route.method), route))
+            guard let method = Method(rawValue: route.method) else {
+                preconditionFailure("a route has the unknown method \(route.method)")
+            }
+            patterns[index].routes.append((method, route))
             patterns[index].methods.append(route.method)
         }
         for index in patterns.indices {
@@ -89,15 +92,5 @@ package struct Router: Sendable {
         // The root is one empty segment.
         path == "/"
             ? [[]] : path.split(separator: "/").map { $0.hasPrefix("{") ? nil : Array($0.utf8) }
-    }
-
-    private static func method(_ name: String) -> Method {
-        switch name {
-        case "GET": .get
-        case "POST": .post
-        case "PUT": .put
-        case "DELETE": .delete
-        default: preconditionFailure("the route table names a method that no endpoint has: \(name)")
-        }
     }
 }
