@@ -1,7 +1,7 @@
 /// Addresses that begin with the same bits: `10.0.0.0/8`, `2001:db8::/32`, or one address.
 package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     /// The beginning, its other bits 0.
-    private let first: AddressBits
+    private let first: AddressNetwork
     private let length: Int
 
     package let description: String
@@ -10,7 +10,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     /// else, and if another bit is set: `10.0.0.1/8` may be a slip.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let address = PeerAddress(String(parts[0])), let bits = AddressBits(address) else {
+        guard let address = PeerAddress(String(parts[0])), let bits = AddressNetwork(address) else {
             return nil
         }
         var length = bits.count
@@ -26,7 +26,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
 
     /// False for a Unix socket's peer.
     package func contains(_ address: PeerAddress) -> Bool {
-        guard let bits = AddressBits(address), bits.count == first.count else { return false }
+        guard let bits = AddressNetwork(address), bits.count == first.count else { return false }
         return bits.prefix(length) == first
     }
 
@@ -34,7 +34,8 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     package static let loopback = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
 }
 
-struct AddressBits: Hashable, Sendable {
+/// The addresses that begin with these bits; one address, if all of them count.
+package struct AddressNetwork: Hashable, Sendable {
     /// 32 or 128.
     let count: Int
     private let high: UInt64
@@ -49,17 +50,18 @@ struct AddressBits: Hashable, Sendable {
         }
     }
 
-    var text: String { "\(count)/\(high)/\(low)" }
+    /// Equal networks have equal texts.
+    package var text: String { "\(count)/\(high)/\(low)" }
 
     private init(count: Int, high: UInt64, low: UInt64) {
         (self.count, self.high, self.low) = (count, high, low)
     }
 
-    func prefix(_ length: Int) -> AddressBits {
+    func prefix(_ length: Int) -> AddressNetwork {
         // A shift by the whole width or more makes 0.
         let highMask = ~UInt64(0) << max(0, 64 - length)
         let lowMask = length <= 64 ? 0 : ~UInt64(0) << (128 - length)
-        return AddressBits(count: count, high: high & highMask, low: low & lowMask)
+        return AddressNetwork(count: count, high: high & highMask, low: low & lowMask)
     }
 }
 
@@ -67,13 +69,6 @@ extension PeerAddress {
     /// The part that stands for one client: an IPv4 address, or 64 bits of an IPv6 address, of
     /// whose network a client has all (RFC 6177 §2). Nil for a Unix socket's peer.
     package var network: AddressNetwork? {
-        AddressBits(self).map { AddressNetwork(bits: $0.count == 32 ? $0 : $0.prefix(64)) }
+        AddressNetwork(self).map { $0.count == 32 ? $0 : $0.prefix(64) }
     }
-}
-
-package struct AddressNetwork: Hashable, Sendable {
-    let bits: AddressBits
-
-    /// The text of the network. Equal networks have equal texts.
-    package var text: String { bits.text }
 }

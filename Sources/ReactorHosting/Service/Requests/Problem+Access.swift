@@ -66,14 +66,15 @@ extension Problem {
         400, "ticket_not_accepted",
         "a ticket is accepted only by GET of an event stream; send Authorization: Bearer <token>")
 
+    static let ticketUnknown = ticketInvalid(
+        "the ticket was not made with a secret of this server, or is damaged")
+
+    static let ticketElsewhere = ticketInvalid(
+        "the ticket is for another stream, or another query of this one")
+
     /// EventSource does not connect again after it.
-    static func ticketInvalid(_ fault: TicketFault) -> Problem {
-        let reason =
-            switch fault {
-            case .unknown: "the ticket was not made with a secret of this server, or is damaged"
-            case .elsewhere: "the ticket is for another stream, or another query of this one"
-            }
-        return Problem(
+    private static func ticketInvalid(_ reason: String) -> Problem {
+        Problem(
             401, "ticket_invalid", "\(reason); POST /v1/tickets makes a new one",
             fields: [challenge("invalid_token")])
     }

@@ -53,11 +53,3 @@ struct TicketStream {
         return SHA256.hash(path + (query ?? [])).prefix(16)
     }
 }
-
-/// The reason why a ticket does not open a stream.
-enum TicketFault {
-    /// No node with this server's secrets has made it.
-    case unknown
-    /// It was made for another stream, or another query of this one.
-    case elsewhere
-}

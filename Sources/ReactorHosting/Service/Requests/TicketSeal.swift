@@ -53,18 +53,18 @@ struct TicketSeal: Sendable {
     ) throws(Problem) -> ArraySlice<UInt8> {
         let overhead = Self.nonceBytes + 1 + Self.digestBytes + Self.tagBytes
         guard let ticket = Base64URL.decode(text), ticket.count > overhead else {
-            throw .ticketInvalid(.unknown)
+            throw .ticketUnknown
         }
         let sealed = Array(ticket.dropLast(Self.tagBytes))
         let tag = Array(ticket.suffix(Self.tagBytes))
         guard let keys = keys.first(where: { MessageCode.areEqual(Self.tag(sealed, $0), tag) })
-        else { throw .ticketInvalid(.unknown) }
+        else { throw .ticketUnknown }
         let nonce = Array(sealed.prefix(Self.nonceBytes))
         let plain = Self.combined(sealed.dropFirst(Self.nonceBytes), keys, nonce)
         let wanted = TicketStream(
             route: stream.route, session: stream.session,
             query: plain[0] == 0 ? nil : stream.query ?? [])
-        guard plain[1...].starts(with: wanted.digest) else { throw .ticketInvalid(.elsewhere) }
+        guard plain[1...].starts(with: wanted.digest) else { throw .ticketElsewhere }
         return plain.dropFirst(1 + Self.digestBytes)
     }
 
