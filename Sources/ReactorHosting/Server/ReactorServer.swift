@@ -278,28 +278,14 @@ struct RunningServer {
         logLostHistory()
         guard let owners = service.owners, !owners.isShared else { return }
         // A loop that has not forgotten its sessions yet may still count for them.
-        await visitLoops { _, done in done() }
+        await Self.visit(loops) { _, done in done() }
         let counts = await countedOwners()
-        await visitLoops { $0.sessions.afterSubmitted($1) }
+        await Self.visit(loops) { $0.sessions.afterSubmitted($1) }
         owners.endRecount(counts)
     }
 
-    /// Runs `act` on all loops at the same time, and waits until each has called back.
-    func visitLoops(
-        _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void
-    ) async {
-        await Self.visit(loops, act)
-    }
-
-    /// Runs `act` on one loop, and waits until it has called back.
+    /// Runs `act` on the loops at the same time, and waits until each has called back.
     static func visit(
-        _ loop: EventLoop<ServerLoop>,
-        _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void
-    ) async {
-        await visit([loop], act)
-    }
-
-    private static func visit(
         _ loops: [EventLoop<ServerLoop>],
         _ act: @escaping @Sendable (ServerLoop, @escaping @Sendable () -> Void) -> Void
     ) async {
@@ -371,7 +357,7 @@ struct RunningServer {
         guard service.node != nil, let first = loops.first,
             let acquaintances = service.journal.ownership?.acquaintances
         else { return }
-        await Self.visit(first) { loop, done in
+        await Self.visit([first]) { loop, done in
             guard let links = loop.resources.links else { return done() }
             links.outgoing.meet(acquaintances, then: done)
         }
@@ -380,7 +366,7 @@ struct RunningServer {
     /// Returns when the other nodes know this one, as far as values of topics need it.
     private func introduceToMembers() async {
         guard service.node != nil, let first = loops.first else { return }
-        await Self.visit(first) { loop, done in
+        await Self.visit([first]) { loop, done in
             guard let topics = loop.resources.links?.topics else { return done() }
             topics.introduce(then: done)
         }

@@ -72,7 +72,7 @@ extension RunningServer {
         guard service.journal.ownership != nil else { return }
         while ContinuousClock.now < end {
             let isRunning = Mutex(false)
-            await visitLoops { loop, done in
+            await Self.visit(loops) { loop, done in
                 if loop.sessions.hasRunningEffects { isRunning.withLock { $0 = true } }
                 done()
             }
@@ -105,7 +105,7 @@ extension RunningServer {
     /// Waits until no value of a topic is on its way to this node, two seconds at most.
     private func leaveTopics() async {
         guard service.node != nil, let first = loops.first else { return }
-        await Self.visit(first) { loop, done in
+        await Self.visit([first]) { loop, done in
             guard let topics = loop.resources.links?.topics else { return done() }
             topics.leave(then: done)
         }
@@ -122,7 +122,7 @@ extension RunningServer {
             try await Task.sleep(for: limit)
             for loop in loops { loop.enqueue { $0.closeLinks() } }
         }
-        await visitLoops { loop, done in
+        await Self.visit(loops) { loop, done in
             guard let links = loop.resources.links else { return done() }
             links.incoming.finish(then: done)
         }
@@ -134,7 +134,7 @@ extension RunningServer {
 
     /// Saves the states that a restart would otherwise have to reduce again, then ends.
     private func stop() async {
-        for loop in loops { await Self.visit(loop) { $0.sessions.save(then: $1) } }
+        for loop in loops { await Self.visit([loop]) { $0.sessions.save(then: $1) } }
         for loop in loops { loop.enqueue { $0.sessions.stop() } }
         for loop in loops { await loop.stop() }
         service.watch.stop()
