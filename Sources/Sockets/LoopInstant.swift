@@ -19,15 +19,8 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
 
     /// The instant `duration` later; saturates at the end of time instead of trapping.
     package static func + (instant: LoopInstant, duration: Duration) -> LoopInstant {
-        let parts = duration.components
-        let (whole, tooLong) = parts.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (length, tooLongStill) = whole.addingReportingOverflow(
-            parts.attoseconds / 1_000_000_000)
-        let (sum, tooLate) = instant.nanoseconds.addingReportingOverflow(length)
-        guard !tooLong, !tooLongStill, !tooLate else {
-            return LoopInstant(nanoseconds: duration < .zero ? .min : .max)
-        }
-        return LoopInstant(nanoseconds: sum)
+        let sum = Int128(instant.nanoseconds) + duration.attoseconds / 1_000_000_000
+        return LoopInstant(nanoseconds: Int64(clamping: sum))
     }
 
     /// The time from `right` to this instant; negative if this instant is earlier.

@@ -134,8 +134,7 @@ final class LoopResources {
 extension Duration {
     /// Whole nanoseconds; as many as fit for a longer time.
     var nanoseconds: Int64 {
-        let (seconds, isTooLong) = components.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return isTooLong ? .max : seconds &+ components.attoseconds / 1_000_000_000
+        Int64(clamping: attoseconds / 1_000_000_000)
     }
 
     /// Whole milliseconds, rounded down.

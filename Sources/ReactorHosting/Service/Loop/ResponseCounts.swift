@@ -41,11 +41,6 @@ struct ResponseCounts: Sendable {
         for index in times.indices { times[index].add(other.times[index]) }
     }
 
-    func count(of status: Int) -> UInt64 {
-        let column = Self.statuses.firstIndex(of: status) ?? Self.statuses.count
-        return times.indices.reduce(0) { $0 + counts[$1 * width + column] }
-    }
-
     /// Writes those that are not 0: most combinations never occur.
     func write(to text: inout PrometheusWriter) {
         text.begin("responses_total", "counter", "Responses; a stream is one.")
