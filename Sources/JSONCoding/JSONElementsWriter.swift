@@ -23,14 +23,7 @@ struct JSONElementsWriter: UnkeyedEncodingContainer {
     func encode(_ value: UInt128) throws { try write { value.write(to: &$0) } }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        let mark = writer.output.begin(frame)
-        do {
-            try writer.encode(value)
-        } catch {
-            writer.output.rollBack(mark, because: error)
-            throw error
-        }
-        writer.output.finish(mark)
+        try writer.fill(writer.output.begin(frame), with: value)
     }
 
     func nestedContainer<NestedKey: CodingKey>(

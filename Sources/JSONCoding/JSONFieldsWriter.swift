@@ -48,14 +48,8 @@ struct JSONFieldsWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
         if role != .plain { try refuse(key) }
         let name = key.stringValue
-        let mark = writer.output.begin(frame, key: name)
-        do {
-            try writer.encode(value)
-        } catch {
-            writer.output.rollBack(mark, because: error)
-            throw error
-        }
-        writer.output.finish(mark)
+        if frame == 0, role == .plain { writer.showMember?(name, value) }
+        try writer.fill(writer.output.begin(frame, key: name), with: value)
     }
 
     func nestedContainer<NestedKey: CodingKey>(

@@ -51,13 +51,6 @@ extension JSONSlotEncoder: SingleValueEncodingContainer {
     func encode(_ value: UInt128) throws { try write { value.write(to: &$0) } }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        let mark = try writer.output.beginScalar(slot)
-        do {
-            try writer.encode(value)
-        } catch {
-            writer.output.rollBack(mark, because: error)
-            throw error
-        }
-        writer.output.finish(mark)
+        try writer.fill(writer.output.beginScalar(slot), with: value)
     }
 }

@@ -4,9 +4,14 @@
 /// complete steps, because each access to it is checked for overlap. No step runs a value's code.
 final class JSONWriter {
     var output: JSONOutput
+    /// Gets each member of a root object, unless it is a scalar, before that is written.
+    let showMember: ((_ key: String, _ value: Any) -> Void)?
 
-    init(appendingTo out: [UInt8]) {
+    init(
+        appendingTo out: [UInt8], showMember: ((_ key: String, _ value: Any) -> Void)? = nil
+    ) {
         output = JSONOutput(appendingTo: out)
+        self.showMember = showMember
     }
 
     func begin(appendingTo out: [UInt8]) {
@@ -31,6 +36,17 @@ final class JSONWriter {
         guard let misuse = output.misuse else { return }
         output.clear()
         throw misuse
+    }
+
+    /// Writes the value of an element or member that was begun; after an error takes it back.
+    func fill<Value: Encodable>(_ mark: JSONOutput.Mark, with value: Value) throws {
+        do {
+            try encode(value)
+        } catch {
+            output.rollBack(mark, because: error)
+            throw error
+        }
+        output.finish(mark)
     }
 
     /// Writes one value at the end of the text. After an error the caller rolls back.
