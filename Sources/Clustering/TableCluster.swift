@@ -54,7 +54,7 @@ extension TableCluster: SessionPlacement {
                 deleter.finish(id, .overtaken(.noNode(traits, stateVersion: stateVersion)))
             case .success(.owned(let saved)):
                 deleter.commitEnd(
-                    of: id, SavedHead(saved), under: OwnedSession(saved.key, epoch: saved.epoch))
+                    of: id, saved.head, under: OwnedSession(saved.key, epoch: saved.epoch))
             }
         }
     }
@@ -129,15 +129,5 @@ extension TableCluster: SessionPlacement {
         guard let parts else { return false }
         parts.send(action)
         return true
-    }
-}
-
-extension SavedHead {
-    fileprivate init(_ saved: SavedSession) {
-        self.init(key: saved.key, reactor: saved.reactor, isDeleted: saved.isDeleted)
-        owner = saved.owner
-        end = saved.end
-        keptAfter = saved.keptAfter
-        keptVersion = saved.keptVersion
     }
 }

@@ -68,11 +68,7 @@ final class PostgresArchive: Archive, PostgresHistory {
 
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
         read(answer, proves: { $0 != nil }) { connection in
-            guard let stored = try SessionRow.find(session, connection) else { return nil }
-            guard !stored.isDeleted else {
-                return SavedHead(key: stored.key, reactor: stored.reactor, isDeleted: true)
-            }
-            return stored.head
+            try SessionRow.find(session, connection)?.head
         }
     }
 

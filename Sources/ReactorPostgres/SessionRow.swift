@@ -78,7 +78,8 @@ struct SessionRow {
     }
 
     var head: SavedHead {
-        var head = SavedHead(key: key, reactor: reactor)
+        var head = SavedHead(key: key, reactor: reactor, isDeleted: isDeleted)
+        guard !isDeleted else { return head }
         head.owner = owner
         head.end = end
         head.keptAfter = keptAfter
@@ -89,28 +90,17 @@ struct SessionRow {
     // MARK: Loading
 
     func load(_ connection: Connection) throws -> SavedSession {
-        var saved = SavedSession(key: key, reactor: reactor, isDeleted: isDeleted)
+        var saved = SavedSession(head)
         guard !isDeleted else { return saved }
-        saved.owner = owner
-        saved.end = end
-        saved.keptAfter = keptAfter
-        saved.keptVersion = keptVersion
         saved.epoch = node == nil ? 0 : epoch
         saved.ownership = SavedOwnership(owner: node, epoch: epoch)
-        saved.snapshot = try snapshot(at: .max, connection)
-        var (newest, mutations) = (saved.snapshot?.lastAction ?? 0, [HistoryEntry]())
-        let start = HistoryPosition(max(saved.snapshot?.number ?? 0, keptAfter))
-        try each(after: start, through: .max, connection) { record in
-            newest = max(newest, record.action)
-            if record.kind == .mutation {
-                mutations.append(record)
-                mutations[mutations.count - 1].events = []
+        try saved.load(snapshot(at: .max, connection), running: running(connection)) {
+            start, show in
+            try each(after: start, through: .max, connection) { record in
+                show(record)
+                return true
             }
-            return true
         }
-        saved.mutations = mutations
-        saved.running = try running(connection)
-        saved.lastAction = max(newest, saved.running.last?.action ?? 0)
         saved.hasStoredAnswers =
             try connection.run(Self.anyAnswer, [row], within: Self.limit).count > 0
         return saved

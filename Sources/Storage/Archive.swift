@@ -118,43 +118,52 @@ package struct SavedHead: Sendable, Equatable {
     }
 }
 
+/// The data to continue a session. It also has the properties of its head.
+@dynamicMemberLookup
 package struct SavedSession: Sendable, Equatable {
-    package var key: SessionKey
-    package var reactor: String
-    /// The client that has created the session; nil if it was not authenticated.
-    package var owner: ExactText?
-    /// Whether the session was deleted; the other fields then have no meaning.
-    package var isDeleted: Bool
-    package var end: HistoryEnd
-    /// Records after this number are kept; older ones were trimmed. 0 if none was trimmed.
-    package var keptAfter: UInt64
-    package var keptVersion: UInt64
+    package var head: SavedHead
     /// The newest snapshot; nil: start from the initial state.
     package var snapshot: Snapshot?
     /// The mutations since the snapshot, in order; their events and notes are omitted.
-    package var mutations: [HistoryEntry]
+    package var mutations: [HistoryEntry] = []
     /// The highest `action` of any record, note, snapshot or running action; 0 if there was none.
-    package var lastAction: UInt64
+    package var lastAction: UInt64 = 0
     /// Actions whose effects ran when the process ended.
-    package var running: [RunningAction]
+    package var running: [RunningAction] = []
     /// Whether there may be stored replies to requests with an `Idempotency-Key`.
-    package var hasStoredAnswers: Bool
+    package var hasStoredAnswers = false
     /// Counts the changes of the session's owner; 0 for a journal without owners.
     package var epoch: Int64 = 0
     /// The owner of the session when it was read; nil for a journal without owners.
     package var ownership: SavedOwnership?
 
+    package init(_ head: SavedHead) { self.head = head }
+
     package init(key: SessionKey, reactor: String, isDeleted: Bool = false) {
-        self.key = key
-        self.reactor = reactor
-        self.isDeleted = isDeleted
-        end = HistoryEnd()
-        keptAfter = 0
-        keptVersion = 0
-        mutations = []
-        lastAction = 0
-        running = []
-        hasStoredAnswers = false
+        head = SavedHead(key: key, reactor: reactor, isDeleted: isDeleted)
+    }
+
+    package subscript<Value>(dynamicMember path: WritableKeyPath<SavedHead, Value>) -> Value {
+        get { head[keyPath: path] }
+        set { head[keyPath: path] = newValue }
+    }
+
+    /// Adds the snapshot, the mutations since, and the running actions.
+    ///
+    /// - Parameter records: Shows its argument the records and notes after the position.
+    package mutating func load(
+        _ snapshot: Snapshot?, running: [RunningAction],
+        _ records: (HistoryPosition, (HistoryEntry) -> Void) throws -> Void
+    ) rethrows {
+        var (newest, found) = (snapshot?.lastAction ?? 0, [HistoryEntry]())
+        try records(HistoryPosition(max(snapshot?.number ?? 0, self.keptAfter))) { record in
+            newest = max(newest, record.action)
+            guard record.kind == .mutation else { return }
+            found.append(record)
+            found[found.count - 1].events = []
+        }
+        (self.snapshot, self.running, mutations) = (snapshot, running, found)
+        lastAction = max(newest, running.last?.action ?? 0)
     }
 
     /// The bytes of the session's state: those of the snapshot, and of the mutations after it.

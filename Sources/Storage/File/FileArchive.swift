@@ -104,12 +104,12 @@ final class FileArchive: Archive {
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
         read(answer) { [tail] database in
             guard let stored = try FileSessionRow(session, in: database) else {
-                return try SavedSession.deleted(session, in: database).map(SavedHead.init(of:))
+                return try SavedSession.deleted(session, in: database)?.head
             }
             let waiting = tail.newest(of: stored.row)
             return try database.inOneView {
                 guard let now = try FileSessionRow(session, in: database) else {
-                    return try SavedSession.deleted(session, in: database).map(SavedHead.init(of:))
+                    return try SavedSession.deleted(session, in: database)?.head
                 }
                 return try SavedHead(
                     now, waiting: now.row == stored.row ? waiting : nil, in: database)

@@ -8,10 +8,6 @@ extension SavedHead {
         keptAfter = stored.keptAfter
         keptVersion = stored.keptVersion
     }
-
-    init(of deleted: SavedSession) {
-        self.init(key: deleted.key, reactor: deleted.reactor, isDeleted: true)
-    }
 }
 
 extension SavedSession {
@@ -27,32 +23,19 @@ extension SavedSession {
     }
 
     init(_ stored: FileSessionRow, waiting: [TailIndex.Entry], in database: Database) throws {
-        self.init(key: stored.key, reactor: stored.reactor)
-        owner = stored.owner
-        end = try HistoryEnd(of: stored.row, waiting.last, database)
-        keptAfter = stored.keptAfter
-        keptVersion = stored.keptVersion
-        snapshot = try .read(of: stored, at: UInt64(Int64.max), from: database)
-        try readMutations(RecordReader(database: database, stored: stored, waiting: waiting))
-        running = try RunningAction.all(of: stored, from: database)
-        lastAction = max(lastAction, running.last?.action ?? 0)
+        self.init(try SavedHead(stored, waiting: waiting.last, in: database))
+        let reader = RecordReader(database: database, stored: stored, waiting: waiting)
+        try load(
+            Snapshot.read(of: stored, at: UInt64(Int64.max), from: database),
+            running: RunningAction.all(of: stored, from: database)
+        ) { start, show in
+            try reader.each(after: start, through: .max) { record in
+                show(record)
+                return true
+            }
+        }
         hasStoredAnswers =
             try database.integer(
                 "SELECT 1 FROM answers WHERE session = ? LIMIT 1", .integer(stored.row)) != nil
-    }
-
-    private mutating func readMutations(_ records: RecordReader) throws {
-        var newest = snapshot?.lastAction ?? 0
-        var found: [HistoryEntry] = []
-        let start = HistoryPosition(max(snapshot?.number ?? 0, keptAfter))
-        try records.each(after: start, through: .max) { record in
-            newest = max(newest, record.action)
-            guard record.kind == .mutation else { return true }
-            found.append(record)
-            found[found.count - 1].events = []
-            return true
-        }
-        lastAction = newest
-        mutations = found
     }
 }

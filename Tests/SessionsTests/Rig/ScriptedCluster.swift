@@ -167,7 +167,7 @@ final class ScriptedCluster: Sendable {
                 guard saved?.key != one.key || saved?.end.position != one.position || !isOwned
                 else { continue }
                 changes[one.key.session] = Change(
-                    head: saved.map(Self.head), owner: state.owners[one.key.session]?.owner)
+                    head: saved?.head, owner: state.owners[one.key.session]?.owner)
             }
             return changes
         }
@@ -195,7 +195,7 @@ final class ScriptedCluster: Sendable {
                         || ownership.epoch != one.epoch
                 else { continue }
                 changes[id] = Change(
-                    head: Self.head(saved), owner: ownership.owner, epoch: ownership.epoch)
+                    head: saved.head, owner: ownership.owner, epoch: ownership.epoch)
             }
             return state.isDeciding ? changes : changes.mapValues { _ in .undecided }
         }
@@ -208,15 +208,6 @@ final class ScriptedCluster: Sendable {
                 state.owners[saved.key.session]?.owner.map { state.members[$0] == nil } ?? true
             }
         }
-    }
-
-    private static func head(_ saved: SavedSession) -> SavedHead {
-        var head = SavedHead(key: saved.key, reactor: saved.reactor)
-        head.owner = saved.owner
-        head.end = saved.end
-        head.keptAfter = saved.keptAfter
-        head.keptVersion = saved.keptVersion
-        return head
     }
 
     /// Whether the records of ended generations can still be read.

@@ -7,14 +7,7 @@ import Synchronization
 extension ScriptedJournal: Archive {
     func head(of session: String, _ answer: @escaping Answer<SavedHead?>) {
         read(.head, answer) { state in
-            guard let saved = Self.saved(session, state) else { return nil }
-            var head = SavedHead(
-                key: saved.key, reactor: saved.reactor, isDeleted: saved.isDeleted)
-            head.owner = saved.owner
-            head.end = saved.end
-            head.keptAfter = saved.keptAfter
-            head.keptVersion = saved.keptVersion
-            return head
+            Self.saved(session, state)?.head
         }
     }
 
