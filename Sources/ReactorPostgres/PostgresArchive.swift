@@ -172,7 +172,7 @@ final class PostgresArchive: Archive, PostgresHistory {
             ON s.id = $1 AND s.generation = $2 AND s.deleted IS NULL AND key = $3
         """
 
-    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedHead]>) {
         // No text in PostgreSQL contains NUL; the error would cost the connection.
         let after = String(decoding: (range.after ?? "").utf8.prefix { $0 != 0 }, as: UTF8.self)
         read(answer, proves: { !$0.isEmpty }) { connection in
@@ -184,13 +184,7 @@ final class PostgresArchive: Archive, PostgresHistory {
             let found = try connection.run(
                 range.reactor == nil ? Self.page : Self.pageOfReactor, parameters,
                 within: SessionRow.limit)
-            return (0..<found.count).map { index in
-                let stored = SessionRow(found, index)
-                return SavedLine(
-                    session: stored.key.session, reactor: stored.reactor,
-                    generation: stored.key.generation, lastNumber: stored.end.number,
-                    lastVersion: stored.end.version)
-            }
+            return (0..<found.count).map { SessionRow(found, $0).head }
         }
     }
 

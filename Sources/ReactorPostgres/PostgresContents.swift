@@ -87,20 +87,15 @@ package final class PostgresContents {
             let key = SessionKey(
                 session: tombstones.text(index, 0), generation: tombstones.text(index, 1))
             try visitor.visit(
-                VisitedTombstone(
-                    key: key, reactor: tombstones.text(index, 2),
-                    deleted: tombstones.integer(index, 3)))
+                SavedHead(key: key, reactor: tombstones.text(index, 2), isDeleted: true),
+                deleted: tombstones.integer(index, 3))
         }
     }
 
     private static let limit = Duration.seconds(600)
 
     private func visit(_ stored: SessionRow, _ visitor: any JournalVisitor) throws {
-        try visitor.visit(
-            VisitedSession(
-                key: stored.key, reactor: stored.reactor, created: stored.created,
-                owner: stored.owner?.text,
-                keptAfter: stored.keptAfter, keptVersion: stored.keptVersion))
+        try visitor.visit(stored.head, created: stored.created)
         // The newest record is always kept: it is the session's head.
         let first = min(stored.keptAfter + 1, stored.end.number)
         let start = stored.keptAfter > 0 ? HistoryPosition(first - 1) : nil

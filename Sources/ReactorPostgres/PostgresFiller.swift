@@ -3,7 +3,7 @@ package import Storage
 package final class PostgresFiller: JournalVisitor {
     private let connection: Connection
     private let schema: String
-    private var session: VisitedSession?
+    private var session: SavedHead?
     /// The number of the session's row.
     private var row: Int64 = 0
     /// The session's records that are not written yet.
@@ -14,7 +14,7 @@ package final class PostgresFiller: JournalVisitor {
 
     /// Rows that wait to be sent together.
     private struct Rows {
-        var sessions: [(row: Int64, session: VisitedSession, deleted: Int64?)] = []
+        var sessions: [(row: Int64, head: SavedHead, created: Int64, deleted: Int64?)] = []
         var runs: [(row: Int64, place: (number: Int64, part: Int64), run: RecordBatch)] = []
         var snapshots: [(row: Int64, snapshot: Snapshot)] = []
         var answers: [(row: Int64, answer: StoredAnswer)] = []
@@ -72,12 +72,12 @@ package final class PostgresFiller: JournalVisitor {
 
     // MARK: Visits
 
-    package func visit(_ session: VisitedSession) throws {
+    package func visit(_ session: SavedHead, created: Int64) throws {
         try endRun()
         row += 1
         self.session = session
         place = Schema.beginning
-        rows.sessions.append((row, session, nil))
+        rows.sessions.append((row, session, created, nil))
     }
 
     package func visit(_ record: HistoryEntry) throws {
@@ -107,16 +107,10 @@ package final class PostgresFiller: JournalVisitor {
         rows.bytes += action.content.count
     }
 
-    package func visit(_ tombstone: VisitedTombstone) throws {
+    package func visit(_ tombstone: SavedHead, deleted: Int64) throws {
         try endRun()
         row += 1
-        rows.sessions.append(
-            (
-                row,
-                VisitedSession(
-                    key: tombstone.key, reactor: tombstone.reactor, created: 0, owner: nil,
-                    keptAfter: 0, keptVersion: 0), tombstone.deleted
-            ))
+        rows.sessions.append((row, tombstone, 0, deleted))
     }
 
     private func endRun() throws {
@@ -144,10 +138,9 @@ package final class PostgresFiller: JournalVisitor {
     private func sendSessions() throws(PostgresFault) {
         let all = rows.sessions
         let parameters: Parameters = [
-            all.map(\.row), all.map(\.session.key.session), all.map(\.session.reactor),
-            all.map(\.session.key.generation), all.map(\.session.created),
-            all.map(\.session.owner), all.map(\.deleted), all.map(\.session.keptAfter),
-            all.map(\.session.keptVersion),
+            all.map(\.row), all.map(\.head.key.session), all.map(\.head.reactor),
+            all.map(\.head.key.generation), all.map(\.created), all.map(\.head.owner?.text),
+            all.map(\.deleted), all.map(\.head.keptAfter), all.map(\.head.keptVersion),
         ]
         _ = try connection.run(
             """

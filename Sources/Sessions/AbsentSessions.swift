@@ -54,12 +54,12 @@ struct AbsentSessions {
 
     /// Why today's code cannot rebuild the session, if that is known: a request has tried to load
     /// it since the process began, or no hosted reactor has its reactor's name.
-    func fault(of line: SavedLine) -> RecoveryFault? {
-        if let id = SessionID(line.session), let known = faults[id],
-            known.generation == line.generation
+    func fault(of head: SavedHead) -> RecoveryFault? {
+        if let id = SessionID(head.key.session), let known = faults[id],
+            known.generation == head.key.generation
         {
             return known.fault
         }
-        return registration(line.reactor) == nil ? .notHosted(line.reactor) : nil
+        return registration(head.reactor) == nil ? .notHosted(head.reactor) : nil
     }
 }

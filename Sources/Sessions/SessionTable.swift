@@ -174,9 +174,9 @@ package final class SessionTable {
     }
 
     /// Why today's code cannot rebuild the session, if that is known.
-    package func fault(of line: SavedLine) -> RecoveryFault? {
-        guard absent.registration(line.reactor) == nil, isHostedElsewhere(line.reactor) else {
-            return absent.fault(of: line)
+    package func fault(of head: SavedHead) -> RecoveryFault? {
+        guard absent.registration(head.reactor) == nil, isHostedElsewhere(head.reactor) else {
+            return absent.fault(of: head)
         }
         return nil
     }
@@ -197,7 +197,7 @@ package final class SessionTable {
     /// - Returns: false if the journal has no archive. Then `act` is not called, and all sessions
     ///   are in memory.
     package func page(
-        _ range: SessionRange, then act: @escaping (Result<[SavedLine], JournalFailure>) -> Void
+        _ range: SessionRange, then act: @escaping (Result<[SavedHead], JournalFailure>) -> Void
     ) -> Bool {
         guard journal.archive != nil else { return false }
         ask({ archive, answer in archive.page(range, answer) }, then: act)

@@ -64,8 +64,8 @@ package protocol Archive: HistoryArchive {
         of session: SessionKey, key: String, _ answer: @escaping Answer<StoredAnswer?>)
 
     /// The first live sessions of the range, ordered by id. The read uses an index: sessions
-    /// outside of the range cost nothing.
-    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>)
+    /// outside of the range cost nothing. The owners and the ranges of kept records may be missing.
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedHead]>)
 }
 
 package struct SessionKey: Sendable, Hashable {
@@ -75,26 +75,6 @@ package struct SessionKey: Sendable, Hashable {
     package init(session: String, generation: String) {
         self.session = session
         self.generation = generation
-    }
-}
-
-/// One session in a page of sessions.
-package struct SavedLine: Sendable, Equatable {
-    package var session: String
-    package var reactor: String
-    package var generation: String
-    package var lastNumber: UInt64
-    package var lastVersion: UInt64
-
-    package init(
-        session: String, reactor: String, generation: String, lastNumber: UInt64,
-        lastVersion: UInt64
-    ) {
-        self.session = session
-        self.reactor = reactor
-        self.generation = generation
-        self.lastNumber = lastNumber
-        self.lastVersion = lastVersion
     }
 }
 

@@ -171,7 +171,7 @@ struct EngineTrial {
         try await ask { $0.storedAnswer(of: .of(session, generation), key: key, $1) }
     }
 
-    func page(_ range: SessionRange = SessionRange(limit: 100)) async throws -> [SavedLine] {
+    func page(_ range: SessionRange = SessionRange(limit: 100)) async throws -> [SavedHead] {
         try await ask { $0.page(range, $1) }
     }
 

@@ -47,8 +47,8 @@ extension EngineCase {
         }
         let living = model.lives.filter { !$0.value.isDeleted }.sorted { $0.key < $1.key }
         let page = try await trial.page()
-        try trial.equal(page.map(\.session), living.map(\.key), "the page")
-        try trial.equal(page.map(\.lastNumber), living.map(\.value.number), "the numbers")
-        try trial.equal(page.map(\.lastVersion), living.map(\.value.version), "the versions")
+        try trial.equal(page.map(\.key.session), living.map(\.key), "the page")
+        try trial.equal(page.map(\.end.number), living.map(\.value.number), "the numbers")
+        try trial.equal(page.map(\.end.version), living.map(\.value.version), "the versions")
     }
 }

@@ -100,14 +100,11 @@ extension EngineCase {
             try await trial.succeed([other, .mutation("b", 1), .deleted("abc", 1)])
             let living = (ids + ["other"]).filter { $0 != "abc" }
                 .sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
-            try trial.equal(try await trial.page().map(\.session), living, "all")
+            try trial.equal(try await trial.page().map(\.key.session), living, "all")
+            var head = SavedHead(key: .of("b"), reactor: "alerts")
+            head.end = HistoryEnd(number: 1, version: 1)
             try trial.equal(
-                try await trial.page(SessionRange(prefix: "b", limit: 1)),
-                [
-                    SavedLine(
-                        session: "b", reactor: "alerts", generation: "g1", lastNumber: 1,
-                        lastVersion: 1)
-                ], "a line")
+                try await trial.page(SessionRange(prefix: "b", limit: 1)), [head], "a head")
             for after in [nil, "", "0", "a", "a\0", "\0", "a-", "aa", "b", "other", "zz", "é"]
                 as [String?]
             {
@@ -120,13 +117,13 @@ extension EngineCase {
                                     Array($0.utf8))
                         }
                         try trial.equal(
-                            try await trial.page(range).map(\.session), Array(due.prefix(limit)),
-                            "\(range)")
+                            try await trial.page(range).map(\.key.session),
+                            Array(due.prefix(limit)), "\(range)")
                     }
                 }
             }
             try trial.equal(
-                try await trial.page(SessionRange(reactor: "clock", limit: 9)).map(\.session),
+                try await trial.page(SessionRange(reactor: "clock", limit: 9)).map(\.key.session),
                 ["other"], "the sessions of a reactor")
             for reactor in ["none", "clock\0", "\0"] {
                 try trial.equal(

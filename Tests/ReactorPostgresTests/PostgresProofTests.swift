@@ -48,7 +48,7 @@ struct PostgresProofTests {
                 archive.load("s") { answer($0.map { $0?.end.number }) }
             case .page:
                 archive.page(SessionRange(limit: 10)) { result in
-                    answer(result.map { $0.first?.lastNumber })
+                    answer(result.map { $0.first?.end.number })
                 }
             case .changes:
                 let known = Storage.Confirmation(

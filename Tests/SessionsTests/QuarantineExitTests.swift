@@ -214,12 +214,10 @@ struct QuarantineExitTests {
         let rig = try spoiled()
         rig.journal.setImmediate(true)
         let other = Rig(journal: rig.journal, registrations: [])
-        let line = SavedLine(
-            session: "s", reactor: "ledger", generation: rig.journal.kept[0].generation,
-            lastNumber: 3, lastVersion: 3)
-        #expect(rig.table.fault(of: line) == nil, "nobody has tried")
-        #expect(other.table.fault(of: line)?.place == "the reactor")
+        let head = SavedHead(key: rig.journal.kept[0].key, reactor: "ledger")
+        #expect(rig.table.fault(of: head) == nil, "nobody has tried")
+        #expect(other.table.fault(of: head)?.place == "the reactor")
         _ = try rig.wake("s")
-        #expect(rig.table.fault(of: line)?.place == "the mutation of version 1")
+        #expect(rig.table.fault(of: head)?.place == "the mutation of version 1")
     }
 }

@@ -26,7 +26,7 @@ struct PageTests {
         func ids(_ prefix: String, after: String? = nil, limit: Int = 100) async throws -> [String]
         {
             try await rig.page(SessionRange(after: after, prefix: prefix, limit: limit)).map(
-                \.session)
+                \.key.session)
         }
         #expect(
             try await ids("meet") == [
@@ -56,7 +56,7 @@ struct PageTests {
                     let limit = Int.random(in: 1...8)
                     let range = SessionRange(
                         after: after, prefix: prefix, reactor: reactor, limit: limit)
-                    let expected = all.filter { range.contains($0.session, of: $0.reactor) }
+                    let expected = all.filter { range.contains($0.key.session, of: $0.reactor) }
                     #expect(
                         try await rig.page(range) == Array(expected.prefix(limit)), "\(range)")
                 }

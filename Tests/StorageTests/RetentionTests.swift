@@ -179,7 +179,7 @@ struct RetentionTests {
         #expect(saved.isDeleted)
         #expect(saved.key == .of("s"))
         #expect(saved.reactor == "alerts")
-        #expect(try await rig.page().map(\.session) == ["t"])
+        #expect(try await rig.page().map(\.key.session) == ["t"])
         #expect(try await rig.records("t").count == 5)
     }
 

@@ -132,8 +132,8 @@ struct TailTests {
         }
         let living = model.lives.filter { !$0.value.isDeleted }
         let page = try await rig.page()
-        #expect(page.map(\.session) == living.keys.sorted())
-        #expect(page.map(\.lastNumber) == living.sorted { $0.key < $1.key }.map(\.value.number))
-        #expect(page.map(\.lastVersion) == living.sorted { $0.key < $1.key }.map(\.value.version))
+        #expect(page.map(\.key.session) == living.keys.sorted())
+        #expect(page.map(\.end.number) == living.sorted { $0.key < $1.key }.map(\.value.number))
+        #expect(page.map(\.end.version) == living.sorted { $0.key < $1.key }.map(\.value.version))
     }
 }

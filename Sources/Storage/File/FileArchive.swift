@@ -185,27 +185,18 @@ final class FileArchive: Archive {
         }
     }
 
-    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedHead]>) {
         read(answer) { [tail] database in
-            var found: [(row: Int64, line: SavedLine)] = []
+            var found: [FileSessionRow] = []
             try database.each(
                 Self.pageQuery(ofReactor: range.reactor != nil), .string(range.lowerBound),
                 .string(range.upperBound), .string(range.after ?? ""),
                 range.reactor.map { .string($0) } ?? .null, .integer(Int64(range.limit))
-            ) { row in
-                let line = SavedLine(
-                    session: row.string(1), reactor: row.string(2), generation: row.string(3),
-                    lastNumber: 0, lastVersion: 0)
-                found.append((row.integer(0), line))
-            }
+            ) { found.append(FileSessionRow(ofPage: $0)) }
             let waiting = found.map { tail.newest(of: $0.row) }
             return try database.inOneView {
-                try zip(found, waiting).map { found, waiting in
-                    let newest = try HistoryEnd(of: found.row, waiting, database)
-                    var line = found.line
-                    line.lastNumber = newest.number
-                    line.lastVersion = newest.version
-                    return line
+                try zip(found, waiting).map { stored, waiting in
+                    try SavedHead(stored, waiting: waiting, in: database)
                 }
             }
         }
@@ -216,7 +207,7 @@ final class FileArchive: Archive {
 
     static func pageQuery(ofReactor: Bool) -> String {
         """
-        SELECT row, id, reactor, generation FROM sessions
+        SELECT \(FileSessionRow.pageColumns) FROM sessions
         WHERE id >= ?1 AND id < ?2 AND id <> ?3 AND \(ofReactor ? "reactor = ?4" : "?4 IS NULL")
         ORDER BY id LIMIT ?5
         """

@@ -2,11 +2,8 @@ internal import GRDB
 
 extension SavedHead {
     init(_ stored: FileSessionRow, waiting: TailIndex.Entry?, in database: Database) throws {
-        self.init(key: stored.key, reactor: stored.reactor)
-        owner = stored.owner
+        self = stored.head
         end = try HistoryEnd(of: stored.row, waiting, database)
-        keptAfter = stored.keptAfter
-        keptVersion = stored.keptVersion
     }
 }
 

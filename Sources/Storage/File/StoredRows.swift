@@ -1,30 +1,40 @@
 internal import GRDB
 
 /// A session's row in the file.
+@dynamicMemberLookup
 struct FileSessionRow {
-    var row: Int64
-    var key: SessionKey
-    var reactor: String
-    var keptAfter: UInt64
-    var keptVersion: UInt64
-    var owner: ExactText?
+    let row: Int64
+    /// Without its end, which the records have.
+    let head: SavedHead
+
+    subscript<Value>(dynamicMember path: KeyPath<SavedHead, Value>) -> Value { head[keyPath: path] }
 }
 
 extension FileSessionRow {
+    /// Those that a page of sessions needs: damage to any other does not fail a page.
+    static let pageColumns = "row, id, reactor, generation"
+    private static let columns = "\(pageColumns), kept_after, kept_version, owner"
+
+    init(ofPage found: FoundRow) {
+        row = found.integer(0)
+        head = SavedHead(
+            key: SessionKey(session: found.string(1), generation: found.string(3)),
+            reactor: found.string(2))
+    }
+
+    private init(_ found: FoundRow) throws(JournalFileFault) {
+        var head = Self(ofPage: found).head
+        head.keptAfter = try found.number(4)
+        head.keptVersion = try found.number(5)
+        head.owner = found.optionalString(6).map { ExactText($0) }
+        self.init(row: found.integer(0), head: head)
+    }
+
     /// Nil if there is no live session with this id.
     init?(_ session: String, in database: Database) throws {
         let found = try database.first(
-            """
-            SELECT row, reactor, generation, kept_after, kept_version, owner FROM sessions
-            WHERE id = ?
-            """, .string(session)
-        ) { row in
-            Self(
-                row: row.integer(0),
-                key: SessionKey(session: session, generation: row.string(2)),
-                reactor: row.string(1), keptAfter: try row.number(3),
-                keptVersion: try row.number(4), owner: row.optionalString(5).map { ExactText($0) })
-        }
+            "SELECT \(Self.columns) FROM sessions WHERE id = ?", .string(session)
+        ) { try FileSessionRow($0) }
         guard let found else { return nil }
         self = found
     }

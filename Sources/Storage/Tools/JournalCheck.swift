@@ -65,7 +65,7 @@ package struct JournalCheck: Sendable {
         } catch let damage as HistoryCodec.Damage {
             problems.append("\(damage)")
         }
-        if problems.isEmpty, let problem = sequence.problem(withEnd: session.newest) {
+        if problems.isEmpty, let problem = sequence.problem(withEnd: session.head.end) {
             problems.append(problem)
         }
         let rows = try walk.rowProblems(of: session)
@@ -73,7 +73,7 @@ package struct JournalCheck: Sendable {
         try walk.eachSnapshot(of: stored) { snapshot in
             let version =
                 snapshot.number == stored.keptAfter ? stored.keptVersion : versions[snapshot.number]
-            if snapshot.number > session.newest.number {
+            if snapshot.number > session.head.end.number {
                 problems.append("a snapshot of record \(snapshot.number), which does not exist")
             } else if let version, version != snapshot.version {
                 problems.append(

@@ -12,7 +12,7 @@ package struct JournalExport: Sendable {
         try JournalFile(path).view { database in
             let walk = try JournalWalk(database)
             try walk.eachSession { try Self.visit($0, walk, visitor) }
-            try walk.eachTombstone { try visitor.visit($0) }
+            try walk.eachTombstone { try visitor.visit($0, deleted: $1) }
         }
     }
 
@@ -20,11 +20,7 @@ package struct JournalExport: Sendable {
         _ session: JournalWalk.Session, _ walk: JournalWalk, _ visitor: any JournalVisitor
     ) throws {
         let stored = session.stored
-        try visitor.visit(
-            VisitedSession(
-                key: stored.key, reactor: stored.reactor, created: session.created,
-                owner: stored.owner?.text,
-                keptAfter: stored.keptAfter, keptVersion: stored.keptVersion))
+        try visitor.visit(session.head, created: session.created)
         try walk.eachRecord(of: session) { try visitor.visit($0) }
         try walk.eachSnapshot(of: stored) { try visitor.visit($0) }
         try walk.eachAnswer(of: stored) { try visitor.visit($0) }

@@ -1,52 +1,14 @@
 /// Receives the contents of a journal: each live session, followed by its records, snapshots,
 /// stored replies and running actions, then the deleted sessions, the oldest first.
 package protocol JournalVisitor: AnyObject {
-    func visit(_ session: VisitedSession) throws
+    /// Times are milliseconds since 1970 (UTC).
+    func visit(_ session: SavedHead, created: Int64) throws
     /// In their order; also the newest one of a session whose others are trimmed.
     func visit(_ record: HistoryEntry) throws
     func visit(_ snapshot: Snapshot) throws
     func visit(_ answer: StoredAnswer) throws
     func visit(_ action: RunningAction) throws
-    func visit(_ tombstone: VisitedTombstone) throws
-}
-
-/// The head of a session, without its end.
-package struct VisitedSession: Sendable, Equatable {
-    package var key: SessionKey
-    package var reactor: String
-    /// Milliseconds since 1970 (UTC).
-    package var created: Int64
-    /// The client that has created the session; nil if it was not authenticated.
-    package var owner: String?
-    /// Records up to this one were trimmed; 0 if none was.
-    package var keptAfter: UInt64
-    package var keptVersion: UInt64
-
-    package init(
-        key: SessionKey, reactor: String, created: Int64, owner: String?, keptAfter: UInt64,
-        keptVersion: UInt64
-    ) {
-        self.key = key
-        self.reactor = reactor
-        self.created = created
-        self.owner = owner
-        self.keptAfter = keptAfter
-        self.keptVersion = keptVersion
-    }
-}
-
-/// A deleted session that is remembered.
-package struct VisitedTombstone: Sendable, Equatable {
-    package var key: SessionKey
-    package var reactor: String
-    /// Milliseconds since 1970 (UTC).
-    package var deleted: Int64
-
-    package init(key: SessionKey, reactor: String, deleted: Int64) {
-        self.key = key
-        self.reactor = reactor
-        self.deleted = deleted
-    }
+    func visit(_ tombstone: SavedHead, deleted: Int64) throws
 }
 
 /// Writes a journal as text, as ``JournalLine`` describes it: complete with ``finish()`` only.
@@ -58,13 +20,13 @@ package final class JournalTextWriter: JournalVisitor {
     /// - Parameter write: receives whole lines, about 64 KiB at a time.
     package init(write: @escaping ([UInt8]) throws -> Void) { self.write = write }
 
-    package func visit(_ session: VisitedSession) throws {
+    package func visit(_ session: SavedHead, created: Int64) throws {
         counts.sessions += 1
         var line = JournalLine("session", session.key.session)
         line.add("reactor", session.reactor)
         line.add("generation", session.key.generation)
-        line.add("created", session.created)
-        if let owner = session.owner { line.add("owner", owner) }
+        line.add("created", created)
+        if let owner = session.owner { line.add("owner", owner.text) }
         line.add("keptAfter", session.keptAfter)
         line.add("keptVersion", session.keptVersion)
         try append(line.finished)
@@ -90,12 +52,12 @@ package final class JournalTextWriter: JournalVisitor {
         try append(JournalLine.running(action))
     }
 
-    package func visit(_ tombstone: VisitedTombstone) throws {
+    package func visit(_ tombstone: SavedHead, deleted: Int64) throws {
         counts.tombstones += 1
         var line = JournalLine("tombstone", tombstone.key.session)
         line.add("reactor", tombstone.reactor)
         line.add("generation", tombstone.key.generation)
-        line.add("deleted", tombstone.deleted)
+        line.add("deleted", deleted)
         try append(line.finished)
     }
 

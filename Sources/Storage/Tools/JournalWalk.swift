@@ -13,7 +13,7 @@ struct JournalWalk {
     struct Session {
         let stored: FileSessionRow
         let created: Int64
-        let newest: HistoryEnd
+        let head: SavedHead
         fileprivate let reader: RecordReader
     }
 
@@ -25,7 +25,7 @@ struct JournalWalk {
             try act(
                 Session(
                     stored: stored, created: row.integer(1),
-                    newest: HistoryEnd(of: stored.row, waiting.last, database),
+                    head: SavedHead(stored, waiting: waiting.last, in: database),
                     reader: RecordReader(database: database, stored: stored, waiting: waiting)))
         }
     }
@@ -33,7 +33,7 @@ struct JournalWalk {
     /// Passes all kept records and notes of a session, in order; including the creation, if it is
     /// kept. The newest record is always kept: it is the session's head.
     func eachRecord(of session: Session, _ act: (HistoryEntry) throws -> Void) throws {
-        let first = min(session.stored.keptAfter + 1, session.newest.number)
+        let first = min(session.stored.keptAfter + 1, session.head.end.number)
         // No note or record precedes the creation, record 0.
         let start =
             session.stored.keptAfter > 0 ? HistoryPosition(first - 1) : HistoryPosition.beginning
@@ -90,12 +90,13 @@ struct JournalWalk {
         ) { try act(StoredAnswer($0, of: stored.key)) }
     }
 
-    func eachTombstone(_ act: (VisitedTombstone) throws -> Void) throws {
+    /// - Parameter act: Also gets the time of the deletion.
+    func eachTombstone(_ act: (SavedHead, Int64) throws -> Void) throws {
         try database.each("SELECT id, reactor, generation, deleted FROM tombstones ORDER BY place")
         { row in
             let key = SessionKey(session: row.string(0), generation: row.string(2))
             try act(
-                VisitedTombstone(key: key, reactor: row.string(1), deleted: row.integer(3)))
+                SavedHead(key: key, reactor: row.string(1), isDeleted: true), row.integer(3))
         }
     }
 }

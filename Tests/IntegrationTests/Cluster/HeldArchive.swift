@@ -66,7 +66,7 @@ final class HeldArchive: Archive {
         archive.storedAnswer(of: session, key: key, answer)
     }
 
-    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedHead]>) {
         archive.page(range, answer)
     }
 }

@@ -341,17 +341,15 @@ struct OwnershipTests {
         guard case .quarantined = try rigs.find("s", at: 0) else {
             throw Rig.NoSession(id: "s")
         }
-        let line = { (generation: String) in
-            SavedLine(
-                session: "s", reactor: "ledger", generation: generation, lastNumber: 0,
-                lastVersion: 0)
+        let head = { (generation: String) in
+            SavedHead(key: SessionKey(session: "s", generation: generation), reactor: "ledger")
         }
-        #expect(rigs[0].table.fault(of: line(key.generation)) != nil)
+        #expect(rigs[0].table.fault(of: head(key.generation)) != nil)
         rigs[1].table.delete(session.id) { _ in }
         rigs.settle()
         let next = try rigs[1].create("s", .ledger())
         rigs.settle()
-        #expect(rigs[0].table.fault(of: line(next.generation.text)) == nil)
+        #expect(rigs[0].table.fault(of: head(next.generation.text)) == nil)
         for _ in 0..<2 {
             for index in 0..<2 { sleep(rigs, index) }
             #expect(try rigs.wake("s", at: 0).isRunning)

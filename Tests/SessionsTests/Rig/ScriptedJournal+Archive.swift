@@ -147,18 +147,17 @@ extension ScriptedJournal: Archive {
         }
     }
 
-    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedHead]>) {
         read(.page, answer) { state in
-            var living: [String: SavedLine] = [:]
+            var living: [String: SavedHead] = [:]
             for record in state.records where record.part == 0 {
-                living[record.session] = SavedLine(
-                    session: record.session, reactor: record.reactor,
-                    generation: record.generation, lastNumber: record.number,
-                    lastVersion: record.version)
+                var head = SavedHead(key: record.key, reactor: record.reactor)
+                head.end = HistoryEnd(number: record.number, version: record.version)
+                living[record.session] = head
                 if record.kind == .deleted { living[record.session] = nil }
             }
-            let lines = living.values.filter { range.contains($0.session, of: $0.reactor) }
-            return Array(lines.sorted { $0.session < $1.session }.prefix(range.limit))
+            let heads = living.values.filter { range.contains($0.key.session, of: $0.reactor) }
+            return Array(heads.sorted { $0.key.session < $1.key.session }.prefix(range.limit))
         }
     }
 

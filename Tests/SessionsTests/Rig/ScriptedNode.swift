@@ -267,7 +267,7 @@ extension ScriptedNode: Archive {
         read(answer) { $0.storedAnswer(of: session, key: key, $1) }
     }
 
-    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedLine]>) {
+    func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedHead]>) {
         read(answer) { $0.page(range, $1) }
     }
 

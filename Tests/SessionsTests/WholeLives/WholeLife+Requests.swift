@@ -240,9 +240,10 @@ extension WholeLife {
         }
         let isAsked = rig.table.page(range) { [unowned self, range] in
             guard !gone.contains(token) else { return }
-            guard case .success(let lines) = $0 else { return said[token] = .unreadable }
-            checkList(lines.map(\.session), range)
-            said[token] = .list(lines.map(\.session))
+            guard case .success(let heads) = $0 else { return said[token] = .unreadable }
+            let ids = heads.map(\.key.session)
+            checkList(ids, range)
+            said[token] = .list(ids)
         }
         guard !isAsked else { return }
         let lines = rig.table.page(range).map(\.id.text)

@@ -140,7 +140,7 @@ final class JournalRig: @unchecked Sendable {
         try await ask { $0.storedAnswer(of: .of(session), key: key, $1) }
     }
 
-    func page(_ range: SessionRange = SessionRange(limit: 100)) async throws -> [SavedLine] {
+    func page(_ range: SessionRange = SessionRange(limit: 100)) async throws -> [SavedHead] {
         try await ask { $0.page(range, $1) }
     }
 

@@ -24,8 +24,8 @@ enum ListSessions: ServiceEndpoint {
             throw .forbidden
         }
         let id = connection.id
-        let isArchived = connection.loop.sessions.page(range) { lines in
-            if connection.id == id { respond(lines, limit: limit, room, on: connection) }
+        let isArchived = connection.loop.sessions.page(range) { heads in
+            if connection.id == id { respond(heads, limit: limit, room, on: connection) }
         }
         if isArchived { return nil }
         LoopQuery.ask(
@@ -73,18 +73,18 @@ enum ListSessions: ServiceEndpoint {
 
     /// Only the loop that owns a session knows whether it can be rebuilt.
     private static func respond(
-        _ lines: Result<[SavedLine], JournalFailure>, limit: Int, _ room: WorkCharge?,
+        _ heads: Result<[SavedHead], JournalFailure>, limit: Int, _ room: WorkCharge?,
         on connection: HTTPConnection
     ) {
-        switch lines {
+        switch heads {
         case .failure(let failure):
             connection.respond(.problem(.unreadable(failure)))
-        case .success(let lines):
+        case .success(let heads):
             LoopQuery.ask(
                 for: connection, within: waitLimit(connection), late: { .problem(.stuck(on: $0)) }
             ) { loop in
                 var faults: [String: RecoveryFault] = [:]
-                for line in lines { faults[line.session] = loop.sessions.fault(of: line) }
+                for head in heads { faults[head.key.session] = loop.sessions.fault(of: head) }
                 return faults
             } then: { parts, _ in
                 let faults = parts.reduce(into: [:]) { known, more in
@@ -92,7 +92,7 @@ enum ListSessions: ServiceEndpoint {
                 }
                 return response(
                     Page(
-                        lines.map { SessionDescription($0, faults[$0.session]) }, limit: limit),
+                        heads.map { SessionDescription($0, faults[$0.key.session]) }, limit: limit),
                     room)
             }
         }

@@ -118,11 +118,11 @@ struct SessionDescription: Encodable, Sendable {
     }
 
     /// A session as stored in the journal.
-    init(_ line: SavedLine, _ fault: RecoveryFault?) {
-        id = line.session
-        reactor = line.reactor
-        version = line.lastVersion
-        position = "\(line.generation).\(line.lastNumber)"
+    init(_ head: SavedHead, _ fault: RecoveryFault?) {
+        id = head.key.session
+        reactor = head.reactor
+        version = head.end.version
+        position = "\(head.key.generation).\(head.end.number)"
         guard let fault else { return }
         status = "quarantined"
         reason = Problem.shortened("\(fault.place): \(fault.reason)")
