@@ -19,6 +19,8 @@ struct Claims {
         var deposed: Node?
         /// Whether it is claimed even if this node cannot read it.
         var isDeletion = false
+        /// Loaded before the claim: without ``Rules/loadsBehindClaim``, so only in its test.
+        var loaded: SavedSession?
     }
 
     enum Result: Equatable {

@@ -139,8 +139,14 @@ final class PostgresOwnership: Ownership {
 
     private func begin(_ request: Claims.Request, _ answer: @escaping ArchiveAnswer<Claim>) {
         let end = ContinuousClock.now + lockLimit
-        guard rules.contains(.loadsAfterClaim) else { return loadAndClaim(request, answer) }
-        claim(request, until: end, answer)
+        guard !rules.contains(.loadsAfterClaim) else {
+            return claim(request, until: end, answer)
+        }
+        archive.load(request.session) { [self] result in
+            var request = request
+            request.loaded = try? result.get()
+            claim(request, until: end, answer)
+        }
     }
 
     /// Gives a session up, and names its home. Otherwise the home would refer each request back. If
@@ -230,6 +236,10 @@ final class PostgresOwnership: Ownership {
         _ request: Claims.Request, _ generation: String, _ epoch: Int64,
         until end: ContinuousClock.Instant, _ answer: @escaping ArchiveAnswer<Claim>
     ) {
+        if var early = request.loaded {
+            early.epoch = epoch
+            return answer(.success(.owned(early)))
+        }
         archive.load(request.session) { [self] result in
             do throws(JournalFailure) {
                 let saved = try result.get()
@@ -243,32 +253,6 @@ final class PostgresOwnership: Ownership {
                 release([OwnedSession(key, epoch: epoch)]) { _ in }
                 answer(.failure(error))
             }
-        }
-    }
-
-    /// The behaviour without the rule, for the test of the rule.
-    private func loadAndClaim(
-        _ request: Claims.Request, _ answer: @escaping ArchiveAnswer<Claim>
-    ) {
-        archive.load(request.session) { [self] result in
-            guard case .success(let saved?) = result else { return answer(.success(.nothing)) }
-            claim(request, believing: saved, answer)
-        }
-    }
-
-    private func claim(
-        _ request: Claims.Request, believing saved: SavedSession,
-        _ answer: @escaping ArchiveAnswer<Claim>
-    ) {
-        claims.ask(request) { [self] result in
-            guard case .success(.won(_, let epoch)) = result else {
-                return claimQueue.async(after: Self.pause) { [self] in
-                    claim(request, believing: saved, answer)
-                }
-            }
-            var saved = saved
-            saved.epoch = epoch
-            answer(.success(.owned(saved)))
         }
     }
 
