@@ -8,9 +8,8 @@ final class SessionHeads {
     struct Head {
         var row: Int64
         var generation: String
-        var number: UInt64
-        /// The number of notes after that record.
-        var notes: UInt32
+        /// The position of the newest record or note; of a deleted session it has no meaning.
+        var position = HistoryPosition(0)
         var isDeleted: Bool
         /// Records up to this were trimmed, or could not be without a snapshot.
         var trimmed: UInt64
@@ -143,8 +142,7 @@ final class SessionHeads {
         if run.created != nil {
             guard present?.isDeleted ?? true else { return .failure(.exists) }
             next = Head(
-                row: nextRow, generation: run.key.generation, number: 0, notes: 0,
-                isDeleted: false, trimmed: 0)
+                row: nextRow, generation: run.key.generation, isDeleted: false, trimmed: 0)
             nextRow += 1
         } else {
             guard let present, present.generation == run.key.generation, !present.isDeleted else {
@@ -183,14 +181,8 @@ final class SessionHeads {
 }
 
 extension SessionHeads.Head {
-    /// The position of the newest record or note.
-    var position: HistoryPosition {
-        get { notes == 0 ? HistoryPosition(number) : HistoryPosition(number + 1, part: notes) }
-        set {
-            number = newValue.nextNumber - 1
-            notes = newValue.part
-        }
-    }
+    /// The number of the newest record.
+    var number: UInt64 { position.nextNumber - 1 }
 
     /// Reads the head from the file; nil for a session that never existed or is forgotten.
     init?(of session: String, _ tail: TailIndex, _ database: Database) throws {
@@ -198,24 +190,20 @@ extension SessionHeads.Head {
             "SELECT row, generation, kept_after FROM sessions WHERE id = ?", .string(session)
         ) { found in
             Self(
-                row: found.integer(0), generation: found.string(1), number: 0, notes: 0,
-                isDeleted: false, trimmed: try found.number(2))
+                row: found.integer(0), generation: found.string(1), isDeleted: false,
+                trimmed: try found.number(2))
         }
         if var living {
-            let newest = try HistoryEnd(of: living.row, tail.newest(of: living.row), database)
-            living.number = newest.number
-            living.notes = newest.notes
+            living.position =
+                try HistoryEnd(of: living.row, tail.newest(of: living.row), database).position
             try living.weigh(tail, database)
             self = living
             return
         }
-        // Beyond all numbers: later data of a deleted session is discarded, and not refused.
         let deleted = try database.first(
             "SELECT generation FROM tombstones WHERE id = ?", .string(session)
         ) { found in
-            Self(
-                row: 0, generation: found.string(0), number: .max, notes: 0, isDeleted: true,
-                trimmed: 0)
+            Self(row: 0, generation: found.string(0), isDeleted: true, trimmed: 0)
         }
         guard let deleted else { return nil }
         self = deleted
