@@ -19,7 +19,7 @@ struct Claims {
         var deposed: Node?
         /// Whether it is claimed even if this node cannot read it.
         var isDeletion = false
-        /// Loaded before the claim: without ``Rules/loadsBehindClaim``, so only in its test.
+        /// Loaded before the claim: without ``Rules/loadsAfterClaim``, so only in its test.
         var loaded: SavedSession?
     }
 

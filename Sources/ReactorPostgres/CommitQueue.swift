@@ -84,27 +84,19 @@ final class CommitQueue: BatchCommitter {
     }
 
     func look() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                lookNow()
-                continuation.resume()
-            }
-        }
+        await queue.run { [self] in lookNow() }
     }
 
     /// Waits for submitted batches, then closes the connection. Later batches fail.
     func close() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                let last = state.withLock { state in
-                    state.isClosed = true
-                    defer { state.waiting = [] }
-                    return state.waiting
-                }
-                if !last.isEmpty { write(last) }
-                writer.close()
-                continuation.resume()
+        await queue.run { [self] in
+            let last = state.withLock { state in
+                state.isClosed = true
+                defer { state.waiting = [] }
+                return state.waiting
             }
+            if !last.isEmpty { write(last) }
+            writer.close()
         }
     }
 

@@ -21,9 +21,8 @@ struct Confirmations {
             let found = try ask(some.map(\.1), areFollowed, connection)
             for row in 0..<found.count {
                 let (list, confirmation) = all[start + Int(found.integer(row, Self.index))]
-                answers[list][confirmation.key.session] =
-                    areFollowed
-                    ? Self.change(found, row, of: confirmation.key) : Self.change(found, row)
+                answers[list][confirmation.key.session] = Self.change(
+                    found, row, of: confirmation.key, isFollowed: areFollowed)
             }
             start = some.endIndex
         }
@@ -45,22 +44,20 @@ struct Confirmations {
         return found
     }
 
-    private static func change(_ found: Rows, _ row: Int) -> Change {
+    private static func change(
+        _ found: Rows, _ row: Int, of key: SessionKey, isFollowed: Bool
+    ) -> Change {
         guard !found.isNull(row, 0) else { return Change(head: nil, owner: nil) }
         let stored = SessionRow(found, row)
-        return Change(head: stored.isDeleted ? nil : stored.head, owner: stored.node)
-    }
-
-    private static func change(_ found: Rows, _ row: Int, of key: SessionKey) -> Change {
-        guard !found.isNull(row, 0) else { return Change(head: nil, owner: nil) }
-        let stored = SessionRow(found, row)
-        guard stored.isDeleted else {
-            return Change(head: stored.head, owner: stored.node, epoch: stored.epoch)
+        var change = Change(
+            head: stored.isDeleted ? nil : stored.head, owner: stored.isDeleted ? nil : stored.node)
+        guard isFollowed else { return change }
+        change.epoch = stored.epoch
+        // The rows of a deleted session are removed one after the other, the newest last.
+        if stored.isDeleted, stored.key == key, stored.end.number > 0 {
+            change.end = stored.end.number
         }
-        // Its rows are removed one after the other, the newest last.
-        let isKept = stored.key == key && stored.end.number > 0
-        return Change(
-            head: nil, owner: nil, epoch: stored.epoch, end: isKept ? stored.end.number : nil)
+        return change
     }
 
     /// Columns after those of ``SessionRow``.

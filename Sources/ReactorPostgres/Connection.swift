@@ -274,6 +274,11 @@ struct PostgresFault: Error {
         self.isBroken = isBroken || (ending ?? false)
     }
 
+    /// A refusal of this program.
+    static func refused(_ message: String) -> PostgresFault {
+        PostgresFault(state: Connector.refusedState, message: message, isBroken: false)
+    }
+
     /// A pooler may continue a connection at a standby, whose reads are late.
     static let standby = PostgresFault(
         state: "25006", message: "the server has become a standby", isBroken: true)

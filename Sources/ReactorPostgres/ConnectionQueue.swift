@@ -41,12 +41,7 @@ final class ConnectionQueue: @unchecked Sendable {
 
     /// Later calls find no connection that is left open.
     func close() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                connection = nil
-                continuation.resume()
-            }
-        }
+        await queue.run { [self] in connection = nil }
     }
 
     func async(_ act: @escaping @Sendable () -> Void) { queue.async(execute: act) }

@@ -286,10 +286,9 @@ final class Connector: Sendable {
         // clients, so nothing is set before the connection is known to be the server's own.
         let process = try connection.ask("SELECT pg_backend_pid()::bigint", within: Self.limit)
         if process.integer(0, 0) != connection.processID, !address.hasSessionPooler {
-            throw PostgresFault(
-                state: Self.refusedState,
-                message: "a pooler is in front of the database: make it pool by session, and add "
-                    + "pooler=session to the address", isBroken: false)
+            throw .refused(
+                "a pooler is in front of the database: make it pool by session, and add "
+                    + "pooler=session to the address")
         }
         return connection
     }
@@ -331,16 +330,13 @@ final class Connector: Sendable {
             SELECT current_setting('server_version_num')::bigint, current_setting('server_version'),
                 current_setting('fsync'), current_setting('full_page_writes')
             """, within: limit)
-        func refuse(_ sentence: String) -> PostgresFault {
-            PostgresFault(state: refusedState, message: sentence, isBroken: false)
-        }
         guard found.integer(0, 0) >= 150_000 else {
-            throw refuse(
+            throw .refused(
                 "the server is PostgreSQL \(found.text(0, 1)); version 15 or later is needed")
         }
         for (column, name) in [(2, "fsync"), (3, "full_page_writes")]
         where found.text(0, column) != "on" {
-            throw refuse(
+            throw .refused(
                 "\(name) is \(found.text(0, column)): the server would lose acknowledged commits; "
                     + "turn it on in postgresql.conf")
         }
@@ -371,11 +367,9 @@ final class Connector: Sendable {
             """, within: Self.limit)
         let version = found.integer(0, 7)
         guard version <= Schema.version else {
-            throw PostgresFault(
-                state: Self.refusedState,
-                message: "the tables of the schema \(address.schema) have version \(version), made "
-                    + "by a newer program; this one reads version \(Schema.version)",
-                isBroken: false)
+            throw .refused(
+                "the tables of the schema \(address.schema) have version \(version), made "
+                    + "by a newer program; this one reads version \(Schema.version)")
         }
         let process = found.integer(0, 5)
         let database = Database(
@@ -402,10 +396,9 @@ final class Connector: Sendable {
             return false
         }
         if let last, last.identity != found.identity {
-            throw PostgresFault(
-                state: Self.refusedState,
-                message: "the schema \(address.schema) has a different journal than before; "
-                    + "restart this server to use it", isBroken: false)
+            throw .refused(
+                "the schema \(address.schema) has a different journal than before; "
+                    + "restart this server to use it")
         }
         guard state.withLock({ $0.belief.accepts(found.mark) }) else { return nil }
         var (found, begins) = (found, false)

@@ -103,10 +103,9 @@ final class DatabaseHosts: Sendable {
             heard(mark)
             throw .behind(mark)
         case .severalJournals:
-            throw PostgresFault(
-                state: Connector.refusedState,
-                message: "the hosts of the address have different journals: name a primary and its "
-                    + "standbys only", isBroken: false)
+            throw .refused(
+                "the hosts of the address have different journals: name a primary and its "
+                    + "standbys only")
         case .none: break
         }
         throw answers.compactMap(\.fault).first

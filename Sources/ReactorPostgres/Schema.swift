@@ -73,11 +73,9 @@ enum Schema {
             ORDER BY n.address LIMIT 1
             """, within: Connector.limit)
         guard found.count > 0 else { return }
-        throw PostgresFault(
-            state: Connector.refusedState,
-            message: "nodes of an earlier release use this journal, one of them at "
-                + "\(found.text(0, 0)): stop them all before the first of this release starts",
-            isBroken: false)
+        throw .refused(
+            "nodes of an earlier release use this journal, one of them at "
+                + "\(found.text(0, 0)): stop them all before the first of this release starts")
     }
 
     /// A server of an earlier release without a link holds no lock. Its connections have a name.

@@ -72,21 +72,13 @@ final class Sweeper: @unchecked Sendable {
     }
 
     func sweep() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                work()
-                continuation.resume()
-            }
-        }
+        await queue.run { [self] in work() }
     }
 
     func close() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                isClosed = true
-                connection = nil
-                continuation.resume()
-            }
+        await queue.run { [self] in
+            isClosed = true
+            connection = nil
         }
     }
 

@@ -156,23 +156,20 @@ package final class FileJournal: Journal {
 
     /// Waits for submitted batches, then closes the file and releases its lock. Later batches fail.
     package func close() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                let last = state.withLock { state in
-                    state.isClosed = true
-                    defer { state.waiting = [] }
-                    return state.waiting
-                }
-                if !last.isEmpty { write(last) }
-                _ = writer.reopenIfReplaced()
-                if writer.isInDoubt { _ = writer.bringInAnew(reader) }
-                // The last connection that closes empties the log, so it must be able to write.
-                let isReaderClosed = reader.close()
-                let isWriterClosed = writer.close()
-                crashes.end()
-                lock.release(isClosed: isReaderClosed && isWriterClosed)
-                continuation.resume()
+        await queue.run { [self] in
+            let last = state.withLock { state in
+                state.isClosed = true
+                defer { state.waiting = [] }
+                return state.waiting
             }
+            if !last.isEmpty { write(last) }
+            _ = writer.reopenIfReplaced()
+            if writer.isInDoubt { _ = writer.bringInAnew(reader) }
+            // The last connection that closes empties the log, so it must be able to write.
+            let isReaderClosed = reader.close()
+            let isWriterClosed = writer.close()
+            crashes.end()
+            lock.release(isClosed: isReaderClosed && isWriterClosed)
         }
     }
 
