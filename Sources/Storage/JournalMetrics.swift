@@ -1,16 +1,13 @@
 /// Counters of a journal since it was opened, for monitoring.
 package struct JournalMetrics: Sendable, Equatable {
-    /// Upper bounds of the histogram of ``commits``, in seconds. A flush takes from a tenth of a
-    /// millisecond to several; seconds indicate a problem.
-    package static let bounds: [Double] = [
+    /// In seconds. A flush takes from a tenth of a millisecond to several; seconds indicate a
+    /// problem.
+    private static let bounds: [Double] = [
         0.000_25, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10,
     ]
 
-    /// The number of commits by the time of writing and flushing: one count per bound in
-    /// ``bounds``, without the commits of smaller bounds, and one for longer commits.
-    package private(set) var commits: [UInt64]
-    /// The total time of all commits.
-    package private(set) var seconds = 0.0
+    /// The times of writing and flushing each commit.
+    package private(set) var commits = TimeHistogram(bounds: JournalMetrics.bounds)
     /// Batches in those commits: a batch is the result of one round of a loop.
     package private(set) var batches: UInt64 = 0
     /// The number of batches in each commit.
@@ -27,15 +24,10 @@ package struct JournalMetrics: Sendable, Equatable {
     /// The size of the write-ahead log; nil for a journal that has none.
     package var logBytes: Int?
 
-    package init() {
-        commits = Array(repeating: 0, count: Self.bounds.count + 1)
-    }
+    package init() {}
 
     package mutating func recordCommit(of count: Int, _ duration: Duration) {
-        let time = duration / .seconds(1)
-        let place = Self.bounds.firstIndex { time <= $0 } ?? Self.bounds.count
-        commits[place] += 1
-        seconds += time
+        commits.record(nanoseconds: Int64(duration / .nanoseconds(1)))
         batches += UInt64(count)
         sizes.record(count)
     }
@@ -44,8 +36,7 @@ package struct JournalMetrics: Sendable, Equatable {
 
     /// Adds those of another writer.
     package mutating func add(_ other: JournalMetrics) {
-        for index in commits.indices { commits[index] += other.commits[index] }
-        seconds += other.seconds
+        commits.add(other.commits)
         batches += other.batches
         sizes.add(other.sizes)
         failures += other.failures

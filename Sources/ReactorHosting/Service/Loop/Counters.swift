@@ -73,9 +73,7 @@ struct Counters: Sendable {
 extension JournalMetrics {
     /// Writes all of them for `/metrics`.
     func write(to text: inout PrometheusWriter) {
-        text.histogram(
-            "journal_commit_seconds", "Time to write and flush a commit.",
-            zip(Self.bounds, commits).map { ($0, $1) }, beyond: commits.last ?? 0, sum: seconds)
+        text.histogram("journal_commit_seconds", "Time to write and flush a commit.", commits)
         text.histogram("journal_commit_batches", "Batches in a commit.", sizes)
         text.counter("journal_batches", "Loop iterations that were committed.", batches)
         text.counter("journal_failures", "Batches that were not committed.", failures)

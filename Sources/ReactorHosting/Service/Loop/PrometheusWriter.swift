@@ -40,18 +40,6 @@ struct PrometheusWriter {
         samples(name, [], sizes.classes, beyond: sizes.beyond, sum: sizes.sum)
     }
 
-    /// - Parameters:
-    ///   - classes: Each with its upper bound, ascending, and the count without smaller ones.
-    ///   - beyond: The count above all bounds.
-    ///   - sum: The sum of all measured values.
-    mutating func histogram(
-        _ name: String, _ help: String, _ classes: [(bound: Double, count: UInt64)],
-        beyond: UInt64, sum: Double
-    ) {
-        begin(name, "histogram", help)
-        samples(name, [], classes, beyond: beyond, sum: sum)
-    }
-
     /// Begins a metric; its samples follow.
     ///
     /// - Parameter name: With the `_total` of a counter.
@@ -74,6 +62,10 @@ struct PrometheusWriter {
         samples(name, labels, times.classes, beyond: times.beyond, sum: times.seconds)
     }
 
+    /// - Parameters:
+    ///   - classes: Each with its upper bound, ascending, and the count without smaller ones.
+    ///   - beyond: The count above all bounds.
+    ///   - sum: The sum of all measured values.
     private mutating func samples<Bound>(
         _ name: String, _ labels: [(String, String)], _ classes: [(bound: Bound, count: UInt64)],
         beyond: UInt64, sum: some Any
