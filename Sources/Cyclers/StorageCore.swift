@@ -111,7 +111,8 @@ final class StorageCore<Value> {
         value[keyPath: path] = part
         hasWritten = true
         guard wantsChanges else { return }
-        log(.changed(StorageChange(value: part, path: path, root: value)))
+        let root = value
+        log(.changed { $0.didChange(part, for: path, root: root) })
     }
 
     /// Requires an open commit.
@@ -171,10 +172,11 @@ final class StorageCore<Value> {
     func emit<Activity: Sendable>(_ activity: Activity, _ call: CyclerCall) {
         guard !isEnded else { return log(.dropped(.emission, call)) }
         let hub = hub(for: Activity.self)
+        let number = hub.number()
         hand(
             .emitted(
-                ActivityEmission(
-                    activity: activity, number: hub.number(), call: call, hub: hub)))
+                report: { $0.didEmit(activity, call) },
+                deliverToHub: { hub.deliver(activity, number, call) }))
     }
 
     private func hand(_ entry: StorageEntry<Value>) {
@@ -198,9 +200,9 @@ final class StorageCore<Value> {
         case .committed(let value, let version, let call):
             observer?.committed(value, version: version, by: call)
             notifySubscribers(value, version)
-        case .emitted(let emission):
+        case .emitted(_, let deliverToHub):
             notifyLoggers(entry)
-            emission.deliverToHub()
+            deliverToHub()
         default:
             notifyLoggers(entry)
         }
