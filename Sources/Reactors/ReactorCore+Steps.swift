@@ -43,7 +43,9 @@ extension ReactorCore {
         stepsTaken = 0
         if let failure {
             observer.failed(
-                ReactorFailure(failure, ofStep: run.id, named: run.effectID, action: run.action))
+                ReactorFailure(
+                    place: .effect, error: failure, action: run.action, run: run.id,
+                    effectID: run.effectID))
         }
         observer.ended(
             run.id, named: run.effectID, action: run.action, hasFailed: failure != nil)
@@ -71,7 +73,9 @@ extension ReactorCore {
     ) {
         guard !ended else { return }
         if let failure {
-            observer.failed(ReactorFailure(failure, ofSource: source.name))
+            observer.failed(
+                ReactorFailure(
+                    place: .source, error: failure, action: .none, source: source.name))
         } else {
             observer.sourceEnded(source.name)
         }

@@ -33,30 +33,15 @@ public struct ReactorFailure: Error, Sendable {
     package let run: RunID?
 
     @usableFromInline
-    package init(place: Place, error: any Error, action: ActionTag) {
+    package init(
+        place: Place, error: any Error, action: ActionTag, run: RunID? = nil,
+        effectID: EffectID? = nil, source: String? = nil
+    ) {
         self.place = place
         self.error = error
         self.action = action
-        effectID = nil
-        source = nil
-        run = nil
-    }
-
-    init(_ error: any Error, ofStep run: RunID, named effectID: EffectID?, action: ActionTag) {
-        place = .effect
-        self.error = error
-        self.action = action
-        self.effectID = effectID
-        source = nil
         self.run = run
-    }
-
-    init(_ error: any Error, ofSource source: String) {
-        place = .source
-        self.error = error
-        action = .none
-        effectID = nil
+        self.effectID = effectID
         self.source = source
-        run = nil
     }
 }
