@@ -55,10 +55,7 @@ public final class CyclerContext<Owner: Cycler> {
         let call = CyclerCall(
             dispatch: call.dispatch, name: name, description: description, file: file,
             function: function, line: line)
-        guard livingOwner != nil else {
-            storage.core.log(.dropped(.commit, call))
-            return false
-        }
+        guard !isDropped(.commit, call) else { return false }
         return try storage.core.commit(call) { () throws(Failure) in try mutate(storage.writer) }
     }
 
@@ -76,10 +73,7 @@ public final class CyclerContext<Owner: Cycler> {
         let call = CyclerCall(
             dispatch: call.dispatch, name: name, description: description, file: file,
             function: function, line: line)
-        guard livingOwner != nil else {
-            storage.core.log(.dropped(.commit, call))
-            return false
-        }
+        guard !isDropped(.commit, call) else { return false }
         return try storage.core.commitInPlace(call, mutate)
     }
 
@@ -94,10 +88,7 @@ public final class CyclerContext<Owner: Cycler> {
         let call = CyclerCall(
             dispatch: call.dispatch, name: name, description: description, file: file,
             function: function, line: line)
-        guard livingOwner != nil else {
-            storage.core.log(.dropped(.commit, call))
-            return false
-        }
+        guard !isDropped(.commit, call) else { return false }
         return storage.core.commit(call) { storage.core.replace(newState) }
     }
 
@@ -111,10 +102,7 @@ public final class CyclerContext<Owner: Cycler> {
     ) -> Bool {
         let call = CyclerCall(
             dispatch: call.dispatch, file: file, function: function, line: line)
-        guard livingOwner != nil else {
-            storage.core.log(.dropped(.emission, call))
-            return false
-        }
+        guard !isDropped(.emission, call) else { return false }
         storage.core.emit(activity, call)
         return true
     }
@@ -138,6 +126,13 @@ public final class CyclerContext<Owner: Cycler> {
         guard !isComplete else { return }
         isComplete = true
         storage.core.log(.didDispatch(call, error: error))
+    }
+
+    /// Whether the call has no effect; loggers have received it then.
+    private func isDropped(_ dropped: DroppedCall, _ call: CyclerCall) -> Bool {
+        guard livingOwner == nil else { return false }
+        storage.core.log(.dropped(dropped, call))
+        return true
     }
 
     private var livingOwner: Owner? { isComplete || storage.core.isEnded ? nil : owner }
