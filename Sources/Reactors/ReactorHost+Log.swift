@@ -5,14 +5,11 @@ extension ReactorHost {
     ///
     /// - Parameter limit: The number of entries by which the reader may be behind. Default: 1024.
     public func log(buffer limit: Int = 1024) -> ReactorStream<ActionLogEntry<R>> {
-        let (stream, feed) = ReactorStream<ActionLogEntry<R>>.make(buffer: limit)
-        guard !isEnded else {
-            feed.finish()
-            return stream
+        stream(buffer: limit) { feed in
+            observer.add(
+                ActionLogState<R>.Reader(
+                    receive: { feed.push($0) }, finish: { feed.finish() }))
         }
-        let reader = ActionLogState<R>.Reader(receive: { feed.push($0) }, finish: { feed.finish() })
-        forgetWhenAbandoned(feed, observer.add(reader))
-        return stream
     }
 
     /// Sends every later event to a logger, until it is removed or the session ends; entries that

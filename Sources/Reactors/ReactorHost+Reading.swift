@@ -62,26 +62,14 @@ extension ReactorHost {
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 activities.
     public func activities(buffer limit: Int = 256) -> ReactorStream<R.Activity> {
-        let (stream, feed) = ReactorStream<R.Activity>.make(buffer: limit)
-        guard !isEnded else {
-            feed.finish()
-            return stream
-        }
-        forgetWhenAbandoned(feed, observer.add(feed))
-        return stream
+        stream(buffer: limit) { observer.add($0) }
     }
 
     /// The errors of user code in this session from now on.
     ///
     /// - Parameter limit: how far the reader may fall behind. Default: 256 failures.
     public func failures(buffer limit: Int = 256) -> ReactorStream<ReactorFailure> {
-        let (stream, feed) = ReactorStream<ReactorFailure>.make(buffer: limit)
-        guard !isEnded else {
-            feed.finish()
-            return stream
-        }
-        forgetWhenAbandoned(feed, observer.add(feed))
-        return stream
+        stream(buffer: limit) { observer.add($0) }
     }
 
     private func register<Element>(
@@ -93,7 +81,16 @@ extension ReactorHost {
             feed, observer.add(.init(receive: receive, finish: { feed.finish() })))
     }
 
-    func forgetWhenAbandoned<Element>(
+    /// A stream of what comes from now on: empty if the session has ended.
+    func stream<Element>(
+        buffer limit: Int, _ add: (ReactorStream<Element>.Feed) -> UInt64
+    ) -> ReactorStream<Element> {
+        let (stream, feed) = ReactorStream<Element>.make(buffer: limit)
+        if isEnded { feed.finish() } else { forgetWhenAbandoned(feed, add(feed)) }
+        return stream
+    }
+
+    private func forgetWhenAbandoned<Element>(
         _ feed: ReactorStream<Element>.Feed, _ reader: UInt64
     ) {
         feed.whenAbandoned { [weak self] in
