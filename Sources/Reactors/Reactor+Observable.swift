@@ -12,7 +12,6 @@ extension Reactor {
     ///
     /// It has the operators of ``ReactorEffect`` and no others: it is a value that describes work,
     /// and not a stream.
-    /// not a stream.
     public typealias Observable<Change: Sendable> = Effect<Change>
 }
 

@@ -106,28 +106,23 @@ final class RunningSteps {
         sweepAt = max(64, cancelled.count * 2)
     }
 
-    // Restores the earlier values, except that numbers are not reused.
-    func takeBack(to earlier: RunningSteps) {
-        assign(earlier)
-    }
-
     // Removes everything. The result has a fixed order: running steps, then unsettled actions.
     func removeAll() -> (runs: [(RunID, Entry)], actions: [ActionTag]) {
         let runs = running.sorted { $0.key.number < $1.key.number }.map { ($0.key, $0.value) }
         let actions = unsettled.keys.sorted { $0.number < $1.number }
-        assign(RunningSteps())
+        takeBack(to: RunningSteps())
         return (runs, actions)
     }
 
     // A copy for `takeBack`.
     func copy() -> RunningSteps {
         let copy = RunningSteps()
-        copy.assign(self)
+        copy.takeBack(to: self)
         return copy
     }
 
-    // Assigns everything except the counters.
-    private func assign(_ other: RunningSteps) {
+    // Assigns the other values, except that numbers are not reused.
+    func takeBack(to other: RunningSteps) {
         isQuiet = other.isQuiet
         running = other.running
         named = other.named
