@@ -27,9 +27,4 @@ package enum EndReason: String, Sendable {
 package struct SessionStatus: Equatable, Sendable {
     package var link: LinkStatus
     package var pending: Int
-
-    package init(link: LinkStatus, pending: Int) {
-        self.link = link
-        self.pending = pending
-    }
 }
