@@ -1,3 +1,5 @@
+// Why one file: the tests share disks that fail, are slow, or forget.
+
 import ClientMachine
 import Dispatch
 import Foundation
