@@ -171,7 +171,7 @@ extension Maintenance {
     private static let rowsPerPage = 4_096 / bytesPerRow
 
     /// Removes the first rows of a session from a table, one by one, in the order of `key`. Why one
-    /// by one: stored answers and running actions may be large.
+    /// by one: running actions and stored answers may be large.
     private func removeFirst(
         of table: String, by key: String, of row: Int64, _ limit: Int, _ database: Database
     ) throws -> (cost: Int, isDone: Bool) {

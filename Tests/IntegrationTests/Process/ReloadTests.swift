@@ -108,7 +108,7 @@ struct ReloadTests {
             }
             #expect(time < 1_000)
             // Without a line the default holds again.
-            try await reloading.reload("", until: "changed=\"retry = 2s, allow-origin = none")
+            try await reloading.reload("", until: "changed=\"allow-origin = none, retry = 2s")
             let after = try await client.get(session.path, page)
             #expect(after["Access-Control-Allow-Origin"] == nil)
         }
