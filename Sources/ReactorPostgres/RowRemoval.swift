@@ -10,8 +10,8 @@ struct RowRemoval {
     ///   - condition: of the rows; its parameters begin with `$3`.
     ///   - order: in which they are removed. An index has to have it.
     init(_ table: String, content: String, where condition: String, order: String) {
-        // The size of a value is known without reading the value. Invariant: nobody else changes
-        // these rows, so that each stays where it was found.
+        // The size of a value is known without reading the value. The condition is repeated because
+        // an append may replace an old answer meanwhile, and the row then has another time.
         statement = """
             WITH removed AS (
                 DELETE FROM \(table) WHERE ctid = ANY(ARRAY(
@@ -21,7 +21,7 @@ struct RowRemoval {
                         FROM (
                             SELECT *, ctid AS place, octet_length(\(content)) AS size
                             FROM \(table) WHERE \(condition) ORDER BY \(order) LIMIT $1) t) t
-                    WHERE before < $2))
+                    WHERE before < $2)) AND \(condition)
                 RETURNING octet_length(\(content)) AS size)
             SELECT count(*), coalesce(sum(size), 0)::bigint FROM removed
             """

@@ -1,4 +1,4 @@
-/// Counts of measured times, by fixed upper bounds. Recording allocates nothing.
+/// Counts of measured times, by fixed upper bounds.
 package struct TimeHistogram: Sendable, Equatable {
     /// Upper bounds in seconds: from a request that waits for nothing to a client's usual time-out.
     package static let bounds: [Double] = [
