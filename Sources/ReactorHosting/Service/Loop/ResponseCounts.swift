@@ -3,7 +3,7 @@ internal import Wire
 
 /// The responses of one loop, by route and status, and their times by route.
 ///
-/// Design: flat arrays with a place for each combination, so that recording is two additions. Both
+/// Design: flat arrays with a place for each combination, so that recording hashes nothing. Both
 /// labels are bounded: by the route table, and by the statuses that the service has.
 struct ResponseCounts: Sendable {
     /// The statuses with a count of their own; all others share one, with the label `other`.
