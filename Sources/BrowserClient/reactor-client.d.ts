@@ -423,7 +423,7 @@ export type ClientCode =
 export type ProblemCode =
   | "malformed_json" | "not_an_action" | "not_a_session" | "batch_too_large" | "empty_batch"
   | "too_busy" | "journal_full" | "journal_unavailable" | "outcome_unknown" | "moved"
-  | "owner_unreachable" | "no_node_for_session" | "topic_unavailable" | "topic_partly_published"
+  | "owner_unreachable" | "no_node_for_session"
   | "reactor_elsewhere" | "unknown_session" | "session_ended" | "unknown_reactor" | "session_limit"
   | "draining" | "loop_stuck" | "other_reactor" | "other_owner" | "too_many_sessions"
   | "position_changed" | "unknown_version" | "unknown_pulse" | "unknown_topic" | "not_a_value"

@@ -28,6 +28,11 @@ package struct Members: Sendable, Equatable {
         others.contains { $0.reactors[reactor] != nil }
     }
 
+    /// Whether another member hosts a reactor that this one does not host.
+    package var haveOtherReactors: Bool {
+        others.contains { $0.reactors.keys.contains { own.reactors[$0] == nil } }
+    }
+
     package subscript(node: Node) -> Member? {
         node == own.node ? own : others.first { $0.node == node }
     }

@@ -42,7 +42,7 @@ extension SessionTable {
             return
         }
         for owned in change.deposed {
-            guard let id = SessionID(owned.key.session), let session = awake(id),
+            guard let id = SessionID(own: owned.key.session), let session = awake(id),
                 session.key == owned.key, session.tenure?.epoch ?? 0 <= owned.epoch
             else { continue }
             depose(session)
@@ -62,7 +62,10 @@ extension SessionTable {
     package func answerLateReads() { cluster?.reads.answerLate(in: self) }
 
     /// Asks the journal which followed sessions have changed. Called four times a second.
-    package func askForChanges() { cluster?.followed.ask(in: self) }
+    package func askForChanges() {
+        cluster?.followed.ask(in: self)
+        topics.retry()
+    }
 }
 
 /// The counters of a table's claims, reads and followed sessions, for monitoring.

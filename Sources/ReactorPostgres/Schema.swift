@@ -118,7 +118,8 @@ enum Schema {
     ///              to it, once they were counted. `listens`, from version 3 on: whether the
     ///              session listened to sources.
     ///   answers    the replies to requests with an Idempotency-Key.
-    ///   running    actions whose effects had not ended at the last commit.
+    ///   running    actions whose effects had not ended at the last commit. The row of action 0
+    ///              says how far the session has read its topics.
     ///   removals   sessions that were deleted, and whose other rows are being removed.
     ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the
     ///              names and the versions of their states; `lease` in milliseconds.

@@ -66,7 +66,11 @@ public actor ReactorHost<R: Reactor> {
             let task = Task { @concurrent [weak self] in
                 var failure: (any Error)?
                 do {
-                    try await opening.read { [weak self] in await self?.receive($0) ?? false }
+                    try await opening.read(nil, nil) { [weak self] element, _ in
+                        // Without a history each element can be received.
+                        guard case .success(let element)? = element else { return true }
+                        return await self?.receive(element) ?? false
+                    }
                 } catch {
                     failure = error
                 }

@@ -17,20 +17,29 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
         case mutation(Mutation)
     }
 
-    /// Reads a stream to its end. The closure waits until the session has received the element and
-    /// returns whether to continue.
+    /// Reads a stream to its end. `deliver` waits until the session has received the element and
+    /// returns whether to continue. Without an element, or with one that cannot be decoded, it says
+    /// only how far the source has read. The other parameters are those of a topic that has a
+    /// session: the place of the last value that was read, and what has the values after it.
     package typealias Reading =
-        @Sendable (_ deliver: @Sendable (Element) async -> Bool) async throws -> Void
+        @Sendable (
+            _ start: TopicPosition?, _ history: (any TopicHistory)?,
+            _ deliver: @Sendable (Result<Element, any Error>?, TopicPosition?) async -> Bool
+        ) async throws -> Void
 
     /// The source's name in records.
     public let name: String
 
     package let topic: String?
+    /// Whether values of the topic may come over HTTP.
+    package let isDecodable: Bool
 
     /// A source that is listening.
     package struct Opening: Sendable {
         /// The present value: applied before the session's first state is visible.
         package let present: Element?
+        /// The place of a topic's newest value; nil unless the topic has a session.
+        package let position: TopicPosition?
         package let read: Reading
     }
 
@@ -39,29 +48,45 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
     /// that runs it, ends the listening.
     package let open: @Sendable (TopicBus) -> Opening
 
-    /// Makes a remembering topic accept values before the first session listens to it.
+    /// Makes the topic known before the first session listens to it.
     package let announce: @Sendable (TopicBus) -> Void
 
-    private init(name: String, present: Element?, _ read: @escaping Reading) {
+    private init(
+        name: String, present: Element?,
+        _ read:
+            @escaping @Sendable (_ deliver: @Sendable (Element) async -> Bool) async throws -> Void
+    ) {
         self.name = name
         topic = nil
-        open = { _ in Opening(present: present, read: read) }
+        isDecodable = false
+        open = { _ in
+            Opening(present: present, position: nil) { _, _, deliver in
+                try await read { await deliver(.success($0), nil) }
+            }
+        }
         announce = { _ in }
     }
 
     private init<Value: Sendable>(
-        _ topic: Topic<Value>, _ decoding: TopicChannels.Decoding?,
+        _ topic: Topic<Value>, _ decode: TopicSubscription<Value>.Decode?,
         _ make: @escaping @Sendable (Value) -> Element
     ) {
         name = topic.name
         self.topic = topic.name
+        isDecodable = decode != nil
         open = { bus in
-            let subscription = bus.subscribe(to: topic, decoding: decoding)
-            return Opening(present: subscription.present.map(make)) { deliver in
-                try await subscription.read { await deliver(make($0)) }
+            let subscription = bus.subscribe(to: topic, decode: decode)
+            return Opening(
+                present: subscription.present.map(make), position: subscription.position
+            ) { start, history, deliver in
+                try await subscription.read(after: start, in: history) {
+                    await deliver($0?.map(make), $1)
+                }
             }
         }
-        announce = { bus in bus.announce(topic, decoding: decoding) }
+        announce = { bus in
+            bus.announce(topic, decoding: decode.map { TopicChannels.decoding(of: topic, $0) })
+        }
     }
 }
 
@@ -117,7 +142,7 @@ extension ReactorSource {
     public static func mutations<Value: Decodable & Sendable>(
         topic: Topic<Value>, _ make: @escaping @Sendable (Value) -> Mutation
     ) -> ReactorSource {
-        ReactorSource(topic, TopicChannels.decoding(of: topic)) { .mutation(make($0)) }
+        ReactorSource(topic, { try $0.decode(Value.self) }) { .mutation(make($0)) }
     }
 
     /// Every value that is published to the topic, in this process, becomes an action of the
@@ -133,6 +158,6 @@ extension ReactorSource {
     public static func actions<Value: Decodable & Sendable>(
         topic: Topic<Value>, _ make: @escaping @Sendable (Value) -> Action
     ) -> ReactorSource {
-        ReactorSource(topic, TopicChannels.decoding(of: topic)) { .action(make($0)) }
+        ReactorSource(topic, { try $0.decode(Value.self) }) { .action(make($0)) }
     }
 }

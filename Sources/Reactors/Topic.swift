@@ -17,6 +17,9 @@
 /// ```swift
 /// static let currentUser = Topic<User>("currentUser", remembers: true)
 /// ```
+///
+/// In a server the values of a topic are in the journal. Each session gets each of them once,
+/// however often it wakes.
 public struct Topic<Element: Sendable>: Sendable {
     /// The name; over HTTP the last part of the topic's path.
     public let name: String
@@ -30,7 +33,7 @@ public struct Topic<Element: Sendable>: Sendable {
     ///   - name: the name.
     ///   - remembers: whether a bus keeps the newest value for sessions that start later. Default
     ///     false: a session gets only values published after its start. The value lives as long as
-    ///     the bus, in memory only.
+    ///     the bus; in a server, as long as the journal keeps it.
     public init(_ name: String, remembers: Bool = false) {
         self.name = name
         self.remembers = remembers

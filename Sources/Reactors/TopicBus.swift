@@ -16,8 +16,9 @@ import Synchronization
 /// applies it at some point between its own actions.
 ///
 /// Limit: at most ``limit`` values wait for a session. A session that is further behind applies the
-/// waiting values, then its source fails with ``ReaderTooSlow`` (recorded) and the session
-/// continues without the topic: no value is left out before, and no publisher waits.
+/// waiting values. Then, in a server with a journal, it reads the others there. Otherwise its
+/// source fails with ``ReaderTooSlow`` (recorded) and the session continues without the topic: no
+/// value is left out before that, and no publisher waits for a reader.
 ///
 /// Limit: ``rememberedLimit`` topics without a listener are remembered. Beyond that the topic with
 /// the oldest publication is forgotten.
@@ -52,30 +53,51 @@ public final class TopicBus: Sendable {
         return delivery
     }
 
-    /// Sends a value to every session that listens to a topic of this name, decoded by `decoder`
-    /// once for every type with a listener. Types that are not `Decodable` are skipped.
+    /// Decodes a value for every type with a listener, or an announced one.
     ///
-    /// - Returns: `nil` if there is no listener and no topic of that name remembers.
-    /// - Throws: the error of `decoder`; nothing was published then.
-    package func publish(
-        toTopicNamed name: String, decodedBy decoder: some TopicDecoder
-    ) throws -> TopicDelivery? {
-        let decodings = channels.withLock { $0.decodings(of: name) }
-        guard !decodings.isEmpty else { return nil }
-        // Not under the lock, because this calls user code.
-        let publications = try decodings.map { try $0(decoder) }
-        let delivery = TopicDelivery()
-        channels.withLock { channels in
-            for push in publications { push(&channels, delivery) }
-        }
-        return delivery
+    /// - Throws: the error of `decoder`.
+    package func check(_ value: some TopicDecoder, of name: String) throws {
+        for decode in channels.withLock({ $0.decodings(of: name) }) { _ = try decode(value) }
     }
 
-    /// Makes a remembering topic accept values before it has a listener.
+    /// Whether a value of the topic may come over HTTP, as far as this process knows.
+    package func isDecodable(_ name: String) -> Bool {
+        channels.withLock { !$0.decodings(of: name).isEmpty }
+    }
+
+    /// Sends the value that the topic's session has at `position` to the sessions that listen.
+    /// Types that cannot decode it are skipped, because another program has accepted it.
+    ///
+    /// - Parameters:
+    ///   - value: nil: nothing was published yet.
+    ///   - skipped: called for each type that cannot decode the value.
+    /// - Returns: nil if this is the first value that the bus gets of the session. It may be older
+    ///   than the process, so only readers that know an earlier place get it.
+    package func receive(
+        _ value: (any TopicDecoder)?, of name: String, at position: TopicPosition,
+        skipped: (any Error) -> Void = { _ in }
+    ) -> TopicDelivery? {
+        let decodings = channels.withLock { $0.decodings(of: name) }
+        var publications: [TopicChannels.Publication] = []
+        for decode in value == nil ? [] : decodings {
+            do {
+                if let value { publications.append(try decode(value)) }
+            } catch {
+                skipped(error)
+            }
+        }
+        return channels.withLock { channels in
+            let isFirst = channels.advance(name, to: position)
+            let delivery = isFirst ? nil : TopicDelivery()
+            for push in publications { push(&channels, delivery) }
+            return delivery
+        }
+    }
+
+    /// Makes a topic known before it has a listener. One that remembers accepts values.
     func announce<Element: Sendable>(
         _ topic: Topic<Element>, decoding: TopicChannels.Decoding?
     ) {
-        guard topic.remembers else { return }
         channels.withLock { $0.announce(topic, decoding: decoding) }
     }
 
@@ -83,12 +105,24 @@ public final class TopicBus: Sendable {
     package var rememberedCount: Int { channels.withLock { $0.rememberedCount } }
 
     func subscribe<Element: Sendable>(
-        to topic: Topic<Element>, decoding: TopicChannels.Decoding?
+        to topic: Topic<Element>, decode: TopicSubscription<Element>.Decode?
     ) -> TopicSubscription<Element> {
         let (stream, feed) = ReactorStream<TopicEnvelope<Element>>.make(buffer: Self.limit)
-        let (reader, present) = channels.withLock { $0.add(feed, to: topic, decoding: decoding) }
+        let decoding = decode.map { TopicChannels.decoding(of: topic, $0) }
+        let (reader, present, position) = channels.withLock {
+            $0.add(feed, to: topic, decoding: decoding)
+        }
         return TopicSubscription(
-            bus: self, topic: topic, reader: reader, stream: stream, present: present)
+            bus: self, topic: topic, reader: reader, stream: stream, present: present,
+            position: position, decode: decode)
+    }
+
+    /// Begins another stream for a reader whose stream has failed.
+    func resubscribe<Element: Sendable>(
+        _ reader: UInt64, to topic: Topic<Element>
+    ) -> (ReactorStream<TopicEnvelope<Element>>, TopicPosition?) {
+        let (stream, feed) = ReactorStream<TopicEnvelope<Element>>.make(buffer: Self.limit)
+        return (stream, channels.withLock { $0.replace(reader, by: feed, of: topic) })
     }
 
     func unsubscribe<Element: Sendable>(_ reader: UInt64, from topic: Topic<Element>) {
@@ -97,7 +131,7 @@ public final class TopicBus: Sendable {
 }
 
 /// Decodes a value as any requested type.
-package protocol TopicDecoder {
+package protocol TopicDecoder: Sendable {
     /// The value as `type`.
     func decode<Element: Decodable>(_ type: Element.Type) throws -> Element
 }

@@ -2,12 +2,14 @@
 struct TopicChannels {
     /// Decodes one value, and returns how to publish it.
     typealias Decoding = @Sendable (any TopicDecoder) throws -> Publication
-    typealias Publication = @Sendable (inout TopicChannels, TopicDelivery) -> Void
+    /// Without a delivery the value was published before this process read the topic.
+    typealias Publication = @Sendable (inout TopicChannels, TopicDelivery?) -> Void
 
     // One channel per name and element type. A class, so that a change does not copy the readers.
     private class Channel {
         var decoding: Decoding?
         var remembers = false
+        var isAnnounced = false
         /// The number of the newest publication; orders remembered values.
         var publication: UInt64 = 0
         var readerCount: Int { 0 }
@@ -23,8 +25,10 @@ struct TopicChannels {
         override var hasValue: Bool { newest != nil }
     }
 
-    // Invariant: no channel is empty, except one that remembers.
+    // Invariant: no channel is empty, except one that remembers or is announced.
     private var channels: [String: [Channel]] = [:]
+    /// The places of the newest values of topics that have a session.
+    private var positions: [String: TopicPosition] = [:]
     private var lastReader: UInt64 = 0
     private var publications: UInt64 = 0
     /// Channels that remember.
@@ -34,11 +38,11 @@ struct TopicChannels {
         channels.values.joined().count { $0.hasValue }
     }
 
-    static func decoding<Element: Decodable & Sendable>(
-        of topic: Topic<Element>
+    static func decoding<Element: Sendable>(
+        of topic: Topic<Element>, _ decode: @escaping TopicSubscription<Element>.Decode
     ) -> Decoding {
         { decoder in
-            let element = try decoder.decode(Element.self)
+            let element = try decode(decoder)
             return { channels, delivery in channels.push(element, to: topic, delivery) }
         }
     }
@@ -51,8 +55,13 @@ struct TopicChannels {
         return channels[found].value.compactMap(\.decoding)
     }
 
+    /// - Returns: whether the place of the topic was unknown.
+    mutating func advance(_ name: String, to position: TopicPosition) -> Bool {
+        positions.updateValue(position, forKey: name) == nil
+    }
+
     mutating func push<Element: Sendable>(
-        _ element: Element, to topic: Topic<Element>, _ delivery: TopicDelivery
+        _ element: Element, to topic: Topic<Element>, _ delivery: TopicDelivery?
     ) {
         if topic.remembers { remember(topic) }
         // An ended reader stays until its source leaves: an ended feed ignores values.
@@ -61,29 +70,41 @@ struct TopicChannels {
             publications += 1
             channel.publication = publications
             channel.newest = element
-            delivery.noteRemembered()
         }
+        let (position, handed) = (positions[topic.name], delivery ?? TopicDelivery())
         for feed in channel.readers.values {
-            let envelope = TopicEnvelope(element: element, share: TopicShare(of: delivery))
-            if feed.push(envelope) { delivery.hand() }
+            let envelope = TopicEnvelope(
+                element: element, position: position, isEarlier: delivery == nil,
+                share: TopicShare(of: handed))
+            if feed.push(envelope) { handed.hand() }
         }
     }
 
     mutating func add<Element: Sendable>(
         _ feed: ReactorStream<TopicEnvelope<Element>>.Feed, to topic: Topic<Element>,
         decoding: Decoding?
-    ) -> (reader: UInt64, present: Element?) {
+    ) -> (reader: UInt64, present: Element?, position: TopicPosition?) {
         lastReader += 1
         if topic.remembers { remember(topic) }
         let channel = channel(of: topic) ?? make(for: topic)
         // Generic code cannot see whether its element is Decodable; another listener may know.
         channel.decoding = channel.decoding ?? decoding
         channel.readers[lastReader] = feed
-        return (lastReader, channel.newest)
+        return (lastReader, channel.newest, positions[topic.name])
+    }
+
+    /// - Returns: the place of the topic's newest value.
+    mutating func replace<Element: Sendable>(
+        _ reader: UInt64, by feed: ReactorStream<TopicEnvelope<Element>>.Feed,
+        of topic: Topic<Element>
+    ) -> TopicPosition? {
+        channel(of: topic)?.readers[reader] = feed
+        return positions[topic.name]
     }
 
     mutating func announce<Element: Sendable>(_ topic: Topic<Element>, decoding: Decoding?) {
-        let channel = remember(topic)
+        let channel = topic.remembers ? remember(topic) : channel(of: topic) ?? make(for: topic)
+        channel.isAnnounced = true
         channel.decoding = channel.decoding ?? decoding
     }
 
@@ -125,7 +146,7 @@ struct TopicChannels {
     mutating func remove<Element: Sendable>(_ reader: UInt64, from topic: Topic<Element>) {
         guard let channel = channel(of: topic) else { return }
         channel.readers[reader] = nil
-        guard channel.readers.isEmpty, !channel.remembers else { return }
+        guard channel.readers.isEmpty, !channel.remembers, !channel.isAnnounced else { return }
         drop(channel, topic.name)
     }
 

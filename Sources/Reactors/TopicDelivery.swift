@@ -7,7 +7,6 @@ public final class TopicDelivery: Sendable {
         // Shares that are neither applied nor released.
         var open = 0
         var applied = 0
-        var isRemembered = false
         var waiting: [AsyncStream<Never>.Continuation] = []
     }
 
@@ -35,10 +34,16 @@ public final class TopicDelivery: Sendable {
         return state.withLock { $0.applied }
     }
 
-    /// Whether sessions that start later get it too.
-    package var isRemembered: Bool { state.withLock { $0.isRemembered } }
-
-    func noteRemembered() { state.withLock { $0.isRemembered = true } }
+    /// Like ``applied()``, but returns after `limit` at the latest.
+    package func applied(within limit: Duration) async -> Int {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.applied() }
+            group.addTask { try? await Task.sleep(for: limit) }
+            await group.next()
+            group.cancelAll()
+        }
+        return state.withLock { $0.applied }
+    }
 
     func hand() { state.withLock { $0.handed += 1 } }
 
@@ -74,5 +79,9 @@ final class TopicShare: Sendable {
 /// A value on its way to one session.
 struct TopicEnvelope<Element: Sendable>: Sendable {
     let element: Element
+    /// Nil if the topic has no session.
+    let position: TopicPosition?
+    /// Whether it was published before this process read the topic.
+    let isEarlier: Bool
     let share: TopicShare
 }

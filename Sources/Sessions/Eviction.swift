@@ -1,4 +1,4 @@
-internal import Feeds
+package import Feeds
 
 /// Removes sessions from memory: those that were not used for some ticks, those that another node
 /// is to continue, and, at the limit of awake sessions, the least recently used ones.
@@ -133,7 +133,7 @@ package final class Eviction {
     /// - Returns: whether there is room for one more.
     func makeRoom(in table: SessionTable) -> Bool {
         let limit = table.limits.sessions
-        guard table.awakeCount >= limit - max(1, limit / 16) else { return true }
+        guard table.limitedCount >= limit - max(1, limit / 16) else { return true }
         findCandidates(in: table)
         guard !table.hasRoomForSession else { return true }
         guard let index = candidates.firstIndex(where: { $0.isAtRest && $0.isSaved }) else {
@@ -144,9 +144,10 @@ package final class Eviction {
     }
 
     /// Whether there is room for all sessions that are being loaded, or will be when
-    /// others have left.
-    package func mayMakeRoom(in table: SessionTable) -> Bool {
-        let surplus = table.awakeCount + table.loads.operations.count - table.limits.sessions
+    /// others have left. A topic's session needs none.
+    package func mayMakeRoom(for id: SessionID, in table: SessionTable) -> Bool {
+        guard id.topic == nil else { return true }
+        let surplus = table.limitedCount + table.loads.operations.count - table.limits.sessions
         guard surplus > 0 else { return true }
         findCandidates(in: table)
         return candidates.count { $0.isAtRest && $0.isSaved } >= surplus

@@ -30,9 +30,6 @@ struct PendingOperations {
     /// The number of sessions that are being loaded or deleted.
     var count: Int { byID.count }
 
-    /// The sessions that are being loaded.
-    var loading: [SessionID] { byID.filter(\.value.deleters.isEmpty).map(\.key) }
-
     func isLoading(_ id: SessionID) -> Bool { byID[id]?.deleters.isEmpty == true }
 
     func isDeleting(_ id: SessionID) -> Bool { byID[id]?.deleters.isEmpty == false }

@@ -8,6 +8,8 @@ package final class PersistenceState {
     var snapshotNumber: UInt64
     /// Whether the newest snapshot says that the session listens to sources; nil: it is not known.
     var snapshotListens: Bool?
+    /// How far the session has read its topics.
+    var topics: TopicReads
     /// The state that a fork begins with, until its first snapshot.
     var first: [UInt8]?
     /// The bytes of mutations and activities since the newest snapshot, counted from when the
@@ -33,6 +35,7 @@ package final class PersistenceState {
         snapshotNumber = saved?.snapshot?.number ?? 0
         snapshotListens = saved?.snapshot?.listens ?? false
         hasStoredAnswers = saved?.hasStoredAnswers ?? false
+        topics = TopicReads(saved)
     }
 
     /// Whether the session was used since the last call. A function for the reason of ADR-0013.

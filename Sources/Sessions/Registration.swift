@@ -14,11 +14,13 @@ package struct Registration: Sendable {
     let events: EventCatalog
     /// Actions as JSON, for `GET /v1/reactors`.
     package let examples: [[UInt8]]
-    /// Announces the topics of the reactor's sources, so that topics that remember a value keep it
-    /// before the first session is created. Makes a reactor to read its sources.
+    /// Announces the topics of the reactor's sources, so that a bus knows them before the first
+    /// session is created. Makes a reactor to read its sources.
     package private(set) var announceTopics: @Sendable (TopicBus) -> Void = { _ in }
     /// Whether the reactor's sources include a topic, to which a session listens until it ends.
     package private(set) var listensToTopics = false
+    /// The topics of the reactor's sources whose values may come over HTTP.
+    package private(set) var topics: [String] = []
     /// The type of a Cycler, whose sessions may have parts; nil for any other reactor.
     private(set) var cycler: ObjectIdentifier?
     /// Whether the `type` of an action names its case.
@@ -74,6 +76,7 @@ package struct Registration: Sendable {
         }
         announceTopics = { bus in for source in make().sources { source.announce(bus) } }
         listensToTopics = first.sources.contains { $0.topic != nil }
+        topics = first.sources.compactMap { $0.isDecodable ? $0.topic : nil }
         hasTaggedActions = R.Action.self is any TaggedCodable.Type
     }
 
@@ -133,6 +136,7 @@ package struct Registration: Sendable {
         }
         announceTopics = { bus in for source in make().sources { source.announce(bus) } }
         listensToTopics = first.sources.contains { $0.topic != nil }
+        topics = first.sources.compactMap { $0.isDecodable ? $0.topic : nil }
         cycler = ObjectIdentifier(C.self)
         hasTaggedActions = C.Action.self is any TaggedCodable.Type
     }
@@ -206,7 +210,7 @@ package struct Registration: Sendable {
             default: false
             }
         }
-        guard isPlain, (1...64).contains(name.utf8.count) else {
+        guard isPlain && (1...64).contains(name.utf8.count) || name == topicName else {
             return ["the name must be 1 to 64 of A-Z a-z 0-9 - _"]
         }
         return []

@@ -13,6 +13,9 @@ struct ResidentSessions {
 
     var awakeCount: Int { byID.count }
 
+    /// The sessions of topics among them.
+    private(set) var topicCount = 0
+
     /// In no order.
     var all: some Collection<Session> { byID.values }
 
@@ -25,7 +28,9 @@ struct ResidentSessions {
 
     mutating func insert(_ session: Session) {
         asleepByID[session.id] = nil
-        byID[session.id] = session
+        if byID.updateValue(session, forKey: session.id) == nil, session.id.topic != nil {
+            topicCount += 1
+        }
     }
 
     /// Adds a feed without a session.
@@ -41,6 +46,7 @@ struct ResidentSessions {
     mutating func remove(_ session: Session) -> Bool {
         guard byID[session.id] === session else { return false }
         byID[session.id] = nil
+        if session.id.topic != nil { topicCount -= 1 }
         return true
     }
 
@@ -53,6 +59,7 @@ struct ResidentSessions {
 
     mutating func removeAll() {
         byID = [:]
+        topicCount = 0
         asleepByID = [:]
     }
 

@@ -112,9 +112,10 @@ extension Session {
             takeSnapshot()
             uncommitted.last?.beginsForm = true
         }
-        for action in saved.running { machine.recover(action, in: self) }
+        for action in saved.interrupted { machine.recover(action, in: self) }
         let opened = machine.openSources(in: self, isNew: false)
         tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))
+        forgetReads()
         if persistence?.snapshotListens != tasks.listens { takeSnapshot() }
     }
 

@@ -70,7 +70,7 @@ package struct SessionLoader {
             return .nothing
         case .success(let saved?):
             guard !saved.isDeleted else { return insertEnded(id) }
-            guard table.eviction.makeRoom(in: table) else { return .noRoom }
+            guard id.topic != nil || table.eviction.makeRoom(in: table) else { return .noRoom }
             do {
                 let session = try restore(id, saved)
                 table.absent.removeFault(of: id)

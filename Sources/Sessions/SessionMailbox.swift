@@ -20,9 +20,11 @@ struct SessionMailbox<M: Machine>: Sendable {
     /// Waits until the closure's decisions are committed. This bounds how far a task can run ahead
     /// of its session.
     ///
-    /// - Parameter action: the action whose effect the task is; none for a source.
+    /// - Parameters:
+    ///   - action: the action whose effect the task is; none for a source.
+    ///   - read: what a source has read of a topic.
     private func enter(
-        for action: ActionTag, _ act: @escaping @Sendable (M) -> Bool
+        for action: ActionTag, _ read: TopicRead? = nil, _ act: @escaping @Sendable (M) -> Bool
     ) async -> Bool {
         await withCheckedContinuation { continuation in
             let isTaken = hop { table in
@@ -32,6 +34,7 @@ struct SessionMailbox<M: Machine>: Sendable {
                 guard session.perform(for: action, act) else {
                     return continuation.resume(returning: false)
                 }
+                if let read { session.recordRead(read.reader, read.place) }
                 session.answer(.applied(continuation))
             }
             if !isTaken { continuation.resume(returning: false) }
@@ -82,10 +85,25 @@ extension SessionMailbox {
 
 extension SessionMailbox where M: TypedMachine {
     /// Delivers an element of a source; false once the session is gone. A failed commit loses the
-    /// element, but the source stays open.
-    func receive(_ element: ReactorSource<M.Action, M.Mutation>.Element) async -> Bool {
-        let isTaken = await enter(for: .none) { machine in
-            machine.receive(element)
+    /// element, but the source stays open. (A session that the journal can restore leaves memory,
+    /// and then reads its topics again.)
+    ///
+    /// - Parameters:
+    ///   - element: nil: the source has only read on.
+    ///   - read: the place of the element, if it is the value of a topic with a session.
+    func receive(
+        _ element: Result<ReactorSource<M.Action, M.Mutation>.Element, any Error>?,
+        _ read: TopicRead?
+    ) async -> Bool {
+        let isTaken = await enter(for: .none, read) { machine in
+            switch element {
+            case .success(let element)?: machine.receive(element)
+            case .failure(let error)?:
+                guard let read else { break }
+                machine.session.report(
+                    .undecodable(topic: read.reader, read.place.number, error))
+            case nil: break
+            }
             return true
         }
         return isTaken ? true : await sessionExists()
@@ -103,4 +121,11 @@ extension SessionMailbox where M: TypedMachine {
     func ended(_ source: ReactorSource<M.Action, M.Mutation>, failure: (any Error)?) {
         report(endOf: source.name, for: .none) { $0.ended(source, failure: failure) }
     }
+}
+
+/// The place up to which a source has read a topic.
+struct TopicRead: Sendable {
+    /// The name of the source among those that read topics.
+    let reader: String
+    let place: TopicPosition
 }

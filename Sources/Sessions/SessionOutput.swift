@@ -31,4 +31,11 @@ package enum SessionFailure {
     case commitFailed(String)
     /// The session's data in the journal cannot be read, or today's code cannot use them.
     case unreadable(String)
+
+    /// Another program has accepted the value: sessions that cannot decode it skip it.
+    static func undecodable(
+        topic: String, _ number: UInt64, _ error: any Error
+    ) -> SessionFailure {
+        .unreadable("the value \(number) of the topic \(topic) is skipped: \(error)")
+    }
 }

@@ -33,6 +33,9 @@ package final class SessionTable {
     package let placement: (any SessionPlacement)?
     /// The subscriptions for streams of several sessions.
     package let relays: StreamRelays
+    /// The readers of topics.
+    // Why implicitly unwrapped: they need the table.
+    package private(set) var topics: TopicReaders!
 
     /// - Parameters:
     ///   - registrations: the reactors that sessions in the journal may have.
@@ -58,6 +61,8 @@ package final class SessionTable {
         openings = OpeningQueue(feeds.background, feeds.pass)
         relays = StreamRelays(feeds.pass, hop: hop)
         feeds.upstream = self
+        topics = TopicReaders(self, services.topics)
+        relays.topics = topics
         journal.watchHistory { _ in _ = hop { LostHistory(table: $0).forget() } }
     }
 
@@ -93,8 +98,11 @@ package final class SessionTable {
     /// The number of subscribers of all sessions.
     package var subscriberCount: Int { feeds.subscribers.count }
 
+    /// The sessions that the limit counts: those in memory, without those of topics.
+    var limitedCount: Int { awakeCount - sessions.topicCount }
+
     /// Whether one more session fits.
-    package var hasRoomForSession: Bool { awakeCount < limits.sessions }
+    package var hasRoomForSession: Bool { limitedCount < limits.sessions }
 
     // MARK: Look-up
 
@@ -183,7 +191,7 @@ package final class SessionTable {
 
     /// Whether another node hosts the reactor.
     package func isHostedElsewhere(_ reactor: String) -> Bool {
-        placement?.isHostedElsewhere(reactor) ?? false
+        reactor != Registration.topicName && placement?.isHostedElsewhere(reactor) ?? false
     }
 
     // MARK: Pages
@@ -283,6 +291,7 @@ package final class SessionTable {
         eviction.beginTick()
         loads.tickBegan(in: self)
         placement?.tickBegan()
+        topics.retry()
         dropShown()
         return continueTick()
     }
@@ -350,20 +359,6 @@ package final class SessionTable {
     /// when the process ends.
     package func afterSubmitted(_ act: @escaping () -> Void) { commits.afterSubmitted(act) }
 
-    /// Calls `act` when each session that is being loaded now is awake or has failed to load. Does
-    /// not call it if the process ends first.
-    package func afterLoads(_ act: @escaping () -> Void) {
-        let loading = loads.operations.loading
-        var left = loading.count
-        guard left > 0 else { return act() }
-        for id in loading {
-            _ = loads.operations.addCaller(of: id) { _ in
-                left -= 1
-                if left == 0 { act() }
-            }
-        }
-    }
-
     /// Whether an effect runs, or an action of a Cycler waits. It examines every session.
     package var hasRunningEffects: Bool {
         runningEffectCount > 0
@@ -377,6 +372,7 @@ package final class SessionTable {
 
     /// Cancels every task of every session, because the process ends.
     package func stop() {
+        topics.removeAll()
         for session in sessions.all { session.stop() }
         // Their readers have nothing left to wait for.
         for feed in sessions.asleep { feed.endUpkeep() }

@@ -34,24 +34,50 @@ extension TypedMachine {
         where accepts: (ReactorSource<Action, Mutation>.Element) -> Bool
     ) -> [SourceLaunch] {
         // All of them listen before the first element is received.
-        let openings = sources.map { ($0, $0.open(session.table.services.topics)) }
-        for (_, opening) in openings {
-            guard let present = opening.present, accepts(present) else { continue }
+        let readers = Self.readers(of: sources)
+        let openings = sources.map { $0.open(session.table.services.topics) }
+        for (opening, reader) in zip(openings, readers) {
+            let isRead = reader.map { session.hasRead($0, opening.position) } ?? false
+            guard let present = opening.present, !isRead, accepts(present) else { continue }
             session.beginTurn()
             receive(present)
         }
         let mailbox = SessionMailbox<Self>(session)
-        return openings.map { source, opening in
-            SourceLaunch(name: source.name) {
+        let history = session.table.topicHistory
+        return sources.indices.map { index in
+            let (source, opening, reader) = (sources[index], openings[index], readers[index])
+            let start = reader.flatMap { name in
+                session.start(
+                    of: name, at: opening.position, hasPresent: opening.present != nil)
+            }
+            return SourceLaunch(name: source.name) {
                 Task {
                     do {
-                        try await opening.read { element in await mailbox.receive(element) }
+                        try await opening.read(start, history) { element, place in
+                            let read = place.flatMap { place in
+                                reader.map { TopicRead(reader: $0, place: place) }
+                            }
+                            return await mailbox.receive(element, read)
+                        }
                         mailbox.ended(source, failure: nil)
                     } catch {
                         mailbox.ended(source, failure: error)
                     }
                 }
             }
+        }
+    }
+}
+
+extension TypedMachine {
+    /// For each source the name under which a session keeps how far it has read; nil if it reads no
+    /// topic. Two sources may read the same one.
+    private static func readers(of sources: [ReactorSource<Action, Mutation>]) -> [String?] {
+        var seen: [String: Int] = [:]
+        return sources.map { source in
+            guard let topic = source.topic else { return nil }
+            seen[topic, default: 0] += 1
+            return seen[topic] == 1 ? topic : "\(topic)\n\(seen[topic] ?? 0)"
         }
     }
 }

@@ -94,6 +94,10 @@ package struct RunningAction: Sendable, Equatable {
     /// How often it was started: once, and again by each process that received it again.
     package var begun: Int
 
+    /// The number of the row that has no action, but how far the session has read its topics
+    /// (ADR-0078). Actions are numbered from 1.
+    package static let topicsRead: UInt64 = 0
+
     /// The maximum number of attempts. A process that ends while an action runs may have ended
     /// because of it: an effect that traps would end every process that receives the action again.
     package static let beginLimit = 3
@@ -108,6 +112,13 @@ package struct RunningAction: Sendable, Equatable {
         self.content = content
         self.subject = subject
         self.begun = begun
+    }
+}
+
+extension SavedSession {
+    /// ``running`` without ``RunningAction/topicsRead``.
+    package var interrupted: [RunningAction] {
+        running.filter { $0.action != RunningAction.topicsRead }
     }
 }
 

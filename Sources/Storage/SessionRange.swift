@@ -12,11 +12,16 @@ package struct SessionRange: Sendable {
     package init(
         after: String? = nil, prefix: String = "", reactor: String? = nil, limit: Int
     ) {
-        self.after = after
+        // The sessions of topics, which are in no page, come first: no other id begins before this.
+        let after = after ?? ""
+        let isLater = Self.afterTopics.utf8.lexicographicallyPrecedes(after.utf8)
+        self.after = isLater ? after : Self.afterTopics
         self.prefix = prefix
         self.reactor = reactor
         self.limit = limit
     }
+
+    private static let afterTopics = "$\u{10FFFF}"
 
     /// No id of the range is before this text; `after` itself, which is not in the range, may be
     /// equal to it. Compared byte by byte, as the file's indexes are.

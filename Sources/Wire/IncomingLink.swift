@@ -8,8 +8,6 @@ package struct IncomingLink: Sendable {
         case opened(LinkHandshake.Peer)
         /// Each request is answered once, with an answer or with moved.
         case request(stream: UInt32, LinkRequest)
-        /// A value of a topic, which is answered as a request is.
-        case publish(stream: UInt32, LinkPublication)
         /// Nobody waits for the answer. A request that has begun takes effect.
         case gone(stream: UInt32)
         /// The answer is due without waiting for effects.
@@ -53,22 +51,14 @@ package struct IncomingLink: Sendable {
     /// Whether the other node reads so slowly that no further request of it is to be read.
     package var isBlocked: Bool { output.isFull }
 
-    /// The kinds that are answered.
-    private static let answered: [LinkFrame.Kind] = [.request, .publish]
+    /// The bytes of memory that a partly received request takes.
+    package var partialBytes: Int { isOpen ? reader.partialBytes(of: .request) : 0 }
 
-    /// The memory of a partly received request or value of a topic, in bytes.
-    package var partialBytes: Int {
-        // One frame arrives at a time.
-        isOpen ? Self.answered.reduce(0) { $0 + reader.partialBytes(of: $1) } : 0
-    }
-
-    /// Releases the partly received request or value, and skips the rest of it. It has no effect.
+    /// Releases the partly received request, and skips the rest of it. It has no effect.
     ///
     /// - Returns: Its stream, which needs an answer; nil if the link is finishing.
     package mutating func skipPartial() -> UInt32? {
-        var skipped: UInt32?
-        for kind in Self.answered where skipped == nil { skipped = reader.skipPayload(of: kind) }
-        guard let stream = skipped, !isFinishing, stream != 0,
+        guard let stream = reader.skipPayload(of: .request), !isFinishing, stream != 0,
             underWay.count < OutgoingLink.streamLimit, underWay.insert(stream).inserted
         else { return nil }
         return stream
@@ -159,7 +149,7 @@ package struct IncomingLink: Sendable {
     private mutating func receive(_ frame: LinkFrame) throws(LinkFault) -> Event? {
         guard handshake == nil else { return try shakeHands(frame) }
         switch frame.kind {
-        case .request, .publish: return try receiveRequest(frame)
+        case .request: return try receiveRequest(frame)
         case .gone:
             guard frame.payload.isEmpty else { throw .malformed(.gone) }
             // The answer may be on its way.
@@ -186,16 +176,12 @@ package struct IncomingLink: Sendable {
     private mutating func receiveRequest(_ frame: LinkFrame) throws(LinkFault) -> Event? {
         guard !isFinishing else { return nil }
         let stream = frame.stream
-        let event: Event =
-            switch frame.kind {
-            case .request: .request(stream: stream, try LinkRequest(frame))
-            default: .publish(stream: stream, try LinkPublication(frame))
-            }
+        let request = try LinkRequest(frame)
         guard stream != 0, underWay.insert(stream).inserted else { throw .repeatedStream(stream) }
         guard underWay.count <= OutgoingLink.streamLimit else {
             throw .tooManyStreams(limit: OutgoingLink.streamLimit)
         }
-        return event
+        return .request(stream: stream, request)
     }
 
     private mutating func receiveFollow(_ frame: LinkFrame) throws(LinkFault) -> Event? {

@@ -36,9 +36,6 @@ package struct LinkFrame: Equatable, Sendable {
         case records = 18
         /// In both directions: no hints are wanted, or none will be sent.
         case unfollow = 19
-        /// ``LinkPublication``: a value of a topic. It has an answer on the same stream, as
-        /// a request has.
-        case publish = 20
     }
 
     static let headBytes = 9

@@ -11,13 +11,6 @@ package struct LinkFeatures: OptionSet, Hashable, Sendable {
     package static let hints = LinkFeatures(rawValue: 1)
     /// The node accepts ``LinkFrame/Kind/records`` of sessions that it follows.
     package static let records = LinkFeatures(rawValue: 2)
-    /// The node accepts ``LinkFrame/Kind/publish``.
-    package static let topics = LinkFeatures(rawValue: 4)
-    /// The node ends, and is to be sent no more values of topics.
-    package static let isEnding = LinkFeatures(rawValue: 32)
-    /// The node sends no value of a topic as long as another one ends, and has the answers to those
-    /// that it has sent to the node that gets this.
-    package static let isHolding = LinkFeatures(rawValue: 64)
 }
 
 /// Asks the owner of a session to say when the session has new records.

@@ -81,25 +81,11 @@ package struct OutgoingLink: Sendable {
     ///   many requests are under way, or the other node does not read.
     package mutating func send(_ request: LinkRequest) -> UInt32? {
         guard hasRoom else { return nil }
-        let stream = beginStream()
+        repeat { lastStream &+= 1 } while lastStream == 0 || underWay.contains(lastStream)
+        let stream = lastStream
+        underWay.insert(stream)
         output.append { request.append(stream: stream, to: &$0) }
         return stream
-    }
-
-    /// Sends a value of a topic, which is answered as a request is. Returns the stream of its
-    /// answer; nil if nothing was sent: as above, or the other node has not said that it accepts
-    /// such values.
-    package mutating func send(_ publication: LinkPublication) -> UInt32? {
-        guard hasRoom, features?.contains(.topics) ?? false else { return nil }
-        let stream = beginStream()
-        output.append { publication.append(stream: stream, to: &$0) }
-        return stream
-    }
-
-    private mutating func beginStream() -> UInt32 {
-        repeat { lastStream &+= 1 } while lastStream == 0 || underWay.contains(lastStream)
-        underWay.insert(lastStream)
-        return lastStream
     }
 
     /// The client has gone. The answer, if it comes nevertheless, is dropped.
@@ -176,7 +162,7 @@ package struct OutgoingLink: Sendable {
         case .last:
             guard frame.payload.isEmpty else { throw .malformed(.last) }
             return .last
-        case .hello, .challenge, .proof, .request, .gone, .hurry, .follow, .publish:
+        case .hello, .challenge, .proof, .request, .gone, .hurry, .follow:
             throw .unexpected(frame.kind)
         }
     }

@@ -74,7 +74,7 @@ struct SpecificationTests {
             // A stream reports it in its body, with 200.
             let isStream = route.operationID.hasPrefix("stream")
             #expect(declared.contains("503") == !isStream, "\(route.operationID)")
-            guard route.concernsSession, !isStream else { continue }
+            guard route.isServedBySession, !isStream else { continue }
             #expect(declared.isSuperset(of: ["504", "507"]), "\(route.operationID)")
         }
     }

@@ -122,7 +122,7 @@ struct TopicTests {
         #expect(await other.currentState == ["user too many"])
         let taken = Mutex(0)
         await #expect(throws: ReaderTooSlow.self) {
-            try await read { _ in
+            try await read(nil, nil) { _, _ in
                 taken.withLock { $0 += 1 }
                 return true
             }
@@ -139,19 +139,22 @@ struct TopicTests {
         #expect(topics.publish("x", to: .currentUser).sessions == 0)
     }
 
-    @Test func `a posted value is read once per type, and all of it or none is published`()
+    @Test func `a posted value is decoded for each type, and refused if it is none of one`()
         async throws
     {
         let host = ReactorHost(Profile(), topics: topics)
         #expect(Profile().sources.map(\.topic) == ["currentUser", "commands"])
-        let told = try topics.publish(toTopicNamed: "currentUser", decodedBy: Texts(text: "a"))
+        receive(0)
+        try topics.check(Texts(text: "a"), of: "currentUser")
+        let told = topics.receive(
+            Texts(text: "a"), of: "currentUser", at: TopicPosition("g", 1))
         #expect(await told?.applied() == 1)
         #expect(await host.currentState == ["user a"])
 
         let number = ReactorSource<Int, Int>.mutations(topic: Topic("currentUser")) { $0 }
         let read = number.open(topics).read
         #expect(throws: Mishap.self) {
-            try topics.publish(toTopicNamed: "currentUser", decodedBy: Texts(text: "b"))
+            try topics.check(Texts(text: "b"), of: "currentUser")
         }
         #expect(topics.publish("c", to: .currentUser).sessions == 1)
         #expect(topics.publish(1, to: Topic("currentUser")).sessions == 1)
@@ -162,10 +165,82 @@ struct TopicTests {
         let source = ReactorSource<Int, Int>.actions(topic: Topic<NotDecodable>("odd")) { _ in 1 }
         let read = source.open(topics).read
         for name in ["odd", "unknown"] {
-            let told = try topics.publish(toTopicNamed: name, decodedBy: Texts(text: "x"))
-            #expect(told == nil)
+            try topics.check(Texts(text: "x"), of: name)
+            for number in 0...1 as ClosedRange<UInt64> {
+                let told = topics.receive(
+                    Texts(text: "x"), of: name, at: TopicPosition("g", number))
+                #expect(told?.sessions ?? 0 == 0)
+            }
         }
         #expect(topics.publish(NotDecodable(), to: Topic("odd")).sessions == 1)
         withExtendedLifetime(read) {}
+    }
+
+    @Test func `waiting for a delivery ends with its limit`() async {
+        let source = Profile().sources[0].open(topics)
+        #expect(await topics.publish("x", to: .currentUser).applied(within: .zero) == 0)
+        withExtendedLifetime(source) {}
+    }
+
+    // MARK: Topics with a session
+
+    /// The values of a topic's session: the texts of their numbers.
+    private final class Numbers: TopicHistory {
+        func values(
+            of topic: String, after start: TopicPosition, through last: UInt64
+        ) async -> TopicPage? {
+            // In pages.
+            let numbers = ((start.number + 1)...last).prefix(100)
+            let values = numbers.map {
+                (
+                    place: TopicPosition(start.generation, $0),
+                    value: Texts(text: "\($0)") as any TopicDecoder
+                )
+            }
+            return TopicPage(values, to: values.last?.place ?? start)
+        }
+    }
+
+    private func receive(_ number: UInt64) {
+        _ = topics.receive(
+            Texts(text: "\(number)"), of: "currentUser", at: TopicPosition("g", number))
+    }
+
+    /// Reads until a number comes.
+    private func read(
+        _ source: ReactorSource<Profile.Action, Profile.Mutation>.Opening, after start: UInt64,
+        until last: UInt64
+    ) async throws -> [UInt64] {
+        let numbers = Mutex<[UInt64]>([])
+        try await source.read(TopicPosition("g", start), Numbers()) { _, place in
+            guard let place else { return false }
+            numbers.withLock { $0.append(place.number) }
+            return place.number < last
+        }
+        return numbers.withLock { $0 }
+    }
+
+    @Test func `a reader gets from the history what was published before it began to listen`()
+        async throws
+    {
+        receive(250)
+        let source = Profile().sources[0].open(topics)
+        receive(251)
+        #expect(try await read(source, after: 3, until: 251) == Array(4...251))
+    }
+
+    @Test func `a reader gets from the history what its stream has dropped`() async throws {
+        receive(1)
+        let source = Profile().sources[0].open(topics)
+        let count = UInt64(TopicBus.limit) + 300
+        for number in 2...count { receive(number) }
+        #expect(try await read(source, after: 1, until: count) == Array(2...count))
+    }
+
+    @Test func `a reader skips what it has read, and sees a gap`() async throws {
+        receive(1)
+        let source = Profile().sources[0].open(topics)
+        for number in [2, 3, 4, 7] as [UInt64] { receive(number) }
+        #expect(try await read(source, after: 3, until: 7) == [4, 5, 6, 7])
     }
 }

@@ -52,31 +52,6 @@ struct LinkMessageTests {
         #expect(try LinkRecords(frame { records.append(stream: 8, to: &$0) }) == records)
     }
 
-    @Test(arguments: [0, 1, .max] as [UInt64])
-    func `a value of a topic is read as it was written`(place: UInt64) throws {
-        for body in [[], Array("\"ä\"".utf8), [UInt8](repeating: 0xff, count: 300)] {
-            for topic in ["", "currentUser", "a b--ü"] {
-                let publication = LinkPublication(place: place, topic: topic, body: body)
-                let read = try LinkPublication(frame { publication.append(stream: 8, to: &$0) })
-                #expect(read == publication)
-            }
-        }
-        var bytes: [UInt8] = []
-        LinkPublication(place: 5, topic: "ab", body: [7]).append(stream: 8, to: &bytes)
-        let expected: [UInt8] = [
-            0, 0, 0, 15, 20, 0, 0, 0, 8,
-            0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 2, 0x61, 0x62, 7,
-        ]
-        #expect(bytes == expected, "nodes of other releases read the same")
-    }
-
-    @Test func `a value of a topic whose name is no text is refused`() {
-        let payload: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0xff]
-        #expect(throws: LinkFault.malformed(.publish)) {
-            try decode(LinkFrame(.publish, payload: payload))
-        }
-    }
-
     @Test(arguments: [0, LinkRecords.textLimitBytes + 1])
     func `records without text, or with too much, are refused`(count: Int) {
         var payload = [UInt8](repeating: 0x61, count: 40)
@@ -125,7 +100,6 @@ struct LinkMessageTests {
                 ).append(stream: 8, to: &$0)
             },
             readFrames(pingBytes(LinkPing(era: 1, features: .hints))).frames[0],
-            frame { LinkPublication(place: 3, topic: "ab", body: []).append(stream: 8, to: &$0) },
         ]
         for message in messages {
             for count in message.payload.indices {
@@ -265,7 +239,6 @@ struct LinkMessageTests {
         case .follow: _ = try LinkFollow(frame)
         case .hint: _ = try LinkHint(frame)
         case .records: _ = try LinkRecords(frame)
-        case .publish: _ = try LinkPublication(frame)
         default: _ = try LinkPing(frame)
         }
     }

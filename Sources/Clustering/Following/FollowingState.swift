@@ -79,7 +79,7 @@ final class FollowingState: FeedUpkeep {
     func loaded(_ saved: SavedSession, mayListen: Bool?, by load: UInt64) {
         if firstLoad == 0 { firstLoad = load }
         if let ownership = saved.ownership { setOwner(ownership.owner, epoch: ownership.epoch) }
-        hasWork = mayListen.map { $0 || !saved.running.isEmpty } ?? false
+        hasWork = mayListen.map { $0 || !saved.interrupted.isEmpty } ?? false
         failures.end()
         awaited = nil
     }

@@ -9,6 +9,29 @@ package struct SessionID: Hashable, Sendable {
         self.text = text
     }
 
+    /// The session of a topic (ADR-0078): `$` and the topic's name. No request can name it.
+    ///
+    /// Nil for a name that no path has in this form, and for one that is too long.
+    package init?(topic: String) {
+        guard (1...127).contains(topic.utf8.count), topic.utf8.allSatisfy(Self.isAllowedInTopic)
+        else { return nil }
+        text = "$" + topic
+    }
+
+    /// An id that a node has stored or sent: of any session, also of a topic's.
+    package init?(own text: String) {
+        guard text.utf8.first == UInt8(ascii: "$") else {
+            self.init(text)
+            return
+        }
+        self.init(topic: String(decoding: text.utf8.dropFirst(), as: UTF8.self))
+    }
+
+    /// The topic whose session it is; nil for any other session.
+    package var topic: String? {
+        text.utf8.first == UInt8(ascii: "$") ? String(text.dropFirst()) : nil
+    }
+
     /// Whether an id can begin with this text; with the empty one every id does.
     package static func canBegin(with text: String) -> Bool {
         text.utf8.count <= 128 && text.utf8.allSatisfy(isAllowed)
@@ -52,6 +75,11 @@ package struct SessionID: Hashable, Sendable {
 
     private init(unchecked text: String) {
         self.text = text
+    }
+
+    /// Visible ASCII without the delimiters of a path (RFC 3986 §3.3), and without escapes.
+    private static func isAllowedInTopic(_ byte: UInt8) -> Bool {
+        (0x21...0x7E).contains(byte) && !"/?#%".utf8.contains(byte)
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {

@@ -445,11 +445,6 @@ public struct Configuration: Sendable, Equatable {
         .constants, "body-rate", .bytes(0...1_073_741_824), default: 4_096,
         "bytes per second at which a body may exceed the request timeout")
 
-    /// How long the home of a topic waits until the sessions of all nodes have a value, 5 s. After
-    /// that, the client gets 504. A client's node waits for the home for twice this time. Only
-    /// tests change it.
-    package var topicLimit = Duration.seconds(5)
-
     /// The defaults.
     public init() {}
 }

@@ -32,7 +32,8 @@ struct JournalRehearsal {
     private var longest: (time: Duration, session: String)?
 
     init(_ registrations: [Registration]) {
-        reactors = Dictionary(registrations.map { ($0.name, $0) }) { first, _ in first }
+        let all = registrations + [.topic]
+        reactors = Dictionary(all.map { ($0.name, $0) }) { first, _ in first }
     }
 
     mutating func run(on path: String) throws(JournalFileFault) {

@@ -1,6 +1,7 @@
 internal import Cluster
 internal import Clustering
 internal import Dispatch
+internal import Feeds
 internal import Logging
 internal import Sessions
 internal import Sockets
@@ -330,7 +331,7 @@ struct RunningServer {
                 entry = try linkListener.listen(links)
             }
             await meetAcquaintances()
-            await introduceToMembers()
+            await beginTopics()
             let main = try Listener(
                 socket, loops: loops, maximumConnections: connectionLimit(configuration),
                 gate: service.gate(of: .main))
@@ -363,12 +364,14 @@ struct RunningServer {
         }
     }
 
-    /// Returns when the other nodes know this one, as far as values of topics need it.
-    private func introduceToMembers() async {
-        guard service.node != nil, let first = loops.first else { return }
-        await Self.visit([first]) { loop, done in
-            guard let topics = loop.resources.links?.topics else { return done() }
-            topics.introduce(then: done)
+    /// Returns when the newest values of topics are known, because new sessions begin with them.
+    private func beginTopics() async {
+        guard service.hasTopics else { return }
+        let topics = Set(service.reactors.flatMap(\.topics))
+        await Self.visit(loops) { loop, done in
+            let (index, count) = (loop.resources.index, loop.resources.peers.count)
+            loop.sessions.topics.begin(
+                topics.filter { SessionID(topic: $0)?.owner(of: count) == index }, then: done)
         }
     }
 

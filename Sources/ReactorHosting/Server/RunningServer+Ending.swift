@@ -102,12 +102,12 @@ extension RunningServer {
         timer.cancel()
     }
 
-    /// Waits until no value of a topic is on its way to this node, two seconds at most.
+    /// Stops reading topics, so that other nodes continue those that this one decides on.
     private func leaveTopics() async {
-        guard service.node != nil, let first = loops.first else { return }
-        await Self.visit([first]) { loop, done in
-            guard let topics = loop.resources.links?.topics else { return done() }
-            topics.leave(then: done)
+        guard service.node != nil else { return }
+        await Self.visit(loops) { loop, done in
+            loop.sessions.topics.close()
+            done()
         }
     }
 

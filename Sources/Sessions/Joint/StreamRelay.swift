@@ -66,6 +66,9 @@ package struct RelayKey: Hashable, Sendable {
     package let index: Int
     /// The number of earlier relays of the session on this stream.
     let attempt: UInt64
+
+    /// In place of a loop: the reports are for the ``TopicReaders`` of this one.
+    static let ownLoop = -1
 }
 
 /// A message to the loop of a session.

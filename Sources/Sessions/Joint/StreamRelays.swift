@@ -18,6 +18,8 @@ package final class StreamRelays {
     /// Why a queue: a request may name a hundred sessions, and each may have to encode its state.
     let openings: BackgroundQueue
     private var generation: UInt64 = 0
+    /// Nil until the table has them.
+    weak var topics: TopicReaders?
 
     init(_ pass: PassMeter, hop: @escaping LoopServices.Hop) {
         openings = BackgroundQueue(pass) { _ = hop { $0.relays.openings.run() } }
@@ -178,6 +180,8 @@ package final class StreamRelays {
             reports[report.key.loop, default: []].append(report)
         }
         changed.removeAll(keepingCapacity: changed.count <= 256)
+        let own = reports.removeValue(forKey: RelayKey.ownLoop)
         for (loop, reports) in reports { send(reports, loop) }
+        for report in own ?? [] { topics?.receive(report) }
     }
 }

@@ -25,7 +25,8 @@
 //   answers     the replies to requests with an Idempotency-Key.
 //   running     actions whose effects had not ended at the last commit; `begun` counts how often
 //               they were begun, each time after the first by another process; `subject` is the
-//               client that has sent the action, if it was authenticated.
+//               client that has sent the action, if it was authenticated. The row of action 0 says
+//               how far the session has read its topics.
 //
 // All times: milliseconds since 1970 (UTC).
 //

@@ -57,9 +57,6 @@ private func rewritten(_ frame: LinkFrame) -> LinkFrame? {
     case .records:
         guard let records = try? LinkRecords(frame) else { return nil }
         records.append(stream: frame.stream, to: &bytes)
-    case .publish:
-        guard let publication = try? LinkPublication(frame) else { return nil }
-        publication.append(stream: frame.stream, to: &bytes)
     case .hello, .challenge, .proof, .gone, .last, .hurry, .unfollow: return nil
     }
     return readFrames(bytes, payloadLimit: 100_000).frames.first

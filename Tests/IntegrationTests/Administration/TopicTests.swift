@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Testing
 
@@ -44,8 +45,7 @@ struct TopicTests {
             #expect(try await client.post(topic, #"{"name":"ada"}"#).json == ["sessions": 1])
             #expect(try await stays.post(#"{"type":"touch"}"#).version == 3)
             #expect(try await client.delete(stays.path).status == 204)
-            try expectProblem(
-                try await client.post(topic, "null"), 404, "unknown_topic", detail: "currentUser")
+            #expect(try await client.post(topic, "null").json == ["sessions": 0])
         }
     }
 
@@ -124,6 +124,102 @@ struct TopicTests {
             let answer = try await second.client().post(topic, #"{"name":"ada"}"#)
             #expect(try answer.json == ["sessions": 1])
             #expect(try await session.on(second).state()["user"] == ["name": "ada"])
+        }
+    }
+
+    @Test func `a session that was not in memory gets every value that it has missed, once`()
+        async throws
+    {
+        try await withJournal { journal in
+            let options = journal.options + ["--admin", "on", "--wake-on-demand"]
+            let first = try await ServerProcess.start(.fixtures, options)
+            let session = try await first.client().session("profile")
+            #expect(try await first.client().post(topic, #"{"name":"a"}"#).json == ["sessions": 1])
+            try await first.murder()
+            let second = try await ServerProcess.start(.fixtures, options)
+            for name in ["b", "c"] {
+                let answer = try await second.client().post(topic, #"{"name":"\#(name)"}"#)
+                #expect(try answer.json == ["sessions": 0])
+            }
+            // The first request wakes it.
+            while try await session.on(second).read()["version"] != 3 {}
+            #expect(try await session.on(second).state()["user"] == ["name": "c"])
+            #expect(
+                try await second.client().post(topic, #"{"name":"d"}"#).json == ["sessions": 1])
+            #expect(try await session.on(second).read()["version"] == 4)
+        }
+    }
+
+    @Test func `case 96: a topic remembers its newest value over a kill`() async throws {
+        try await withJournal { journal in
+            let options = journal.options + ["--admin", "on"]
+            let first = try await ServerProcess.start(.fixtures, options)
+            let posted = try await first.client().post("/v1/topics/member", #"{"name":"ada"}"#)
+            #expect(posted.status == 200)
+            try await first.murder()
+            let second = try await ServerProcess.start(.fixtures, options)
+            let session = try await second.client().session("member")
+            #expect(session.created.hasSuffix(".1"))
+            #expect(try await session.state()["user"] == ["name": "ada"])
+        }
+    }
+
+    @Test func `case 95: a value that the journal does not accept is in no session`() async throws {
+        try await withJournal { journal in
+            let options = journal.options + ["--admin", "on"]
+            let server = try await ServerProcess.start(.fixtures, options)
+            let session = try await server.client().session("profile")
+            let elsewhere = journal.path + ".moved"
+            try FileManager.default.moveItem(atPath: journal.path, toPath: elsewhere)
+            try expectProblem(
+                try await server.client().post(topic, #"{"name":"a"}"#), 503, "journal_unavailable")
+            try FileManager.default.moveItem(atPath: elsewhere, toPath: journal.path)
+            try await untilReady(server.client())
+            let answer = try await server.client().post(topic, #"{"name":"b"}"#)
+            #expect(try answer.json == ["sessions": 1])
+            #expect(try await session.read()["version"] == 1)
+            #expect(try await session.state()["user"] == ["name": "b"])
+        }
+    }
+
+    @Test func `a topic of which no reactor is hosted any more is unknown`() async throws {
+        try await withJournal { journal in
+            let options = journal.options + ["--admin", "on"]
+            let first = try await ServerProcess.start(.fixtures, options)
+            #expect(try await first.client().post(topic, "null").status == 200)
+            try await first.murder()
+            let second = try await ServerProcess.start(.server, options)
+            try expectProblem(
+                try await second.client().post(topic, "null"), 404, "unknown_topic")
+        }
+    }
+
+    @Test func `a publication that is sent again with its key is published once`() async throws {
+        try await withServer(.fixtures, "--admin", "on") { server in
+            let client = server.client()
+            let session = try await client.session("profile")
+            for _ in 1...2 {
+                var request = Request.json("POST", topic, #"{"name":"ada"}"#)
+                request.fields.append(("Idempotency-Key", "k"))
+                let answer = try await client.send(request)
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            #expect(try await session.read()["version"] == 1)
+        }
+    }
+
+    @Test func `the session of a topic is in no list, and no request names it`() async throws {
+        try await withServer(.fixtures, "--admin", "on") { server in
+            let client = server.client()
+            #expect(try await client.post(topic, "null").status == 200)
+            #expect(try await client.get("/v1/sessions").json["sessions"] == [])
+            for answer in [
+                try await client.get("/v1/sessions/$currentUser"),
+                try await client.delete("/v1/sessions/$currentUser"),
+            ] {
+                try expectProblem(answer, 400, "bad_session_id")
+            }
+            try expectProblem(try await client.post("/v1/topics/a%20b", "1"), 400, "bad_topic")
         }
     }
 

@@ -26,8 +26,7 @@ final class ScriptedPeer: Sendable {
 
     let node: Node
     /// The arrivals: the first line of a request, `gone`, `follow` with the session, `unfollow`,
-    /// `deliver` or `publish` with topic and value, `part` with the parent, the client and the
-    /// action, `holding`, a fault.
+    /// `part` with the parent, the client and the action, a fault.
     let events: AsyncStream<String>
     private let loop: EventLoop<PeerEnd>
     private let listener: Listener<PeerEnd>
@@ -39,20 +38,17 @@ final class ScriptedPeer: Sendable {
     ///     `hasPings`.
     ///   - provesItself: Whether it takes part in the handshake.
     ///   - hintActs: One for each request for hints; then nothing. Nil: its release has no hints.
-    ///   - features: The features of the peer besides hints. It handles each value of a topic by
-    ///     the next of `acts`.
     init(
         _ acts: [Act], hasPings: Bool = true, saysItsDatabase: Bool? = nil,
         provesItself: Bool = true,
-        hintActs: [HintAct]? = nil, features: LinkFeatures = []
+        hintActs: [HintAct]? = nil
     ) throws {
         let (events, event) = AsyncStream.makeStream(of: String.self)
         var randomness = SystemRandomNumberGenerator()
         let node = Node(using: &randomness)
         let loop = try EventLoop<PeerEnd>(label: "peer") {
             PeerEnd(
-                $1, node, acts, hasPings, saysItsDatabase ?? hasPings, provesItself, hintActs,
-                features
+                $1, node, acts, hasPings, saysItsDatabase ?? hasPings, provesItself, hintActs
             ) { event.yield($0) }
         }
         let listener = try Listener(
@@ -74,9 +70,6 @@ final class ScriptedPeer: Sendable {
     var member: Member {
         Member(node: node, address: "\(listener.boundAddress)", loops: 1)
     }
-
-    /// Says that it ends, as a node that publishes values of topics hears it.
-    func sayEnd() { loop.enqueue { $0.sayEnd() } }
 
     func until(_ wanted: String) async -> Bool {
         for await event in events where event.hasPrefix(wanted) { return true }
@@ -104,14 +97,13 @@ private final class PeerEnd: LoopHandler {
     private let saysItsDatabase: Bool
     private let provesItself: Bool
     private var hintActs: [ScriptedPeer.HintAct]
-    private var ping: LinkPing
+    private let ping: LinkPing
     private let note: (String) -> Void
     private var links: [ConnectionID: IncomingLink] = [:]
 
     init(
         _ table: ConnectionTable, _ node: Node, _ acts: [ScriptedPeer.Act], _ hasPings: Bool,
         _ saysItsDatabase: Bool, _ provesItself: Bool, _ hintActs: [ScriptedPeer.HintAct]?,
-        _ features: LinkFeatures,
         _ note: @escaping (String) -> Void
     ) {
         self.table = table
@@ -121,7 +113,7 @@ private final class PeerEnd: LoopHandler {
         self.saysItsDatabase = saysItsDatabase
         self.provesItself = provesItself
         self.hintActs = hintActs ?? []
-        ping = LinkPing(era: 1, features: hintActs == nil ? features : features.union(.hints))
+        ping = LinkPing(era: 1, features: hintActs == nil ? [] : .hints)
         self.note = note
         if hasPings { timerReached(0) }
     }
@@ -149,14 +141,6 @@ private final class PeerEnd: LoopHandler {
                     breakLink(id)
                     return
                 }
-            case .publish(let stream, let publication):
-                let body = String(decoding: publication.body, as: UTF8.self)
-                let isOrdered = publication.place > 0
-                note("\(isOrdered ? "deliver" : "publish") \(publication.topic) \(body)")
-                guard serve(stream, on: &link) else {
-                    breakLink(id)
-                    return
-                }
             case .gone: note("gone")
             case .follow(let stream, let follow):
                 note("follow \(follow.session)")
@@ -165,7 +149,6 @@ private final class PeerEnd: LoopHandler {
                     return
                 }
             case .unfollow: note("unfollow")
-            case .ping(let ping) where ping.features.contains(.isHolding): note("holding")
             case .opened: if saysItsDatabase { link.send(ping) }
             case .hurry, .ping: break
             }
@@ -210,14 +193,6 @@ private final class PeerEnd: LoopHandler {
         case .close: return false
         }
         return true
-    }
-
-    func sayEnd() {
-        ping.features.insert(.isEnding)
-        for id in links.keys {
-            links[id]?.send(ping)
-            send(id)
-        }
     }
 
     func breakLinks() {

@@ -64,8 +64,7 @@ extension LinkTable {
         let members = TwoMembers(members: Members(own: node.member, others: [far]))
         let way = ClusterWay(node.member.node, members, logger ?? configuration.logger)
         let bodies = BodyBudget(configuration, exempt: [])
-        self.init(
-            node, way, bodies, work, table, nil, topicLimit: configuration.topicLimit, dial: dial)
+        self.init(node, way, bodies, work, table, dial: dial)
     }
 }
 

@@ -21,7 +21,7 @@ struct LocalNodeTests {
         #expect(node.secrets.isEmpty)
         #expect(node.member.address == "[::1]:7080")
         #expect(node.member.loops == 3)
-        #expect(node.member.reactors == ["switch": 3])
+        #expect(node.member.reactors == ["switch": 3, "$topic": 1])
         #expect(!node.member.isLeaving)
         let other = try LocalNode(
             configuration, boundTo: .tcp(host: "::1", port: 7_080), isLoopback: true, [])

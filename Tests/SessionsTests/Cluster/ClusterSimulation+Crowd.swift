@@ -29,9 +29,12 @@ extension ClusterSimulation {
     /// Those that claim for requests and streams are not bounded by the number of their sessions.
     func checkClaims(of process: Process) {
         let claims = process.node.waiting(.claim)
-        // Those of sessions that act without a request have a bound of their own.
+        let (table, relays) = (process.rig.table, process.rig.table.relays)
+        // The reader of the topic opens a stream as clients do. Claims of sessions that act without
+        // a request have a bound of their own.
+        let openings = relays.count - relays.subscribers.count
         let others =
-            process.lookUps + process.parts.lookUps + process.rig.table.loads.underWay
+            process.lookUps + process.parts.lookUps + openings + table.loads.underWay
         if claims > Self.claimLimit + others { violations.append("\(claims) claims at once") }
         if others == 0 { crowd.claimsAtOnce = max(crowd.claimsAtOnce, claims) }
     }
@@ -160,7 +163,7 @@ extension ClusterSimulation {
     /// has not brought yet.
     func overtake() {
         for process in processes where !process.isPaused {
-            let found = sessions.compactMap(SessionID.init).first { id in
+            let found = sessions.compactMap { SessionID($0) }.first { id in
                 let feed = process.rig.table.asleep(id)
                 return (feed?.isElsewhere ?? false) && (feed?.hasReplicas ?? false)
             }

@@ -101,8 +101,8 @@ extension ClusterSimulation {
         tally.received += received
         tally.spread += spread
         tally.states += states
-        tally.published += published.whole
-        tally.partlyPublished += published.partly
+        tally.published += topics.outcomes.count { $0 == .done }
+        tally.topicGaps += topics.gaps
         tally.calls.formUnion(cluster.journal.calls)
         tally.claimsAtOnce = max(tally.claimsAtOnce, crowd.claimsAtOnce)
         tally.closed += crowd.closed

@@ -25,9 +25,10 @@ extension ClusterSimulation {
         var spread = 0
         /// Looks at followed sessions whose state is kept.
         var states = 0
-        /// Values of a topic that all nodes have got, and others.
+        /// Values of a topic whose publication was acknowledged, and times that a process has
+        /// missed some between two.
         var published = 0
-        var partlyPublished = 0
+        var topicGaps = 0
         /// The most claims of followers that were under way at one node.
         var claimsAtOnce = 0
         /// Streams that were closed because their records could not be read, and others

@@ -1,159 +1,101 @@
 import Cluster
+import Feeds
+import Reactors
+import Storage
 
-/// A message about a value of a topic, of which there is one.
-enum TopicLetter {
-    /// For the sessions of the node.
-    case value(Int, place: UInt64)
-    /// The newest value that a node remembers.
-    case memory(Int, place: UInt64)
-    case receipt(Int, TopicShares.Share, newest: UInt64)
+@testable import Sessions
 
-    var mayComeTwice: Bool { if case .memory = self { true } else { false } }
-}
-
-/// The part of a process that has to do with topics.
+/// The values that a process has read of the topic, in order.
 final class TopicEnd {
-    var order = TopicOrder()
-    /// The values that its sessions have got, in order.
-    var delivered: [Int] = []
-    var newest: (value: Int, place: UInt64)?
-    var newcomers = Newcomers()
-    /// Its clock is wrong by as much, in microseconds.
-    let error: Int64
+    private(set) var read: [(place: TopicPosition, value: Int)] = []
+    /// The values of publications that wait for an answer, by their tokens.
+    var tokens: [UInt64: Int] = [:]
 
-    init(error: Int64) { self.error = error }
+    func receive(_ value: TopicValue?, at place: TopicPosition) {
+        guard let value = try? value?.decode(Int.self) else { return }
+        read.append((place, value))
+    }
 }
 
-/// The values that clients have published. The links deliver their letters in any order,
-/// or not at all.
+/// The values that clients have published.
 struct TopicLife {
-    struct Publication {
-        var value: Int
-        var shares = TopicShares()
-        /// The nodes whose sessions have to get it.
-        var targets: Set<Node>
-        var awaited: Set<Node>
-    }
-
     static let topic = "news"
 
-    /// Whether a node looks at a value's place before it delivers the value.
-    var hasOrder = true
-    var publications: [Publication] = []
-    /// The values of each process, also of those that have ended.
+    /// The outcome of the publication of each value.
+    var outcomes: [ClusterSimulation.Outcome] = []
+    /// The ends of all processes, also of those that have ended.
     var ends: [(node: Node, end: TopicEnd)] = []
+    /// The sessions that read a topic in each process skip what they have, and read what is missing
+    /// between two values in the journal. Here the number of such gaps.
+    var gaps = 0
 }
 
 extension ClusterSimulation {
     // MARK: Steps
 
-    /// A client publishes a value at any node, which takes it to the home that it believes in.
-    func publish(at asked: Process) {
-        let members = asked.node.members
-        guard let home = members.home(of: TopicLife.topic),
-            let process = processes.first(where: { $0.node.node == home }),
-            !process.isPaused, !asked.isPaused
-        else { return }
-        publish(asHome: process)
-    }
-
-    private func publish(asHome home: Process) {
-        let (own, members, end) = (home.node.node, home.node.members, home.topics)
-        let linked = Set(processes.map(\.node.node.number)).subtracting([own.number])
-        end.newcomers.observe(members, linked: linked)
-        // It waits until the node is a member.
-        guard !end.newcomers.areAmong(linked) else { return }
-        let value = topics.publications.count
-        let place = end.order.next(of: TopicLife.topic, at: time * 1_000 + end.error)
-        guard deliver(value, at: place, to: home) else { return }
-        // Those that are gone refuse the connection.
-        let others = members.others.map(\.node).filter { linked.contains($0.number) }
-        var publication = TopicLife.Publication(
-            value: value, targets: Set(others + [own]), awaited: Set(others))
-        publication.shares.add(.delivered(sessions: 1, isRemembered: true))
-        topics.publications.append(publication)
-        for other in others.sorted(by: { $0.number < $1.number }) {
-            links.send(.value(value, place: place), from: own, to: other)
+    /// A client publishes a value at any node.
+    func publish(at process: Process) {
+        let value = topics.outcomes.count
+        topics.outcomes.append(.refused)
+        guard !process.isPaused, let id = SessionID(topic: TopicLife.topic) else { return }
+        fetch(id, at: process) { [unowned self, unowned process] found in
+            guard case .session(let session) = found else { return }
+            // It may be applied from now on.
+            topics.outcomes[value] = .none
+            process.topics.tokens[process.rig.lastToken + 1] = value
+            do {
+                try process.rig.post("{\"value\":\(value)}", to: session)
+            } catch {
+                topics.outcomes[value] = .refused
+            }
         }
     }
 
-    /// A link is made again, and its node sends what it remembers.
-    func remind(at process: Process) {
-        guard !process.isPaused, let newest = process.topics.newest else { return }
-        let other = processes[number(0..<processes.count)].node.node
-        guard other != process.node.node else { return }
-        links.send(.memory(newest.value, place: newest.place), from: process.node.node, to: other)
-    }
-
-    func receive(_ letter: TopicLetter, from sender: Node, at process: Process) {
-        switch letter {
-        case .value(let value, let place):
-            let isDelivered = deliver(value, at: place, to: process)
-            let share: TopicShares.Share =
-                isDelivered ? .delivered(sessions: 1, isRemembered: true) : .late
-            links.send(
-                .receipt(
-                    value, share, newest: process.topics.order.newest(of: TopicLife.topic)),
-                from: process.node.node, to: sender)
-        case .memory(let value, let place): _ = deliver(value, at: place, to: process)
-        case .receipt(let value, let share, let newest):
-            guard topics.publications[value].awaited.remove(sender) != nil else { return }
-            topics.publications[value].shares.add(share)
-            process.topics.order.learn(newest, of: TopicLife.topic)
+    /// Without a fence the owner of the topic may not know of a value that another node has
+    /// published. The chain refuses its next one.
+    func finishTopics() {
+        for process in processes {
+            publish(at: process)
+            settle()
         }
-    }
-
-    private func deliver(_ value: Int, at place: UInt64, to process: Process) -> Bool {
-        let isNext = process.topics.order.admit(place, of: TopicLife.topic)
-        guard isNext || !topics.hasOrder else { return false }
-        process.topics.delivered.append(value)
-        process.topics.newest = (value, place)
-        return true
     }
 
     // MARK: The oracle
 
     func checkTopics() {
-        for (node, end) in topics.ends {
-            if Set(end.delivered).count != end.delivered.count {
-                violations.append("the node \(node.number) has delivered a value twice")
-            }
-            for other in topics.ends where other.node.number > node.number {
-                checkOrder(end.delivered, other.end.delivered)
+        let records = cluster.journal.all.filter {
+            $0.session == "$\(TopicLife.topic)" && $0.kind == .mutation
+        }
+        let values = records.map { Int(String(decoding: $0.content, as: UTF8.self)) ?? -1 }
+        for (value, outcome) in topics.outcomes.enumerated() {
+            let count = values.count { $0 == value }
+            switch outcome {
+            case .done where count != 1: violations.append("value \(value) is there \(count) times")
+            case .refused where count != 0:
+                violations.append("value \(value) was refused, and is there")
+            case .done, .refused, .none, .unknown:
+                if count > 1 { violations.append("value \(value) is there \(count) times") }
             }
         }
-        for var publication in topics.publications {
-            for _ in publication.awaited { publication.shares.add(.unanswered) }
-            let reached = topics.ends.filter { $0.end.delivered.contains(publication.value) }
-            let nodes = Set(reached.map(\.node))
-            switch publication.shares.outcome {
-            case .published(let sessions):
-                if !nodes.isSuperset(of: publication.targets)
-                    || sessions != publication.targets.count
-                {
-                    violations.append("a value is acknowledged, and a node does not have it")
-                }
-            case .partly: break
-            case .unheard, .refused, .late:
-                violations.append("its home has delivered a value that it denies")
-            }
+        for (node, end) in topics.ends { check(end, of: node, records.map(\.number), values) }
+        for process in processes where process.topics.read.last?.value != values.last {
+            violations.append("the node \(process.node.node.number) lacks the newest value")
         }
     }
 
-    /// The values that both have delivered are in one order.
-    private func checkOrder(_ one: [Int], _ other: [Int]) {
-        let both = Set(one).intersection(other)
-        if one.filter(both.contains) != other.filter(both.contains) {
-            violations.append("two nodes have delivered values in different orders")
+    /// A process reads values in order, each once. It may lack some between two: then its sessions
+    /// see the gap in the places.
+    private func check(_ end: TopicEnd, of node: Node, _ numbers: [UInt64], _ values: [Int]) {
+        var last: UInt64 = 0
+        for (place, value) in end.read {
+            if place.number <= last {
+                violations.append("the node \(node.number) reads \(place.number) after \(last)")
+            }
+            if let index = numbers.firstIndex(of: place.number), values[index] != value {
+                violations.append("the node \(node.number) reads \(value) at \(place.number)")
+            }
+            if last > 0, place.number > last + 1 { topics.gaps += 1 }
+            last = place.number
         }
-    }
-
-    /// The numbers of values that all nodes have, and of those that perhaps not all have.
-    var published: (whole: Int, partly: Int) {
-        let whole = topics.publications.count { publication in
-            guard case .published = publication.shares.outcome else { return false }
-            return publication.awaited.isEmpty
-        }
-        return (whole, topics.publications.count - whole)
     }
 }

@@ -32,7 +32,7 @@ final class ClusterSimulation {
     final class Process {
         let node: ScriptedNode
         let rig: Rig
-        let topics: TopicEnd
+        let topics = TopicEnd()
         let parts: PartEnd
         var isPaused = false
         /// The number of answers that were looked at.
@@ -44,14 +44,15 @@ final class ClusterSimulation {
 
         init(_ node: ScriptedNode, _ registrations: [Registration], _ links: ScriptedLinks) {
             self.node = node
-            // By an hour for each process, to either side.
-            let number = node.node.number
-            topics = TopicEnd(error: (number % 2 == 0 ? number : -number) * 3_600_000_000)
             rig = Rig(
                 node: node, registrations: registrations, snapshotEvery: 4, deliveries: .least,
-                replicasFrom: [0, Int.max][Int(number % 2)])
+                replicasFrom: [0, Int.max][Int(node.node.number % 2)])
             let inbox = rig.inbox
             parts = PartEnd(node, rig, links)
+            rig.table.topics.deliver = { [topics] value, _, place, _ in
+                topics.receive(value, at: place)
+                return nil
+            }
             node.watch { change in _ = inbox.put { $0.ownershipChanged(change) } }
         }
     }
@@ -88,11 +89,10 @@ final class ClusterSimulation {
     @discardableResult
     static func run(
         seed: UInt64, on cluster: ScriptedCluster = ScriptedCluster(), crowd: Int? = nil,
-        hasTopicOrder: Bool = true, sendsPartsTwice: Bool = false, _ tally: inout Tally
+        sendsPartsTwice: Bool = false, _ tally: inout Tally
     ) throws -> [String] {
         let sessions = crowd.map { (0..<$0).map { "s\($0)" } } ?? ["s", "t"]
         let life = try ClusterSimulation(seed: seed, on: cluster, sessions)
-        life.topics.hasOrder = hasTopicOrder
         life.links.sendsPartsTwice = sendsPartsTwice
         for _ in 0..<270 { life.act() }
         if crowd != nil { life.actAsCrowd() }
@@ -110,10 +110,6 @@ final class ClusterSimulation {
         links = ScriptedLinks(sendsRecords: !seed.isMultiple(of: 4))
         registration = try .ledger()
         pot = try Pot.registration()
-        links.topics = { [unowned self] letter, sender, recipient in
-            let process = processes.first { $0.node.node == recipient }
-            if let process { receive(letter, from: sender, at: process) }
-        }
         connectParts()
         for _ in 0..<3 { processes.append(begin()) }
         try createParent()
@@ -122,7 +118,7 @@ final class ClusterSimulation {
         let selections: [Selection] = [
             .allPulses, .allStates, .everything, .log, try .part("/a"), try .part("/touched"),
         ]
-        for id in sessions.compactMap(SessionID.init) {
+        for id in sessions.compactMap({ SessionID($0) }) {
             for _ in 0..<2 {
                 readers.append(WanderingReader(id, selections[number(0..<selections.count)]))
             }
@@ -134,12 +130,16 @@ final class ClusterSimulation {
         let process = Process(
             ScriptedNode(
                 lastNode, of: cluster, isImmediate: false,
-                reactors: [registration.name: registration.stateVersion, pot.name: 1]),
-            [registration, pot], links)
+                reactors: [
+                    registration.name: registration.stateVersion, pot.name: 1,
+                    Registration.topicName: Registration.topic.stateVersion,
+                ]),
+            [registration, pot, .topic], links)
         process.node.beat()
         process.rig.clock.uptime = time
         links.add(process.node.node, process.rig.table)
         topics.ends.append((process.node.node, process.topics))
+        process.rig.table.topics.begin([TopicLife.topic])
         return process
     }
 
@@ -171,8 +171,7 @@ final class ClusterSimulation {
         case 59..<61: sendHome(from: process)
         case 61..<71: post(someLetters: number(1..<4))
         case 72..<76: publish(at: process)
-        case 76: remind(at: process)
-        case 77: post(someLetters: links.count)
+        case 76..<78: post(someLetters: links.count)
         case 78..<84: forward(at: process)
         case 84..<88: overtake()
         default: if number(0..<4) == 0 { kill(process) }
@@ -203,7 +202,7 @@ final class ClusterSimulation {
     /// A search has found the sessions.
     private func wake(at process: Process) {
         guard !process.isPaused else { return }
-        process.rig.table.wakeWorking(sessions.compactMap(SessionID.init)) {}
+        process.rig.table.wakeWorking(sessions.compactMap { SessionID($0) }) {}
         run(process)
     }
 
@@ -292,7 +291,7 @@ final class ClusterSimulation {
         guard !process.isPaused else { return }
         process.rig.table.askForChanges()
         run(process)
-        for id in sessions.compactMap(SessionID.init) {
+        for id in sessions.compactMap({ SessionID($0) }) {
             guard let feed = process.rig.table.asleep(id), feed.isElsewhere else { continue }
             if feed.hasReplicas { spread += 1 }
             if feed.streams.all.contains(where: { $0.keptState != nil }) { states += 1 }
@@ -348,7 +347,7 @@ final class ClusterSimulation {
         }
     }
 
-    private func fetch(
+    func fetch(
         _ name: SessionID, at process: Process, then act: @escaping (SessionLookup) -> Void
     ) {
         let found = process.rig.table.find(name)
@@ -397,6 +396,14 @@ final class ClusterSimulation {
     private func collect(_ process: Process) {
         let answers = process.rig.output.answers
         for answer in answers[process.seen...] {
+            if let value = process.topics.tokens[answer.token] {
+                switch answer.content.kind {
+                case .received: topics.outcomes[value] = .done
+                case .failed(let failure) where failure.reason == .outcomeUnknown:
+                    topics.outcomes[value] = .unknown
+                default: topics.outcomes[value] = .refused
+                }
+            }
             guard let index = process.requests[answer.token] else { continue }
             requests[index].version = answer.content.version
             switch answer.content.kind {
@@ -432,6 +439,7 @@ final class ClusterSimulation {
         for process in processes { beat(process) }
         settle()
         for id in sessions { try finish(id) }
+        if !cluster.hasFence { finishTopics() }
         finishStreams()
         for id in sessions { try check(id) }
         checkTopics()

@@ -34,15 +34,6 @@ struct ClusterSimulationTests {
         }
     }
 
-    @Test func `nodes that do not look at the places of a topic's values are found`() throws {
-        var (isFound, met) = (false, ClusterSimulation.Tally())
-        for seed in 0..<400 as Range<UInt64> where !isFound {
-            let violations = try ClusterSimulation.run(seed: seed, hasTopicOrder: false, &met)
-            isFound = !violations.isEmpty
-        }
-        #expect(isFound)
-    }
-
     @Test func `nodes that send an action of a part again, which may be applied, are found`() throws
     {
         var (isFound, met) = (false, ClusterSimulation.Tally())
@@ -82,8 +73,8 @@ struct ClusterSimulationTests {
         #expect(met.received > 10)
         #expect(met.spread > 20)
         #expect(met.states > 50)
-        #expect(met.published > 20)
-        #expect(met.partlyPublished > 20)
+        #expect(met.published > 100)
+        #expect(met.topicGaps > 0)
         #expect(met.partsApplied > 200)
         #expect(met.partsUnknown > 20)
         #expect(met.partsRefused > 20)

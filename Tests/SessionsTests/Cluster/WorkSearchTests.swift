@@ -106,68 +106,6 @@ struct WorkSearchTests {
         gate.open()
     }
 
-    /// Whether a node finds a session of which nobody takes care; nil: it has no answer.
-    private func findsAbandoned(_ rigs: ClusterRig, _ index: Int) -> Bool? {
-        let node = rigs.nodes[index]
-        let found = Mutex<Bool?>(nil)
-        node.findAbandoned(node) { result in found.withLock { $0 = try? result.get() } }
-        rigs.settle()
-        return found.withLock { $0 }
-    }
-
-    @Test func `a session is abandoned from the end of its owner until another member has it`()
-        throws
-    {
-        let gate = Gate()
-        let rigs = try nodes(2, 3, worker(gate))
-        #expect(findsAbandoned(rigs, 1) == false)
-        kill(rigs)
-        #expect(findsAbandoned(rigs, 1) == true)
-        try search(rigs, 1).begin()
-        rigs.settle()
-        #expect(findsAbandoned(rigs, 1) == false)
-        gate.open()
-    }
-
-    @Test func `a session that no member can wake is not abandoned`() throws {
-        let gate = Gate()
-        let registration = try worker(gate)
-        let rigs = ClusterRig(hosting: [[registration], []])
-        let session = try rigs[0].create("s0", registration)
-        rigs.settle()
-        _ = try rigs.post(Post.start("x"), to: session, at: 0)
-        kill(rigs)
-        #expect(findsAbandoned(rigs, 1) == false)
-        gate.open()
-    }
-
-    @Test func `loads that are under way are waited for until their sessions are awake`() throws {
-        let gate = Gate()
-        let rigs = try nodes(2, 3, worker(gate))
-        kill(rigs)
-        let (node, table) = (rigs.nodes[1], rigs[1].table)
-        var calls: [Int] = []
-        table.afterLoads { calls.append(-1) }
-        #expect(calls == [-1], "there is none")
-        node.setImmediate(false)
-        let ids = try (0..<3).map { try #require(SessionID("s\($0)")) }
-        for id in ids.dropLast() { table.wake(id) { _ in } }
-        table.afterLoads {
-            calls.append(ids.count { if case .session = table.find($0) { true } else { false } })
-        }
-        // The third one is loaded later.
-        table.wake(ids[2]) { _ in }
-        while node.waitingCount > 0, calls.count == 1 {
-            node.carryOut(0)
-            node.deliver(0)
-            rigs.run()
-        }
-        #expect(calls.count == 2 && calls[1] >= 2)
-        rigs.settle()
-        #expect(calls.count == 2)
-        gate.open()
-    }
-
     @Test func `at most 16 are loaded at a time`() throws {
         let gate = Gate()
         let rigs = try nodes(2, 40, worker(gate))

@@ -14,7 +14,6 @@ final class Rig {
     let clock = WallClock()
     let isolation = TestIsolation()
     let table: SessionTable
-    let topics = TopicBus()
     /// Messages between sessions and streams of several of them.
     let joints = JointMessages()
     let work: WorkBudget

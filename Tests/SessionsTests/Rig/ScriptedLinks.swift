@@ -14,13 +14,11 @@ final class ScriptedLinks {
         case hint(SessionID, CommittedEnd)
         case records(SessionID, CommittedRecords)
         case end(SessionID)
-        case topic(TopicLetter)
         case part(PartLetter)
 
         /// Whether a link that is made again may carry it once more.
         var mayComeTwice: Bool {
             switch self {
-            case .topic(let letter): letter.mayComeTwice
             case .part: false
             case .follow, .unfollow, .hint, .records, .end: true
             }
@@ -92,7 +90,6 @@ final class ScriptedLinks {
             case .hint(let session, let end): table.hint(session, at: end)
             case .records(let session, let records): table.receive(session, records, from: node)
             case .end(let session): table.hintsEnded(of: [session])
-            case .topic(let letter): links.topics?(letter, node, self.node)
             case .part(let letter): links.parts?(letter, node, self.node)
             }
         }
@@ -104,8 +101,6 @@ final class ScriptedLinks {
     private var posts: [Post] = []
     /// The hints that were delivered, with records or without.
     private(set) var hinted = 0
-    /// Receives letters about topics.
-    var topics: ((_ letter: TopicLetter, _ from: Node, _ to: Node) -> Void)?
     /// Receives letters about actions of parts.
     var parts: ((_ letter: PartLetter, _ from: Node, _ to: Node) -> Void)?
     /// Whether an action of a part is sent again although it may have been applied: a fault.
@@ -156,14 +151,10 @@ final class ScriptedLinks {
         guard let end = ends[post.to] else { return nil }
         switch post.letter {
         case .hint, .records: hinted += 1
-        case .follow, .unfollow, .end, .topic, .part: break
+        case .follow, .unfollow, .end, .part: break
         }
         end.receive(post.letter, from: post.from)
         return post.to
-    }
-
-    func send(_ letter: TopicLetter, from: Node, to: Node) {
-        posts.append(Post(letter: .topic(letter), from: from, to: to))
     }
 
     func send(_ letter: PartLetter, from: Node, to: Node) {

@@ -15,7 +15,8 @@ extension WholeLife {
         owners.beginRecount()
         recounts += 1
         refusable.formUnion(ids)
-        rig.journal.loseHistory(Int.random(in: 0...4, using: &generator))
+        let losesNothing = scope.hasTasks && chance(1, in: 2)
+        rig.journal.loseHistory(losesNothing ? 0 : Int.random(in: 0...4, using: &generator))
         let losses = rig.journal.losses
         for (key, origin) in origins {
             let next = SessionKey(

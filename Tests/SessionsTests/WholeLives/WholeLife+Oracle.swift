@@ -105,6 +105,9 @@ extension WholeLife {
         // Every session is read once more, to find out whether it has ended.
         for id in ids { request(.readSession, id) }
         await settle()
+        // A session may wait for a topic that could not be read.
+        rig.table.tick()
+        await settle()
         lookAtAnswers()
         for token in unanswered() {
             blame("no answer to \(String(describing: requests[token]))")
@@ -119,7 +122,47 @@ extension WholeLife {
         checkLives()
         checkJoints()
         checkStates()
+        checkTopics()
         checkAllGenerations()
+    }
+
+    /// Each session has the values of its topic in their order, each once, and lacks none after
+    /// the first one. A database loses the end of its history: of the topic no more than of its
+    /// sessions. So this also holds for what is left.
+    private func checkTopics() {
+        guard scope.hasTasks, scope.hasArchive else { return }
+        let present = rig.journal.all
+        let news = present.filter { $0.session == "$news" && $0.kind == .mutation }
+            .map { String(decoding: $0.content, as: UTF8.self) }
+        if Set(news).count != news.count { blame("a value was published twice: \(news)") }
+        let lives = Dictionary(grouping: present.filter { reactors[$0.session] == "player" }) {
+            $0.key
+        }
+        for (life, records) in lives {
+            let read = records.filter { $0.kind == .mutation }.compactMap(Self.announced)
+            guard let first = read.first.flatMap(news.firstIndex(of:)) else { continue }
+            // Its state may have refused some.
+            if records.contains(where: { $0.kind == .failure }) || stubbed.contains(life.session) {
+                let places = read.compactMap(news.firstIndex(of:))
+                if places != places.sorted() || Set(places).count != read.count {
+                    blame("\(life) has read \(read) of \(news)")
+                }
+                continue
+            }
+            if !news[first...].starts(with: read) { blame("\(life) has read \(read) of \(news)") }
+            guard let name = SessionID(life.session),
+                case .session(let session) = rig.table.find(name), session.feed.key == life,
+                read.last != news.last
+            else { continue }
+            blame("\(life) lacks the newest of \(news): \(read)")
+        }
+    }
+
+    /// The value of the topic that the mutation of a player has, as JSON.
+    private static func announced(_ record: HistoryEntry) -> String? {
+        let mutation = try? JSON.decode(Player.Mutation.self, stored: record.content)
+        guard case .announced(let text)? = mutation else { return nil }
+        return "\"\(text)\""
     }
 
     /// Continues with a deployment that can rebuild everything, and has room for it.

@@ -36,7 +36,7 @@ extension WholeLife {
     func checkOwners(isOver: Bool = false) {
         guard recounts == 0 else { return }
         for feed in rig.table.sessions.all.map(\.feed)
-        where feed.owner != Self.owner(of: feed.id.text) {
+        where feed.id.topic == nil && feed.owner != Self.owner(of: feed.id.text) {
             blame("\(feed.id.text) belongs to \(feed.owner ?? "nobody")")
         }
         let owned = Self.owned(in: rig.journal)

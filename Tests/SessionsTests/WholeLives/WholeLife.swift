@@ -78,7 +78,7 @@ final class WholeLife {
 
     /// A reply that does not come from a session.
     enum Said {
-        case ended, nothing, unreadable, refused, list([String]), topic
+        case ended, nothing, unreadable, refused, list([String])
         case quarantined, deleted, notDeleted, asleep
     }
 
@@ -123,7 +123,8 @@ final class WholeLife {
     var positions: [String: [String]] = [:]
     /// How many of the output's replies have been checked.
     var answersSeen = 0
-    var publications: [Task<Void, Never>] = []
+    /// The number of values that were published.
+    var lastNews = 0
     var done: Set<Operation> = []
     /// Generations of which the sessions know that their history is lost.
     var void: Set<SessionKey> = []
@@ -154,6 +155,7 @@ final class WholeLife {
                 makeCycler: { Clerk(heldEffects: heldEffects) }),
             try Registration(
                 name: "branch", activities: [], examples: [], makePart: { Branch() }),
+            .topic,
         ]
         owners = SessionOwners(limit: bounds.owned, counts: [:])
         rig = Rig(
@@ -163,6 +165,7 @@ final class WholeLife {
         if scope.hasTasks {
             ids += ["p", "p--a"]
             reactors = ["p": "clerk", "p--a": "branch"]
+            rig.table.topics.begin(["news"])
         }
         for id in ids { request(.putSession, id) }
     }
@@ -214,7 +217,7 @@ final class WholeLife {
             (.postActions, 24), (.readLog, 8), (.readSession, 8), (.streamPulses, 2),
             (.streamActivities, 1), (.streamStates, 3), (.streamEvents, 2), (.putSession, 2),
             (.createSession, 2), (.deleteSession, 2), (.putStub, 1), (.readStub, 1),
-            (.listSessions, 1), (.publishTopic, 2), (.metrics, 1), (.readyz, 1), (.readRuntime, 3),
+            (.listSessions, 1), (.publishTopic, scope.hasTasks ? 10 : 2), (.metrics, 1), (.readyz, 1), (.readRuntime, 3),
             (.streamSessions, 3),
         ]
         var number = Int.random(in: 0..<weights.reduce(0) { $0 + $1.1 }, using: &generator)

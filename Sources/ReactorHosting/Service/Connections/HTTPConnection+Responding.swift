@@ -10,11 +10,17 @@ extension HTTPConnection {
         switch content.kind {
         case .subscribed(let subscriber, let opening):
             EventStream.begin(subscriber, opening, on: self)
+        case .received where isPublication, .replayed where isPublication:
+            PublishTopic.respond(content, on: self)
         case .received where !output.isInTurn: sendReceipt(content)
         default:
             guard case .waiting(_, let options) = state else { return }
             respond(Response(content, options, loop.heads.durability))
         }
+    }
+
+    private var isPublication: Bool {
+        if case .waiting(_, let options?) = state { options.isPublication } else { false }
     }
 
     /// Encodes the response after those of the same turn. Outside of a turn it is sent at once.

@@ -78,7 +78,7 @@ enum PostActions: SessionEndpoint {
     }
 
     /// Opaque, compared byte by byte (draft-ietf-httpapi-idempotency-key-header §2.1).
-    private static func idempotencyKey(_ request: Request) throws(Problem) -> String? {
+    static func idempotencyKey(_ request: Request) throws(Problem) -> String? {
         guard let key = request.head.text(of: .idempotencyKey) else { return nil }
         guard isKey(key) else {
             throw Problem(

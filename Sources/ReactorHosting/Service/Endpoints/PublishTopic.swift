@@ -1,95 +1,66 @@
+internal import Cluster
+internal import Feeds
 internal import JSONCoding
 internal import Reactors
+internal import Sessions
 internal import Sockets
+internal import Storage
 internal import Wire
 
-/// `POST /v1/topics/{topic}` (`--admin on`): publishes a value; the response follows when every
-/// listening session has committed it, at all nodes of a cluster.
-enum PublishTopic: ServiceEndpoint {
+/// `POST /v1/topics/{topic}` (`--admin on`): publishes a value. It is an action of the topic's
+/// session (ADR-0078). The response follows when it is committed, and the listening sessions of
+/// this process have committed what they make of it.
+enum PublishTopic: SessionEndpoint {
+    static let isForwarded = true
+
     static func respond(
-        to request: Request, on connection: HTTPConnection
+        to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
-        let service = connection.loop.service
-        try service.requireAdministration()
+        let (id, loop) = (target.id, connection.loop)
         try request.requireJSON()
-        let topic = request.head.text(request.segment ?? 0..<0)
-        guard !topic.utf8.contains(UInt8(ascii: "%")) else {
-            throw Problem(
-                400, "bad_topic", "the topic is \(topic): write its name without percent-encoding")
+        let name = id.topic ?? ""
+        try checkHosted(name, target.found, in: loop)
+        // Without the client: grants of sessions and reactors do not concern topics.
+        let session = try SessionTarget(id: id, found: target.found, access: nil).session()
+        try check(request.body, of: name, in: loop.service)
+        var post = ActionPost(
+            body: ActionBody(publishing: request.body), token: connection.id.token)
+        post.subject = request.access?.principal.subject
+        post.trace = connection.span.map(RequestTrail.init)
+        post.key = try PostActions.idempotencyKey(request)
+        connection.setOptions { $0.isPublication = true }
+        do {
+            try session.post(post)
+        } catch {
+            throw Problem(error, by: session.registration)
         }
-        let (id, home, peers) = (connection.id, connection.loop.index, connection.loop.peers)
-        guard connection.loop.role == .operations || service.node != nil else {
-            let delivery = try known(request.body, topic, in: service)
-            respond(to: id, on: home, of: peers, when: delivery, isAppliedTo: topic)
-            return nil
-        }
-        // The listener's type decodes the value. Its code is the author's and may block, so it does
-        // not run on the loop of the operations address. The first loop has the links for topics.
-        let body = request.body
-        let isPosted = peers.enqueue(on: 0) { loop in
-            if let topics = loop.resources.links?.topics {
-                return topics.publish(body, to: topic, isFromNode: false) {
-                    respond(to: id, on: home, of: peers, with: $0)
-                }
-            }
-            do throws(Problem) {
-                let delivery = try known(body, topic, in: service)
-                respond(to: id, on: home, of: peers, when: delivery, isAppliedTo: topic)
-            } catch {
-                let problem = error
-                peers.enqueue(on: home) { $0.connection(id)?.respond(.problem(problem)) }
-            }
-        }
-        guard isPosted else { throw .draining }
         return nil
     }
 
-    private static func respond(
-        to id: ConnectionID, on home: Int, of peers: Peers, with answer: LinkAnswer
-    ) {
-        peers.enqueue(on: home) { loop in
-            var response = Response(answer)
-            if response.status == 200 { response.fields.append(loop.resources.heads.durability) }
-            loop.connection(id)?.respond(response)
+    /// - Throws: ``Problem/unknownTopic(_:)`` if this process hosts no reactor with the topic, and
+    ///   knows of no other that may. An earlier program may have created the topic.
+    private static func checkHosted(
+        _ name: String, _ found: SessionLookup, in loop: LoopResources
+    ) throws(Problem) {
+        if loop.service.topics.isDecodable(name) {
+            guard case .nothing = found else { return }
+            // Its session is created at the start, and again as long as it cannot be committed.
+            throw Problem(
+                loop.sessions.journal.failure
+                    ?? JournalFailure(reason: .unavailable, detail: "the topic is being created"))
         }
+        if case .nothing = found { throw .unknownTopic(name) }
+        guard loop.service.journal.ownership?.members.haveOtherReactors ?? false
+        else { throw .unknownTopic(name) }
     }
 
-    private static func respond(
-        to id: ConnectionID, on home: Int, of peers: Peers, when delivery: TopicDelivery,
-        isAppliedTo topic: String
-    ) {
-        // The value is already queued, in its order; only the response waits here.
-        Task {
-            let count = await delivery.applied()
-            // If all of them have ended, the topic counts as unknown.
-            let isKnown = count > 0 || delivery.isRemembered
-            peers.enqueue(on: home) { loop in
-                loop.connection(id)?.respond(
-                    isKnown
-                        ? .json(
-                            200, Receipt(sessions: count),
-                            fields: [loop.resources.heads.durability])
-                        : .problem(.unknownTopic(topic)))
-            }
-        }
-    }
-
-    private static func known(
-        _ body: [UInt8], _ topic: String, in service: Service
-    ) throws(Problem) -> TopicDelivery {
-        guard let delivery = try deliver(body, to: topic, in: service) else {
-            throw .unknownTopic(topic)
-        }
-        return delivery
-    }
-
-    /// Hands a value to the sessions of this server that listen. Returns nil if there are none.
-    static func deliver(
-        _ body: [UInt8], to topic: String, in service: Service
-    ) throws(Problem) -> TopicDelivery? {
+    private static func check(
+        _ body: [UInt8], of topic: String, in service: Service
+    ) throws(Problem) {
+        let value = TopicValue(body)
         do {
-            return try service.topics.publish(
-                toTopicNamed: topic, decodedBy: PostedValue(bytes: body))
+            _ = try value.decode(JSONValue.self)
+            try service.topics.check(value, of: topic)
         } catch let refusal as JSONRefusal {
             throw Problem(refusal, mismatch: "not_a_value")
         } catch {
@@ -97,16 +68,28 @@ enum PublishTopic: ServiceEndpoint {
         }
     }
 
+    /// How long a response waits for the sessions after the commit. Precedent: a publication waited
+    /// as long for other nodes before (ADR-0057).
+    private static let limit = Duration.seconds(5)
+
+    /// The value is committed.
+    static func respond(_ content: Reply.Content, on connection: HTTPConnection) {
+        let (id, loop) = (connection.id, connection.loop)
+        let (index, peers) = (loop.index, loop.peers)
+        var fields = [loop.heads.durability]
+        if case .replayed = content.kind { fields.append(("Idempotency-Replayed", "true")) }
+        loop.sessions.topics.whenRead(content.feed.id, through: content.position.number) {
+            [fields] delivery in
+            Task {
+                let receipt = Receipt(sessions: await delivery?.applied(within: limit) ?? 0)
+                peers.enqueue(on: index) { loop in
+                    loop.connection(id)?.respond(.json(200, receipt, fields: fields))
+                }
+            }
+        }
+    }
+
     private struct Receipt: Encodable {
         let sessions: Int
-    }
-}
-
-/// The body of a request, decoded as the type of each listener.
-private struct PostedValue: TopicDecoder {
-    let bytes: [UInt8]
-
-    func decode<Element: Decodable>(_ type: Element.Type) throws -> Element {
-        try JSON.decode(type, from: bytes)
     }
 }

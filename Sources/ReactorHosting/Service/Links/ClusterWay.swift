@@ -17,7 +17,6 @@ final class ClusterWay {
     var suspicion = Suspicion()
     private(set) var counts = ForwardCounts()
     var hints = HintCounts()
-    var topics = TopicCounts()
     var sentBytes: UInt64 = 0
     var parts = PartCounts()
     /// Requests that wait for the next tick: a node still serves an earlier attempt, or the owner
@@ -34,17 +33,13 @@ final class ClusterWay {
 
     var members: Members { ownership.members }
 
-    /// Whether this node has announced its end to the nodes that publish values of topics.
-    var isEnding = false
-
     var ping: LinkPing {
-        let features: LinkFeatures = [.hints, .records, .topics]
         let standing = ownership.standing
         let database = standing.mark
         return LinkPing(
             journal: database.journal, era: database.era, timeline: database.timeline,
             branch: database.branch, committed: standing.committed,
-            features: isEnding ? features.union(.isEnding) : features)
+            features: [.hints, .records])
     }
 
     /// Another node has said which database it believes. If it is a newer one, this node

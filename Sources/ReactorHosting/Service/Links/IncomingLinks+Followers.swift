@@ -20,7 +20,8 @@ struct Follower: Hashable {
 // the next owner.
 extension IncomingLinks {
     func follow(_ follow: LinkFollow, _ stream: UInt32, on link: IncomingConnection) {
-        guard let session = SessionID(follow.session), let end = delegate?.ownedEnd(of: session)
+        guard let session = SessionID(own: follow.session),
+            let end = delegate?.ownedEnd(of: session)
         else {
             link.machine.unfollow(stream)
             return markUnsent(link.socket)

@@ -11,8 +11,6 @@ final class IncomingLinks {
     private static let silence = Duration.seconds(30)
 
     weak var delegate: (any LinkTableDelegate)?
-    /// Nil on all loops but the first.
-    weak var topics: ClusterTopics?
     let way: ClusterWay
     private let table: ConnectionTable
     private let timer: LinkTimer
@@ -97,8 +95,6 @@ final class IncomingLinks {
             switch event {
             case .request(let stream, let request):
                 delegate?.requestArrived(request, from: ForwardOrigin(link.socket, stream))
-            case .publish(let stream, let publication):
-                receive(publication, from: ForwardOrigin(link.socket, stream))
             case .gone(let stream):
                 delegate?.requestLeft(ForwardOrigin(link.socket, stream))
                 // The last frame may be due.
@@ -107,13 +103,10 @@ final class IncomingLinks {
                 delegate?.requestHurried(ForwardOrigin(link.socket, stream))
             case .follow(let stream, let session): follow(session, stream, on: link)
             case .unfollow(let stream): unfollow(stream, on: link)
-            case .ping(let ping):
-                way.hear(DatabaseStanding(ping))
-                if ping.features.contains(.isHolding) { link.isHolding = true }
+            case .ping(let ping): way.hear(DatabaseStanding(ping))
             case .opened: break
             }
         }
-        if link.isHolding { topics?.endLeavingIfDue() }
         if let fault {
             way.report(
                 "a link of another node was closed: \(fault)", about: link.peer.node, at: table.now)
@@ -125,14 +118,6 @@ final class IncomingLinks {
         guard link.machine.isBlocked, !link.isPaused else { return }
         link.isPaused = true
         table.pauseReading(link.socket)
-    }
-
-    private func receive(_ publication: LinkPublication, from origin: ForwardOrigin) {
-        guard let topics else {
-            // The other node takes this loop for the one that has the topics.
-            return answer(origin, LinkAnswer(.problem(.topicUnavailable(.otherProgram))))
-        }
-        topics.receive(publication, from: origin)
     }
 
     func writable(_ socket: ConnectionID) {

@@ -16,17 +16,11 @@ final class OutgoingConnection {
     /// Requests that wait until the other node has proved itself.
     var waiting: [ForwardedRequest] = []
     var underWay: [UInt32: ForwardedRequest] = [:]
-    /// Values of topics that have no answer, by their streams.
-    var publications: [UInt32: TopicTicket] = [:]
     var followed = FollowedStreams()
     /// Counts the answer that has partly arrived; nil if it is small.
     var partialCharge: WorkCharge?
     /// The database that the other node believes; nil before its first ping.
     var database: DatabaseMark?
-    /// Whether the other node was sent the values that this one remembers.
-    var hasTopics = false
-    /// Whether the other node, which ends, knows that it is sent no more values.
-    var hasHeld = false
     /// Whether the other node knows what this one accepts.
     var isIntroduced = false
 
@@ -53,8 +47,6 @@ final class IncomingConnection {
     var followed: [UInt32: SessionID] = [:]
     /// The other node reads too slowly: no further request of it is read.
     var isPaused = false
-    /// Whether the other node sends no more values of topics, because this one ends.
-    var isHolding = false
 
     /// Whether nothing is to be sent any more.
     var hasSentLast: Bool { machine.hasFinished && machine.output.unsent.isEmpty }

@@ -20,8 +20,6 @@ final class LinkTable {
     let way: ClusterWay
     let outgoing: OutgoingLinks
     let incoming: IncomingLinks
-    /// Nil on all loops but the first.
-    let topics: ClusterTopics?
     private let timer: LinkTimer
 
     weak var delegate: (any LinkTableDelegate)? {
@@ -34,25 +32,15 @@ final class LinkTable {
     /// - Parameters:
     ///   - bodies: Counts the requests of other nodes that have arrived in part.
     ///   - work: Counts the large answers that have arrived in part.
-    ///   - listeners: The sessions that listen to topics; nil on all loops but the first.
-    ///   - topicLimit: How long the home of a topic waits for the sessions of all nodes.
     init(
         _ node: LocalNode, _ way: ClusterWay, _ bodies: BodyBudget, _ work: WorkBudget,
-        _ table: ConnectionTable, _ listeners: ClusterTopics.Listeners?, topicLimit: Duration,
-        dial: @escaping OutgoingLinks.Dial
+        _ table: ConnectionTable, dial: @escaping OutgoingLinks.Dial
     ) {
         self.way = way
         timer = LinkTimer(table)
         outgoing = OutgoingLinks(
             way, table, timer, work, secret: node.secrets.first ?? [], dial: dial)
         incoming = IncomingLinks(way, table, timer, bodies)
-        topics = listeners.map { [outgoing, incoming] in
-            ClusterTopics(
-                way, outgoing, incoming, table, $0,
-                shareLimitNanoseconds: topicLimit.nanoseconds)
-        }
-        outgoing.topics = topics
-        incoming.topics = topics
     }
 
     /// The number of sockets.
@@ -94,15 +82,11 @@ final class LinkTable {
         way.tick(isLate: isLate)
         outgoing.tick(isLate: isLate)
         incoming.tick(isLate: isLate)
-        // After a pause of this process, answers that have come are read first.
-        if !isLate { topics?.tick() }
-        let isIdle = outgoing.isIdle && incoming.isIdle && topics?.isIdle ?? true
-        if !isIdle { timer.start() }
+        if !outgoing.isIdle || !incoming.isIdle { timer.start() }
     }
 
     /// Closes every link, because the server ends. Nothing is passed to the delegate.
     func close() {
-        topics?.close()
         outgoing.close()
         incoming.close()
     }

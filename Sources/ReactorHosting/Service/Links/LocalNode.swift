@@ -36,11 +36,12 @@ struct LocalNode: Sendable {
         }
         guard sentences.isEmpty else { throw ConfigurationFailure(sentences: sentences) }
         self.secrets = secrets
+        let reactors = registrations + [.topic]
         var randomness = SystemRandomNumberGenerator()
         member = Member(
             node: Node(using: &randomness), address: "\(reached)", loops: configuration.loops,
             reactors: Dictionary(
-                uniqueKeysWithValues: registrations.map { ($0.name, $0.stateVersion) }))
+                uniqueKeysWithValues: reactors.map { ($0.name, $0.stateVersion) }))
     }
 
     /// The sentences for an address at which there can be no links; empty if there can.

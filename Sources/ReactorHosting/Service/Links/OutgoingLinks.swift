@@ -33,8 +33,6 @@ final class OutgoingLinks {
     }
 
     weak var delegate: (any LinkTableDelegate)?
-    /// Nil on all loops but the first.
-    weak var topics: ClusterTopics?
     let way: ClusterWay
     private let table: ConnectionTable
     private let timer: LinkTimer
@@ -207,17 +205,11 @@ final class OutgoingLinks {
             // The next ping has the database that the node believes.
             case .opened: break
             case .answer(let stream, let answer):
-                guard let forward = link.underWay.removeValue(forKey: stream) else {
-                    answered(stream, answer, on: link)
-                    continue
-                }
+                guard let forward = link.underWay.removeValue(forKey: stream) else { continue }
                 forward.place = .here
                 delegate?.forwarded(forward, answer)
             case .moved(let stream, let moved):
-                guard let forward = link.underWay.removeValue(forKey: stream) else {
-                    lost(stream, on: link)
-                    continue
-                }
+                guard let forward = link.underWay.removeValue(forKey: stream) else { continue }
                 forward.place = .here
                 let owner = moved.node > 0 ? Node(number: moved.node) : nil
                 delegate?.forwarded(forward, .moved(owner))
@@ -225,7 +217,6 @@ final class OutgoingLinks {
                 heard(DatabaseStanding(ping), on: link)
                 sendWaiting(on: link)
                 sendFollows(on: link)
-                topics?.heard(on: link)
             case .hint(let stream, let hint): hinted(stream, hint, on: link)
             case .records(let stream, let records): received(stream, records, on: link)
             case .unfollowed(let stream): unfollowed(stream, on: link)
@@ -274,8 +265,8 @@ final class OutgoingLinks {
         guard !isClosed else { return done() }
         var awaited: Set<FarEnd> = []
         for member in members {
-            guard let far = FarEnd(topicsAt: member), let address = LinkAddress(member.address)
-            else { continue }
+            guard member.loops > 0, let address = LinkAddress(member.address) else { continue }
+            let far = FarEnd(node: member.node, loop: 0)
             let link = links[far] ?? open(far, address)
             if link.database == nil { awaited.insert(far) }
         }
@@ -294,8 +285,6 @@ final class OutgoingLinks {
         guard let link = bySocket[socket] else { return }
         end(link, why == .refused ? .refused : .closed)
     }
-
-    func startTimer() { timer.start() }
 
     func markUnsent(_ socket: ConnectionID?) {
         if let socket { unsent.insert(socket) }
@@ -392,12 +381,6 @@ final class OutgoingLinks {
             forward.place = .here
             delegate?.forwarded(forward, ending)
         }
-        let isGone =
-            switch why {
-            case .refused, .fault(.otherNode): true
-            case .silent, .fault, .closed, .finished, .failure: false
-            }
-        endPublications(on: link, areUnserved: ending == .notSent, isGone: isGone)
     }
 
     private func judge(_ link: OutgoingConnection, _ why: Ending) {

@@ -1,10 +1,8 @@
 internal import Cluster
 internal import Clustering
-internal import Reactors
 internal import Sessions
 internal import Sockets
 internal import Storage
-internal import Synchronization
 internal import Wire
 
 // Requests that go to other nodes, and those that come from there.
@@ -16,10 +14,8 @@ extension ServerLoop: LinkTableDelegate {
             let ownership = service.journal.ownership
         else { return nil }
         let way = ClusterWay(node.member.node, ownership, service.configuration.logger)
-        let listeners = resources.index == 0 ? makeListeners() : nil
         let links = LinkTable(
-            node, way, service.bodies, service.work, resources.table, listeners,
-            topicLimit: service.configuration.topicLimit
+            node, way, service.bodies, service.work, resources.table
         ) {
             [loop] address, then in
             service.dialler.dial(host: address.host, port: address.port, on: loop) {
@@ -28,57 +24,6 @@ extension ServerLoop: LinkTableDelegate {
         }
         links.delegate = self
         return links
-    }
-
-    /// The sessions of all loops that listen to topics.
-    private func makeListeners() -> ClusterTopics.Listeners {
-        let (service, peers, index) = (resources.service, resources.peers, resources.index)
-        return ClusterTopics.Listeners(
-            deliver: { topic, body in
-                do throws(Problem) {
-                    return .success(try PublishTopic.deliver(body, to: topic, in: service))
-                } catch {
-                    return .failure(error)
-                }
-            },
-            wait: { delivery, then in
-                Task {
-                    let count = await delivery.applied()
-                    peers.enqueue(on: index) { loop in
-                        if let topics = loop.resources.links?.topics { then(topics, count) }
-                    }
-                }
-            },
-            load: { then in
-                let left = Mutex(peers.count)
-                let isLoaded: @Sendable () -> Void = {
-                    let isLast = left.withLock { left in
-                        left -= 1
-                        return left == 0
-                    }
-                    guard isLast else { return }
-                    peers.enqueue(on: index) { loop in
-                        if let topics = loop.resources.links?.topics { then(topics) }
-                    }
-                }
-                for peer in 0..<peers.count {
-                    let isPosted = peers.enqueue(on: peer) { $0.sessions.afterLoads(isLoaded) }
-                    if !isPosted { isLoaded() }
-                }
-            },
-            search: { then in
-                let found: ArchiveAnswer<Bool> = { result in
-                    let areAwake = (try? result.get()) == false
-                    peers.enqueue(on: index) { loop in
-                        if let topics = loop.resources.links?.topics { then(topics, areAwake) }
-                    }
-                }
-                guard !service.configuration.wakesOnDemand, let finder = service.journal.work,
-                    let ownership = service.journal.ownership
-                else { return found(.success(false)) }
-                finder.findAbandoned(ownership, found)
-            },
-            areExpected: service.reactors.contains(where: \.listensToTopics))
     }
 
     func request(of forward: ForwardedRequest) -> LinkRequest? {

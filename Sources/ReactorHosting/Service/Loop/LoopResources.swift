@@ -114,7 +114,6 @@ final class LoopResources {
             sessions: sessions.counts, cluster: clusterCounts, links: links?.count ?? 0,
             linkBytes: links?.way.sentBytes ?? 0, forwards: links?.way.counts ?? ForwardCounts(),
             hints: links?.way.hints ?? HintCounts(),
-            topics: links?.way.topics ?? TopicCounts(),
             parts: links?.way.parts ?? PartCounts())
         return counters
     }

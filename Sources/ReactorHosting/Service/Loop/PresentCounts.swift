@@ -17,7 +17,6 @@ struct PresentCounts: Sendable {
     var linkBytes: UInt64 = 0
     var forwards = ForwardCounts()
     var hints = HintCounts()
-    var topics = TopicCounts()
     var parts = PartCounts()
 
     mutating func add(_ other: PresentCounts) {
@@ -30,7 +29,6 @@ struct PresentCounts: Sendable {
         linkBytes += other.linkBytes
         forwards.add(other.forwards)
         hints.add(other.hints)
-        topics.add(other.topics)
         parts.add(other.parts)
     }
 
@@ -136,7 +134,6 @@ struct PresentCounts: Sendable {
             cluster.followed.unconfirmed)
         forwards.write(to: &text)
         hints.write(to: &text)
-        topics.write(to: &text)
         parts.write(to: &text)
         text.counter("link_bytes", "Bytes sent to other nodes.", linkBytes)
         text.histogram(

@@ -28,7 +28,7 @@ final class ServerLoop: LoopHandler {
         let sessions = SessionTable(
             journal: hasSessions ? service.journal : MemoryJournal(),
             limits: SessionLimits(service.configuration, loops: peers.count),
-            registrations: hasSessions ? service.reactors : [],
+            registrations: hasSessions ? service.reactors + [.topic] : [],
             services: LoopServices(
                 now: { [unowned table] in table.wallClockMilliseconds },
                 uptime: { [unowned table] in table.now.nanoseconds / 1_000_000 },
@@ -143,7 +143,6 @@ final class ServerLoop: LoopHandler {
             sessions.answerLateReads()
             sessions.askForChanges()
             sessions.sendHome()
-            resources.links?.topics?.dialMembers()
             return setQuarter()
         }
         let areMore: Bool

@@ -97,10 +97,12 @@ final class Service: Sendable {
         self.operationsDrain = Drain(loops: configuration.loops..<configuration.loops + 1)
         self.bodies = BodyBudget(configuration, exempt: exempt)
         self.work = WorkBudget(configuration)
-        // Only administrators can publish, perhaps at another node.
-        guard configuration.administration == .on || node != nil else { return }
+        guard hasTopics else { return }
         for reactor in reactors { reactor.announceTopics(topics) }
     }
+
+    /// Whether values may be published. Only administrators can, perhaps at another node.
+    var hasTopics: Bool { configuration.administration == .on || node != nil }
 
     /// Adopts the limits that all loops share.
     func adopt(_ configuration: Configuration) {

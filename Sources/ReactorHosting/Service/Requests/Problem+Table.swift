@@ -185,7 +185,7 @@ extension Problem {
     }
 
     static func unknownTopic(_ topic: String) -> Problem {
-        Problem(404, "unknown_topic", "no session listens to the topic \(topic)")
+        Problem(404, "unknown_topic", "no hosted reactor has the topic \(topic)")
     }
 
     static func positionChanged(_ position: String) -> Problem {

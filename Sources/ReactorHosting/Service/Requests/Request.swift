@@ -41,6 +41,7 @@ struct Request: Sendable {
     /// Why no escapes: an id never needs one, and an escaped one would evade a proxy's rules.
     mutating func readSessionID() throws(Problem) -> SessionID {
         let segment = segment ?? 0..<0
+        if let route, route.namesTopic { return try readTopic(segment) }
         // Why not the head as a whole: passing a part of a mutable value copies it.
         let id =
             if let id = SessionID(head.bytes, segment) { id } else {
@@ -48,6 +49,19 @@ struct Request: Sendable {
                     400, "bad_session_id",
                     "a session id has 1 to 128 characters of A-Z a-z 0-9 _ -, and no escapes")
             }
+        sessionID = id
+        return id
+    }
+
+    /// Reads the topic in the path, and returns the id of its session.
+    private mutating func readTopic(_ segment: Range<Int>) throws(Problem) -> SessionID {
+        let name = head.text(segment)
+        guard let id = SessionID(topic: name) else {
+            throw Problem(
+                400, "bad_topic",
+                "the topic is \(name): its name has at most 127 visible characters of ASCII, and no "
+                    + "percent-encoding")
+        }
         sessionID = id
         return id
     }
@@ -73,7 +87,7 @@ struct RequestContext: Sendable {
         route = request.route
         isHead = request.head.method == .head
         // A connection of the operations address leaves a session's loop: its probes must not wait.
-        let leaves = connection.listener == .operations && request.route?.concernsSession ?? false
+        let leaves = connection.listener == .operations && request.route?.isServedBySession ?? false
         closes = !request.head.keepsAlive || !isWhole || loop.service.isDraining || leaves
         minorVersion = request.head.minorVersion
         self.origin = origin
@@ -107,6 +121,8 @@ final class RequestOptions {
     var knownTags: EntityTags?
     /// The seconds since the state that is read was confirmed to be the newest; nil: it is.
     var age: Int64?
+    /// The session is that of a topic. The response says how many sessions have got the value.
+    var isPublication = false
     var heartbeatIsEvent = false
     /// The response is an event stream unless the request is refused.
     var wantsStream = false

@@ -100,7 +100,7 @@ enum RequestDispatcher {
             request, origin: loop.settings.origins.index(of: request.head), isWhole: false)
         do throws(Problem) {
             if try admit(&request, match, isCounted: false, on: connection) != nil {
-                if request.route?.concernsSession ?? false { _ = try request.readSessionID() }
+                if request.route?.isServedBySession ?? false { _ = try request.readSessionID() }
                 connection.state = .reading
                 connection.hasAdmittedHead = true
                 return true
@@ -176,6 +176,10 @@ enum RequestDispatcher {
             }
         case .session(let endpoint):
             let session = try request.readSessionID()
+            // Here, because another node may serve it.
+            if request.route?.namesTopic ?? false {
+                try connection.loop.service.requireAdministration()
+            }
             let owner = session.owner(of: connection.loop.peers.count)
             guard owner == connection.loop.index else { return owner }
             connection.rememberTarget(of: request)

@@ -12,6 +12,8 @@ package final class Route: Sendable {
     /// The names that its query may have; nil for pages, whose query is for their scripts.
     package let parameters: [String]?
     let endpoint: Endpoint
+    /// Whether the segment in braces is a topic, whose session serves the request.
+    let namesTopic: Bool
     /// The index in ``table``, for counters.
     let index: Int
 
@@ -112,6 +114,7 @@ package final class Route: Sendable {
         self.access = access
         self.parameters = parameters
         self.endpoint = endpoint.endpoint
+        namesTopic = endpoint is PublishTopic.Type
         index = 0
     }
 
@@ -169,6 +172,7 @@ package final class Route: Sendable {
         access = route.access
         parameters = route.parameters
         endpoint = route.endpoint
+        namesTopic = route.namesTopic
         self.index = index
     }
 
@@ -176,8 +180,12 @@ package final class Route: Sendable {
         routes.enumerated().map { Route($1, index: $0) }
     }
 
-    /// Whether the loop that owns the session in the path serves it.
-    package var concernsSession: Bool {
+    /// Whether its path names a session.
+    package var concernsSession: Bool { isServedBySession && !namesTopic }
+
+    /// Whether a session serves it, on the loop that owns the session: the one in the path, or that
+    /// of the topic in the path.
+    var isServedBySession: Bool {
         switch endpoint {
         case .service: false
         case .session: true
