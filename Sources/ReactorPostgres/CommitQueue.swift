@@ -178,7 +178,7 @@ final class CommitQueue: BatchCommitter {
 }
 
 extension Verdict {
-    fileprivate init(of count: Int, refusing refused: [SessionKey: Refusal]) {
+    fileprivate init(of count: Int, refusing refused: [SessionKey: CommitRefusal]) {
         self.init(refusing: refused)
         guard count > 0, refused.count >= count else { return }
         var failures: [JournalFailure] = []

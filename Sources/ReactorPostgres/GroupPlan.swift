@@ -8,7 +8,7 @@ internal import Storage
 struct GroupPlan {
     private(set) var waves: [[Part]] = []
     /// For each batch its parts, and the parts that are refused without a look at the database.
-    private(set) var batches: [(parts: [Part], refused: [SessionKey: Refusal])] = []
+    private(set) var batches: [(parts: [Part], refused: [SessionKey: CommitRefusal])] = []
     /// The lineages of those that are refused.
     private(set) var lost: [SessionKey: UInt64] = [:]
     private var newest: [String: (part: Part, wave: Int)] = [:]
@@ -23,7 +23,7 @@ struct GroupPlan {
         var epoch: Int64
         var end: HistoryPosition
         var runs: [RecordBatch] = []
-        var refusal: Refusal?
+        var refusal: CommitRefusal?
     }
 
     private mutating func add(_ batch: Batch, _ number: Int64) {
@@ -37,7 +37,7 @@ struct GroupPlan {
             if shares[run.key] == nil { order.append(run.key) }
             shares[run.key].add(run)
         }
-        var (parts, refused) = ([SessionKey: Part](), [SessionKey: Refusal]())
+        var (parts, refused) = ([SessionKey: Part](), [SessionKey: CommitRefusal]())
         for key in order {
             guard let share = shares[key] else { continue }
             if let refusal = share.refusal {
@@ -89,7 +89,7 @@ extension Part {
 extension GroupPlan.Share? {
     fileprivate mutating func add(_ run: RecordBatch) {
         guard var share = self else {
-            let refusal = run.followsItsEnd ? nil : Refusal.endsAt(HistoryPosition(0))
+            let refusal = run.followsItsEnd ? nil : CommitRefusal.endsAt(HistoryPosition(0))
             self = GroupPlan.Share(
                 after: run.after, lineage: run.lineage, epoch: run.epoch, end: run.last,
                 runs: [run],

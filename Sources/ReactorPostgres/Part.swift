@@ -6,7 +6,7 @@ final class Part {
     enum Outcome: Equatable {
         case open
         case committed
-        case refused(Refusal)
+        case refused(CommitRefusal)
     }
 
     let key: SessionKey

@@ -233,14 +233,14 @@ final class PostgresWriter: @unchecked Sendable {
     }
 
     /// The reason why a part was refused, as the end of its session shows; nil if that shows none.
-    private static func refusal(of part: Part, _ seen: Append.Seen?) -> Refusal? {
+    private static func refusal(of part: Part, _ seen: Append.Seen?) -> CommitRefusal? {
         guard let after = part.after else { return .exists }
         guard let seen, !seen.isDeleted, let end = seen.end else { return .absent }
         guard seen.isOwned else { return .moved(seen.owner) }
         return end == after ? nil : .endsAt(end)
     }
 
-    private static func unknown(_ reason: String) -> Refusal {
+    private static func unknown(_ reason: String) -> CommitRefusal {
         .failed(
             JournalFailure(
                 reason: .outcomeUnknown, detail: "PostgreSQL: \(reason)",

@@ -208,5 +208,7 @@ struct FailedCommit {
 }
 
 extension JournalFailure {
-    static func moved(_ key: SessionKey) -> JournalFailure { Refusal.moved(nil).failure(of: key) }
+    static func moved(_ key: SessionKey) -> JournalFailure {
+        CommitRefusal.moved(nil).failure(of: key)
+    }
 }

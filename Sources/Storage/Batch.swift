@@ -28,7 +28,7 @@ package struct Batch: Sendable, Equatable {
             && settled.isEmpty
     }
 
-    package func removing(_ refused: [SessionKey: Refusal]) -> Batch {
+    package func removing(_ refused: [SessionKey: CommitRefusal]) -> Batch {
         func stays(_ session: String, _ generation: String) -> Bool {
             refused[SessionKey(session: session, generation: generation)] == nil
         }

@@ -5,11 +5,11 @@ package enum Verdict: Sendable, Equatable {
     /// All of the batch is in the journal.
     case committed
     /// The parts of these sessions were refused; all other parts are in the journal.
-    case partial([SessionKey: Refusal])
+    case partial([SessionKey: CommitRefusal])
     /// Nothing of the batch is in the journal or, with `.outcomeUnknown`, perhaps some parts are.
     case failed(JournalFailure)
 
-    package init(refusing refused: [SessionKey: Refusal]) {
+    package init(refusing refused: [SessionKey: CommitRefusal]) {
         self = refused.isEmpty ? .committed : .partial(refused)
     }
 
@@ -25,7 +25,7 @@ package enum Verdict: Sendable, Equatable {
 
 /// Why a journal refuses the part that a batch has of one session. Unless it has failed, nothing of
 /// the part is in the journal: its writer has decided it upon a history that is not the journal's.
-package enum Refusal: Error, Equatable {
+package enum CommitRefusal: Error, Equatable {
     /// The session's history ends here, and not at the position that the part continues.
     case endsAt(HistoryPosition)
     /// The part creates a session that exists.

@@ -133,7 +133,7 @@ struct EngineTrial {
     }
 
     func refuse(
-        _ batch: Batch, _ key: SessionKey, _ refusal: Refusal, line: Int = #line
+        _ batch: Batch, _ key: SessionKey, _ refusal: CommitRefusal, line: Int = #line
     ) async throws {
         try equal(
             await commit(batch), .partial([key: refusal]), "the verdict on \(key)", line: line)

@@ -195,10 +195,10 @@ final class JournalWriter: @unchecked Sendable {
     /// Commits every part that continues the file, in one transaction.
     ///
     /// - Returns: for each batch the refused parts.
-    func write(_ group: [Batch]) -> Result<[[SessionKey: Refusal]], JournalFailure> {
+    func write(_ group: [Batch]) -> Result<[[SessionKey: CommitRefusal]], JournalFailure> {
         attempt { database in
             heads.shrink()
-            var refusals: [[SessionKey: Refusal]] = []
+            var refusals: [[SessionKey: CommitRefusal]] = []
             var rows = RowWriter(
                 database: database, heads: heads, maintenance: maintenance,
                 nextTailSequence: nextTailSequence)

@@ -95,10 +95,10 @@ final class SessionHeads {
     /// Advances by the parts of the batch that continue the file. A lineage needs no check: only
     /// this process writes, so a part that was decided upon a lost one is beyond the end. Returns
     /// the other parts, which have changed nothing.
-    func validate(_ batch: Batch, _ database: Database) throws -> [SessionKey: Refusal] {
+    func validate(_ batch: Batch, _ database: Database) throws -> [SessionKey: CommitRefusal] {
         before.removeAll(keepingCapacity: true)
         rows.removeAll(keepingCapacity: true)
-        var refused: [SessionKey: Refusal] = [:]
+        var refused: [SessionKey: CommitRefusal] = [:]
         for end in batch.expected {
             if let refusal = try refusal(of: end, database) { refused[end.key] = refusal }
         }
@@ -125,7 +125,7 @@ final class SessionHeads {
         }
     }
 
-    private func refusal(of end: ExpectedEnd, _ database: Database) throws -> Refusal? {
+    private func refusal(of end: ExpectedEnd, _ database: Database) throws -> CommitRefusal? {
         guard let head = try head(of: end.key.session, database),
             head.generation == end.key.generation
         else { return .absent }
@@ -136,7 +136,7 @@ final class SessionHeads {
 
     private func head(
         after run: RecordBatch, _ database: Database
-    ) throws -> Result<Head, Refusal> {
+    ) throws -> Result<Head, CommitRefusal> {
         let present = try head(of: run.key.session, database)
         var next: Head
         if run.created != nil {

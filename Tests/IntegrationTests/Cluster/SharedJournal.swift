@@ -129,9 +129,9 @@ final class SharedJournal: Sendable {
 
     // MARK: Statements
 
-    fileprivate func fenced(_ batch: Batch, of node: Node) -> [SessionKey: Refusal] {
+    fileprivate func fenced(_ batch: Batch, of node: Node) -> [SessionKey: CommitRefusal] {
         state.withLock { state in
-            var fenced: [SessionKey: Refusal] = [:]
+            var fenced: [SessionKey: CommitRefusal] = [:]
             for run in batch.runs {
                 if run.after == nil {
                     state.sessions[run.key.session] = Ownership(owner: node, epoch: 1)

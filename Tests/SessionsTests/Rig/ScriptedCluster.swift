@@ -86,7 +86,7 @@ final class ScriptedCluster: Sendable {
 
     func commit(_ batch: Batch, by node: Node) -> Verdict {
         state.withLock { state in
-            var fenced: [SessionKey: Refusal] = [:]
+            var fenced: [SessionKey: CommitRefusal] = [:]
             for run in batch.runs where run.after != nil && hasFence {
                 guard !state.owns(run.key.session, node, run.epoch) else { continue }
                 fenced[run.key] = .moved(state.owners[run.key.session]?.owner)
@@ -118,7 +118,8 @@ final class ScriptedCluster: Sendable {
     /// A batch has failed as a whole: what the node has decided upon it is not let in either.
     func lose(_ batch: Batch, by node: Node) {
         state.withLock { state in
-            let all = Dictionary(uniqueKeysWithValues: batch.keys.map { ($0, Refusal.absent) })
+            let all = Dictionary(
+                uniqueKeysWithValues: batch.keys.map { ($0, CommitRefusal.absent) })
             _ = journal.write(batch, without: all, &state.lost[node, default: []])
         }
     }

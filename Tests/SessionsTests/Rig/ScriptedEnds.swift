@@ -57,8 +57,8 @@ struct ScriptedEnds {
     /// Several processes number their lineages independently.
     mutating func exchangeLost(_ other: inout Set<Lineage>) { swap(&lost, &other) }
 
-    func refusals(_ batch: Batch, _ rules: Rules) -> [SessionKey: Refusal] {
-        var refused: [SessionKey: Refusal] = [:]
+    func refusals(_ batch: Batch, _ rules: Rules) -> [SessionKey: CommitRefusal] {
+        var refused: [SessionKey: CommitRefusal] = [:]
         for end in batch.expected where rules.contains(.expectations) {
             refused[end.key] = refusal(of: end, rules)
         }
@@ -71,7 +71,7 @@ struct ScriptedEnds {
         return refused
     }
 
-    private func refusal(of end: ExpectedEnd, _ rules: Rules) -> Refusal? {
+    private func refusal(of end: ExpectedEnd, _ rules: Rules) -> CommitRefusal? {
         guard let present = ends[end.key.session], present.generation == end.key.generation else {
             return .absent
         }
@@ -82,7 +82,7 @@ struct ScriptedEnds {
         return nil
     }
 
-    private func refusal(of run: RecordBatch, _ rules: Rules) -> Refusal? {
+    private func refusal(of run: RecordBatch, _ rules: Rules) -> CommitRefusal? {
         let present = ends[run.key.session]
         guard let after = run.after else { return present?.isDeleted ?? true ? nil : .exists }
         guard rules.contains(.places) else { return nil }
@@ -93,7 +93,7 @@ struct ScriptedEnds {
         return after == present.position ? nil : .endsAt(present.position)
     }
 
-    private func refusal(of key: SessionKey, _ lineage: UInt64, _ rules: Rules) -> Refusal? {
+    private func refusal(of key: SessionKey, _ lineage: UInt64, _ rules: Rules) -> CommitRefusal? {
         guard rules.contains(.lineages), lost.contains(Lineage(key: key, number: lineage)) else {
             return nil
         }
@@ -134,7 +134,7 @@ extension Batch {
     var keys: Set<SessionKey> { Set(runs.map(\.key) + expected.map(\.key)) }
 
     /// The parts of these sessions.
-    func only(_ some: [SessionKey: Refusal]) -> Batch {
+    func only(_ some: [SessionKey: CommitRefusal]) -> Batch {
         removing(
             keys.subtracting(some.keys).reduce(into: [:]) { others, key in others[key] = .absent })
     }

@@ -54,7 +54,7 @@ final class ScriptedJournal: Journal {
         /// - Returns: the others.
         mutating func keepContinuing(
             _ batch: Batch, _ rules: ScriptedEnds.Rules
-        ) -> [SessionKey: Refusal] {
+        ) -> [SessionKey: CommitRefusal] {
             let refused = ends.refusals(batch, rules)
             refusedKeys.formUnion(refused.keys)
             ends.lose(refused.isEmpty ? Batch() : batch.only(refused))
@@ -163,7 +163,7 @@ final class ScriptedJournal: Journal {
     ///   - fenced: its parts that are refused for another reason.
     ///   - lost: the process's lineages of which a part was refused.
     func write(
-        _ batch: Batch, without fenced: [SessionKey: Refusal],
+        _ batch: Batch, without fenced: [SessionKey: CommitRefusal],
         _ lost: inout Set<ScriptedEnds.Lineage>
     ) -> Verdict {
         state.withLock { state in
