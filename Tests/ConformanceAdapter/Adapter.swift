@@ -11,7 +11,7 @@ final class Adapter: Sendable {
         var sessions: [String: any FollowedSession] = [:]
         var tickets: [String: Ticket] = [:]
         var questions: [Int64: CheckedContinuation<ClientCredential?, Never>] = [:]
-        var refusals: [Int64: Refusal] = [:]
+        var refusals: [Int64: RefusedSend] = [:]
         var lastNumber: Int64 = 0
     }
 
@@ -72,7 +72,7 @@ final class Adapter: Sendable {
         }
     }
 
-    private func report(_ refusal: Refusal) {
+    private func report(_ refusal: RefusedSend) {
         let number = state.withLock { state in
             state.lastNumber += 1
             state.refusals[state.lastNumber] = refusal

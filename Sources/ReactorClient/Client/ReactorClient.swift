@@ -129,10 +129,10 @@ public final class ReactorClient: Sendable {
     ///
     /// Each takes room in the outbox until ``dismiss(_:)`` or ``retry(_:)``: a program that ignores
     /// them cannot send any more after 10 000 refused actions.
-    public var refusals: ReactorStream<Refusal> { get async { life.driver.refusals() } }
+    public var refusals: ReactorStream<RefusedSend> { get async { life.driver.refusals() } }
 
     /// The program has seen a refusal.
-    public func dismiss(_ refusal: Refusal) { life.driver.see(TicketNumber(refusal.ticket)) }
+    public func dismiss(_ refusal: RefusedSend) { life.driver.see(TicketNumber(refusal.ticket)) }
 
     /// Sends the actions of a refusal once more, after all actions that wait now, and dismisses it.
     ///
@@ -140,7 +140,7 @@ public final class ReactorClient: Sendable {
     ///
     /// - Throws: `dismissed`, if it was dismissed or retried before; otherwise as any send.
     @discardableResult
-    public func retry(_ refusal: Refusal) throws(SendFailure) -> Ticket {
+    public func retry(_ refusal: RefusedSend) throws(SendFailure) -> Ticket {
         guard let session = SessionName(refusal.session), !refusal.actions.isEmpty else {
             throw .empty
         }

@@ -74,7 +74,7 @@ extension ClientDriver {
         if isSeen { return see(number) }
         core.withLock { core in
             let entry = core.machine.outbox.settlements[number]?.entry
-            let refusal = Refusal(
+            let refusal = RefusedSend(
                 session: session, failure: failure, actions: entry?.actions, ticket: number)
             core.refusalReaders.removeAll { !$0.push(refusal) }
         }
@@ -102,13 +102,13 @@ extension ClientDriver {
     }
 
     /// The refusals that the program has not seen, and all later ones that no sender sees.
-    func refusals() -> ReactorStream<Refusal> {
+    func refusals() -> ReactorStream<RefusedSend> {
         // Room for all that an outbox can have, and for later ones.
-        let (stream, feed) = ReactorStream<Refusal>.make(buffer: limits.actionsInOutbox + 256)
+        let (stream, feed) = ReactorStream<RefusedSend>.make(buffer: limits.actionsInOutbox + 256)
         core.withLock { core in
             let settlements = core.machine.outbox.settlements.values
             for settlement in settlements.sorted(by: { $0.ticket < $1.ticket }) {
-                _ = feed.push(Refusal(settlement))
+                _ = feed.push(RefusedSend(settlement))
             }
             if core.isClosing { feed.finish() } else { core.refusalReaders.append(feed) }
         }
@@ -116,7 +116,7 @@ extension ClientDriver {
     }
 }
 
-extension Refusal {
+extension RefusedSend {
     init(_ settlement: Settlement) {
         self.init(
             session: settlement.session, failure: SendFailure(settlement.outcome),

@@ -56,7 +56,7 @@ struct DriverCore {
     /// Invariant: bounded by `ClientLimits.logs`.
     private(set) var logs: [LogID: LogSink] = [:]
     private var lastLog: UInt64 = 0
-    var refusalReaders: [ReactorStream<Refusal>.Feed] = []
+    var refusalReaders: [ReactorStream<RefusedSend>.Feed] = []
     var isClosing = false
     /// Resumed when the last request has ended, and no thread carries out operations.
     var whenIdle: CheckedContinuation<Void, Never>?

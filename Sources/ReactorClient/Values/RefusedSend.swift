@@ -1,7 +1,7 @@
 internal import JSONCoding
 
 /// A send that did not succeed.
-public struct Refusal: Hashable, Sendable {
+public struct RefusedSend: Hashable, Sendable {
     /// The id of its session.
     public let session: String
     /// ``SendFailure/refused(_:)``, ``SendFailure/positionChanged(_:)`` or ``SendFailure/inDoubt``.
