@@ -24,8 +24,8 @@ package struct Projection<Action: Decodable, State: Decodable> {
     /// `base` with the first `madeCount` of `overlay` reduced over it; nil: it is made from `base`.
     private var made: State?
     private var madeCount = 0
-    /// Nil to predict nothing.
-    private let prediction: ((State, Action) -> State)?
+    /// Nil to predict nothing. Its result is nil if the reactor refuses the action.
+    private let prediction: ((State, Action) -> State?)?
 
     package init() { prediction = nil }
 
@@ -40,8 +40,10 @@ package struct Projection<Action: Decodable, State: Decodable> {
             // A core for each action: a step of an earlier one that never ends must not change what
             // an effect of this one does.
             let core = ReactorCore(reactor: reactor, state: state)
-            _ = core.receive(action, tag: ActionTag(1), observer: observer)
-            return core.state
+            switch core.receive(action, tag: ActionTag(1), observer: observer) {
+            case .refused: return nil
+            case .accepted, .rejected, .ended: return core.state
+            }
         }
     }
 
@@ -97,7 +99,13 @@ package struct Projection<Action: Decodable, State: Decodable> {
 
     private func predict(_ state: State, _ actions: [[UInt8]]) -> State {
         guard let prediction else { return state }
-        return Self.decode(actions).reduce(state, prediction)
+        var predicted = state
+        for action in Self.decode(actions) {
+            // The server refuses all of the send.
+            guard let next = prediction(predicted, action) else { return state }
+            predicted = next
+        }
+        return predicted
     }
 
     /// The actions that this program knows: an outbox may have others, of an earlier program. They

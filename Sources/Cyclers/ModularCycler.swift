@@ -50,8 +50,8 @@ public struct CyclerParentOutcomeUnknown: Error, Hashable, Sendable, CustomStrin
     public var description: String { "the parent has received the action once or not at all" }
 }
 
-/// The error of a parent that another node of a cluster has. An error has its own type only on
-/// its own node.
+/// The error of a parent that another node of a cluster has. Only a `Refusal` has its own type on
+/// every node.
 public struct CyclerParentError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error, as `String(describing:)` has it.
     public let description: String
@@ -93,8 +93,8 @@ extension ModularCycler {
     ///   - action: The action.
     ///   - subject: The client for which the part acts. Default: none.
     /// - Throws: ``CyclerParentMissing`` or ``CyclerParentUnavailable`` without any effect; the
-    ///   parent's error, which is a ``CyclerParentError`` if another node has the parent;
-    ///   ``CyclerParentOutcomeUnknown``.
+    ///   parent's error, which is a ``CyclerParentError`` if another node has the parent, unless it
+    ///   is a `Refusal`; ``CyclerParentOutcomeUnknown``.
     public nonisolated(nonsending) func forward(
         _ action: Parent.Action, subject: String? = nil
     ) async throws where Parent: ActionCycler {

@@ -100,7 +100,8 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         let made = MadeMutations<R>()
         let outcome = core.receive(
             decoded, tag: ActionTag(max(number, 1)), subject: subject, observer: made)
-        last = LastAction(number: number, expected: made.mutations, isAtOnce: true)
+        let expected = outcome == .refused ? [] : made.mutations
+        last = LastAction(number: number, expected: expected, isAtOnce: true)
         if case .accepted(_, isSettled: false) = outcome { withEffects.insert(number) }
     }
 

@@ -88,7 +88,10 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
         let (result, before) = await sendAndObserve(action, subject, at: place)
-        if !result.accepted { fail("The action \(action) was not accepted.", at: place) }
+        if !result.accepted {
+            let why = (result.refusal?.description ?? result.failure).map { ": \($0)" } ?? "."
+            fail("The action \(action) was not accepted\(why)", at: place)
+        }
         compare(with: before ?? state, change, after: "sending \(action)", at: place)
     }
 
@@ -102,7 +105,40 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
         let (result, actual) = await sendAndObserve(action, subject, at: place)
         if result.accepted { fail("The action \(action) was accepted.", at: place) }
+        if let refusal = result.refusal {
+            fail("The action \(action) was refused, not rejected: \(refusal)", at: place)
+        }
         asserted = actual ?? state
+    }
+
+    /// Sends an action, and asserts that the reactor refuses it. Nothing else has to be asserted: a
+    /// refused action changes nothing, and leaves no event.
+    ///
+    /// - Parameters:
+    ///   - action: The action.
+    ///   - code: The expected code of the refusal.
+    ///   - subject: The client that has sent it. Default: none.
+    ///   - fileID: The location of the call, for failures, as the next three parameters.
+    ///   - filePath: likewise.
+    ///   - line: likewise.
+    ///   - column: likewise.
+    /// - Returns: The refusal, to assert its sentence; nil if there is none.
+    @discardableResult
+    public func sendRefused(
+        _ action: R.Action, _ code: String, subject: String? = nil, fileID: String = #fileID,
+        filePath: StaticString = #filePath, line: Int = #line, column: Int = #column
+    ) async -> Refusal? {
+        let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
+        let (result, actual) = await sendAndObserve(action, subject, at: place)
+        asserted = actual ?? state
+        guard let refusal = result.refusal else {
+            fail("The action \(action) was not refused.", at: place)
+            return nil
+        }
+        if refusal.code != code {
+            fail("The action \(action) was refused, not with \(code): \(refusal)", at: place)
+        }
+        return refusal
     }
 
     /// Asserts that the next event of effects or sources is this mutation, and the state after it.

@@ -31,6 +31,10 @@ package enum Disposition: Hashable, Sendable {
     /// `transform(action:)` rejected the action or failed; it had no effect.
     case rejected
 
+    /// The reactor refused the action, for the reason that ``ReactorCore/takeRefusal()`` returns.
+    /// The host rolls the request back.
+    case refused
+
     /// The session has ended; the action had no effect.
     case ended
 }

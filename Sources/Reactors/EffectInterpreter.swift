@@ -3,6 +3,7 @@ private enum Outcome {
     case done
     case failed
     case waiting
+    case refused
 }
 
 /// Runs one effect of an action, up to the asynchronous steps that it starts.
@@ -12,6 +13,8 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
     private let core: ReactorCore<R>
     private let observer: Observer
     private let action: ActionTag
+    // Whether the action is not answered yet, so that it can be refused.
+    private var isSynchronous = false
 
     // The concat or merge that contains the current part.
     private var frame: EffectFrame?
@@ -30,6 +33,7 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
     }
 
     mutating func perform(_ part: EffectPart) {
+        isSynchronous = true
         run(.next(part))
     }
 
@@ -57,6 +61,9 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
             case .waiting:
                 guard let merge = opening.last else { return }
                 outcome = open(merge)
+            case .refused:
+                // The host rolls the action back, its frames and steps included.
+                return
             }
         }
     }
@@ -176,6 +183,10 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
     }
 
     private func fail(_ error: any Error) -> Outcome {
+        if isSynchronous, let refusal = error as? Refusal {
+            core.refusal = refusal
+            return .refused
+        }
         observer.failed(ReactorFailure(place: .effect, error: error, action: action))
         return .failed
     }

@@ -20,9 +20,20 @@ class EffectPart {
     let kind: Kind
     let depth: Int
 
-    init(_ kind: Kind, depth: Int = 0) {
+    // Whether it contains a refusal, or a `.deferred`, which may return one. Only then does a host
+    // that shows mutations at once hold them back.
+    @usableFromInline
+    let mayRefuse: Bool
+
+    init(_ kind: Kind, depth: Int = 0, mayRefuse: Bool = false) {
         self.kind = kind
         self.depth = depth
+        self.mayRefuse =
+            switch kind {
+            case .concat(let parts), .merge(let parts): parts.contains { $0.mayRefuse }
+            case .error(let error): error is Refusal
+            case .cancel, .leaf: mayRefuse
+            }
     }
 }
 
@@ -47,6 +58,7 @@ final class EffectLeaf<Mutation: Sendable, State: Sendable, Activity: Sendable>:
 
     init(_ content: Content) {
         self.content = content
-        super.init(.leaf)
+        let mayRefuse = if case .deferred = content { true } else { false }
+        super.init(.leaf, mayRefuse: mayRefuse)
     }
 }

@@ -29,6 +29,26 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private(set) var started: [EffectRun<R>] = []
     private(set) var cancelled: [RunID] = []
 
+    // An action whose effect may refuse it: where the session was before, and the reports for the
+    // readers, which must not see what is taken back. As many as an effect has steps, at most.
+    private struct Attempt {
+        let state: R.State
+        let version: UInt64
+        let counter: ActionLogCounter
+        let started: Int
+        let cancelled: Int
+        var reports: [() -> Void] = []
+    }
+
+    // Invariant: `isHolding` means that there is an attempt. Separate for the same reason as above.
+    private var isHolding = false
+    private var attempt: Attempt?
+
+    // The action that is being received, and the error with which a hook or its synchronous part
+    // has failed.
+    private var received = ActionTag.none
+    private(set) var failure: String?
+
     init(now: @escaping @Sendable () -> Duration, follower: (any SessionFollower<R>)?) {
         log = ActionLogState(now: now, follower: follower)
         isRead = follower != nil
@@ -102,6 +122,44 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         hasDecisions = false
     }
 
+    // MARK: Actions
+
+    /// Passes an action to the core. A refused one leaves no trace.
+    func receive(
+        _ action: R.Action, _ tag: ActionTag, by subject: String? = nil, _ core: ReactorCore<R>
+    ) -> Disposition {
+        (received, failure) = (tag, nil)
+        defer { received = .none }
+        let answer = core.receive(action, tag: tag, subject: subject, observer: self)
+        guard isHolding, let attempt else { return answer }
+        isHolding = false
+        self.attempt = nil
+        guard case .refused = answer else {
+            core.endAttempt()
+            for report in attempt.reports { report() }
+            return answer
+        }
+        core.takeBack(state: attempt.state, version: attempt.version)
+        counter = attempt.counter
+        started.removeLast(started.count - attempt.started)
+        cancelled.removeLast(cancelled.count - attempt.cancelled)
+        return answer
+    }
+
+    func mayRefuse(core: ReactorCore<R>) {
+        _ = core.beginAttempt()
+        attempt = Attempt(
+            state: core.state, version: core.version, counter: counter, started: started.count,
+            cancelled: cancelled.count)
+        isHolding = true
+    }
+
+    // Inlined, so that a report that is not held back needs no closure.
+    @inline(__always)
+    private func deliver(_ report: @escaping () -> Void) {
+        if isHolding { attempt?.reports.append(report) } else { report() }
+    }
+
     // MARK: Decisions of the core
 
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
@@ -124,25 +182,35 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     ) -> R.State? {
         guard !stateReaders.isEmpty || log.wantsStates else { return nil }
         let state = core.visibleState(observer: self)
-        for (reader, entry) in stateReaders where !entry.receive(state, cause) {
-            stateReaders[reader] = nil
+        deliver { [self] in
+            for (reader, entry) in stateReaders where !entry.receive(state, cause) {
+                stateReaders[reader] = nil
+            }
         }
         return state
     }
 
     func emitted(_ activity: R.Activity, by action: ActionTag, core: ReactorCore<R>) {
-        for (reader, feed) in activityReaders where !feed.push(activity) {
-            activityReaders[reader] = nil
+        deliver { [self] in
+            for (reader, feed) in activityReaders where !feed.push(activity) {
+                activityReaders[reader] = nil
+            }
         }
         record(.activity(activity), by: action)
     }
 
     func failed(_ failure: ReactorFailure) {
-        for (reader, feed) in failureReaders where !feed.push(failure) {
-            failureReaders[reader] = nil
+        if self.failure == nil, failure.isOfSynchronousPart(of: received) {
+            self.failure = String(describing: failure.error)
         }
         counter.countRecord()
-        if isRead { log.deliver(failure, at: counter.position) }
+        let position = counter.position
+        deliver { [self] in
+            for (reader, feed) in failureReaders where !feed.push(failure) {
+                failureReaders[reader] = nil
+            }
+            if isRead { log.deliver(failure, at: position) }
+        }
     }
 
     func start(_ run: EffectRun<R>) {
@@ -168,7 +236,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
 
     @inline(never)
     private func report(_ action: R.Action, as transformed: R.Action, _ tag: ActionTag) {
-        log.deliver(.received(action, transformed: transformed), at: counter.position, of: tag)
+        enter(.received(action, transformed: transformed), by: tag)
     }
 
     func rejected(_ action: R.Action, tag: ActionTag) { recordNote(.rejected(action), by: tag) }
@@ -197,12 +265,19 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         _ event: ActionLogEntry<R>.Event, by action: ActionTag, _ state: R.State? = nil
     ) {
         counter.countRecord()
-        if isRead { log.deliver(event, at: counter.position, of: action, state) }
+        if isRead { enter(event, by: action, state) }
     }
 
     private func recordNote(_ event: ActionLogEntry<R>.Event, by action: ActionTag) {
         counter.countNote()
-        if isRead { log.deliver(event, at: counter.position, of: action) }
+        if isRead { enter(event, by: action) }
+    }
+
+    private func enter(
+        _ event: ActionLogEntry<R>.Event, by action: ActionTag, _ state: R.State? = nil
+    ) {
+        let position = counter.position
+        deliver { [log] in log.deliver(event, at: position, of: action, state) }
     }
 
     // MARK: A stub

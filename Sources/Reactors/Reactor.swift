@@ -78,12 +78,13 @@ public protocol Reactor:
 
     /// Rewrites an action before `mutate` receives it; `nil` rejects it.
     ///
-    /// Default: the action itself. An error rejects the action and is recorded; the session
+    /// Default: the action itself. A thrown ``Refusal`` refuses the action, as
+    /// ``ReactorEffect/refuse(_:_:)`` does. Any other error rejects it and is recorded; the session
     /// continues.
     func transform(action: Action) throws -> Action?
 
-    /// Rewrites an action of a client before `mutate` receives it; `nil` rejects it, for instance
-    /// because this client may not do it now.
+    /// Rewrites an action of a client before `mutate` receives it; `nil` rejects it. Throw a
+    /// ``Refusal`` to say why, for instance that this client may not do it now.
     ///
     /// - Parameters:
     ///   - action: The action as it was sent.

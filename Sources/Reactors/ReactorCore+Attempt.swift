@@ -49,6 +49,8 @@ extension ReactorCore {
         stepsMark = nil
         current = state
         count = version
+        // The next mutation has the number of one that was rolled back.
+        if let failed = failedTransform, failed > version { failedTransform = nil }
     }
 
     /// Rolls back the last mutation, which the current turn applied.

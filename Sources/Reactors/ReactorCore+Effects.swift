@@ -21,11 +21,37 @@ extension ReactorCore {
         return true
     }
 
+    // Returns false if the effect refuses the action.
     @usableFromInline
-    func perform(_ part: EffectPart, _ tag: ActionTag, _ observer: some ReactorCoreObserver<R>) {
+    func perform(
+        _ part: EffectPart, _ tag: ActionTag, _ observer: some ReactorCoreObserver<R>
+    ) -> Bool {
         stepsTaken = 0
         var interpreter = EffectInterpreter(self, observer, tag)
         interpreter.perform(part)
+        return refusal == nil
+    }
+
+    // A hook threw: the action is refused, or rejected with a failure.
+    @usableFromInline
+    func hookFailed(
+        _ error: any Error, _ action: R.Action, _ tag: ActionTag,
+        _ observer: some ReactorCoreObserver<R>
+    ) {
+        refusal = error as? Refusal
+        guard refusal == nil else { return }
+        observer.failed(ReactorFailure(place: .transformAction, error: error, action: tag))
+        observer.rejected(action, tag: tag)
+    }
+
+    // The outcome of an action that no hook accepted.
+    @usableFromInline
+    var unaccepted: Disposition { refusal == nil ? .rejected : .refused }
+
+    /// The reason of the last `.refused`. Take it before the next action.
+    package func takeRefusal() -> Refusal? {
+        defer { refusal = nil }
+        return refusal
     }
 
     // Continues the parts that waited in `frame` for a step that has ended.

@@ -56,6 +56,9 @@ package final class ReactorCore<R: Reactor> {
     // Set only during a request that began while steps ran.
     var stepsMark: StepsMark?
 
+    // Invariant: nil except from the turn that is refused until its host takes it.
+    var refusal: Refusal?
+
     // The number of steps that the interpreter has begun in this turn.
     var stepsTaken = 0
 
@@ -84,15 +87,18 @@ package final class ReactorCore<R: Reactor> {
     ) -> Disposition {
         guard beginOpenTurn() else { return recordForStub(action, tag, observer) }
         defer { endTurn() }
-        guard let accepted = accept(action, tag, subject, observer) else { return .rejected }
+        guard let accepted = accept(action, tag, subject, observer) else { return unaccepted }
         let effect = reactor.mutate(state: current, action: accepted, subject: subject)
+        if case .tree(let part) = effect.node, part.mayRefuse { observer.mayRefuse(core: self) }
+        observer.accepted(action, as: accepted, tag: tag)
         switch effect.node {
         case .none: break
         case .just(let mutation): apply(mutation, tag, observer)
         case .several(let mutations):
             if mutations.count > Self.stepLimit { refuseSteps(of: tag, observer); break }
             for mutation in mutations { apply(mutation, tag, observer) }
-        case .tree(let part): perform(part, tag, observer)
+        case .tree(let part):
+            guard perform(part, tag, observer) else { return .refused }
         }
         let version = version
         observer.synchronousPartEnded(tag, core: self)
@@ -162,11 +168,9 @@ package final class ReactorCore<R: Reactor> {
                 observer.rejected(action, tag: tag)
                 return nil
             }
-            observer.accepted(action, as: accepted, tag: tag)
             return accepted
         } catch {
-            observer.failed(ReactorFailure(place: .transformAction, error: error, action: tag))
-            observer.rejected(action, tag: tag)
+            hookFailed(error, action, tag, observer)
             return nil
         }
     }

@@ -25,9 +25,15 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// All steps of an action have ended that was not settled when it was received.
     func settled(_ action: ActionTag)
 
+    /// An effect begins that may refuse its action. If it does, the result of the call is
+    /// `.refused`, and the observer has to forget every report from this one on. Default: does
+    /// nothing.
+    func mayRefuse(core: ReactorCore<R>)
+
     // For the action log; the defaults do nothing.
 
-    /// `transform(action:)` accepted an action, possibly rewritten.
+    /// `transform(action:)` accepted an action, possibly rewritten, and `mutate` has returned its
+    /// effect.
     func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag)
 
     /// `transform(action:)` returned `nil`, or failed: then `failed` was called before.
@@ -65,6 +71,10 @@ package protocol ReactorCoreObserver<R>: AnyObject {
 }
 
 extension ReactorCoreObserver {
+    /// Does nothing.
+    @inlinable
+    package func mayRefuse(core: ReactorCore<R>) {}
+
     /// Does nothing.
     @inlinable
     package func accepted(_ action: R.Action, as transformed: R.Action, tag: ActionTag) {}

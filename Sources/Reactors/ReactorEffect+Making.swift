@@ -28,9 +28,29 @@ extension ReactorEffect {
     }
 
     /// Ends with an error: the rest of the surrounding `.concat`s does not run, applied mutations
-    /// stay, other steps of a `.merge` continue. The session continues and records the failure.
+    /// stay, other steps of a `.merge` continue. The session continues and records the failure. A
+    /// ``Refusal`` is another matter: see ``refuse(_:_:)``.
     public static func error(_ error: any Error) -> ReactorEffect {
         ReactorEffect(part: .error(error))
+    }
+
+    /// Refuses the action: nothing of it happens, and it leaves no trace.
+    ///
+    /// ```swift
+    /// case .bid(let amount) where amount <= state.highest:
+    ///     .refuse("bid_too_low", "The highest bid is \(state.highest).")
+    /// ```
+    ///
+    /// Mutations and activities of the action before it are taken back, and no step of it begins.
+    /// The client gets the refusal: over HTTP as 422 `action_refused`. After the action's first
+    /// wait it is like ``error(_:)``, because the action is answered then. The same as
+    /// `.error(Refusal(code, detail))`.
+    ///
+    /// - Parameters:
+    ///   - code: For programs: 1 to 64 of `a-z 0-9 _`; see ``Refusal/init(_:_:)``.
+    ///   - detail: For people; cut after 1 KiB.
+    public static func refuse(_ code: String, _ detail: String) -> ReactorEffect {
+        .error(Refusal(code, detail))
     }
 
     /// Emits an activity.

@@ -10,7 +10,7 @@ public struct ReactorFailure: Error, Sendable {
         case transformState
         /// An effect: `.error`, a `.deferred` or `.run` that threw, a limit.
         case effect
-        /// An external stream ended with an error.
+        /// An external stream ended with an error, or its action was refused.
         case source
     }
 
@@ -31,6 +31,13 @@ public struct ReactorFailure: Error, Sendable {
 
     /// The asynchronous step that threw; `nil` for the synchronous part of an effect.
     package let run: RunID?
+
+    /// Whether the answer to the action that is being received can have it: a hook has rejected the
+    /// action, or its effect has failed before the first wait.
+    package func isOfSynchronousPart(of received: ActionTag) -> Bool {
+        guard action == received, action != .none else { return false }
+        return place == .transformAction || (place == .effect && run == nil)
+    }
 
     @usableFromInline
     package init(

@@ -86,10 +86,29 @@ public actor ReactorHost<R: Reactor> {
     ) {
         switch element {
         case .action(let action):
-            lastTag += 1
-            _ = core.receive(action, tag: ActionTag(lastTag), observer: observer)
+            let result = receive(action, by: nil, &lastTag, core, observer)
+            guard let refusal = result.refusal else { return }
+            observer.failed(ReactorFailure(place: .source, error: refusal, action: .none))
         case .mutation(let mutation):
             core.receive(fromSource: mutation, observer: observer)
+        }
+    }
+
+    private static func receive(
+        _ action: R.Action, by subject: String?, _ lastTag: inout UInt64, _ core: ReactorCore<R>,
+        _ observer: HostObserver<R>
+    ) -> SendResult {
+        lastTag += 1
+        switch observer.receive(action, ActionTag(lastTag), by: subject, core) {
+        case .accepted(let version, _):
+            return SendResult(accepted: true, version: version, failure: observer.failure)
+        case .rejected:
+            return SendResult(accepted: false, version: core.version, failure: observer.failure)
+        case .refused:
+            lastTag -= 1
+            return SendResult(
+                accepted: false, version: core.version, refusal: core.takeRefusal())
+        case .ended: return SendResult(accepted: false, version: core.version)
         }
     }
 
@@ -113,17 +132,10 @@ public actor ReactorHost<R: Reactor> {
     package func sendNumbered(
         _ action: R.Action, subject: String? = nil
     ) -> (result: SendResult, number: UInt64) {
-        lastTag += 1
-        let number = lastTag
-        let answer = core.receive(
-            action, tag: ActionTag(number), subject: subject, observer: observer)
+        let number = lastTag + 1
+        let result = Self.receive(action, by: subject, &lastTag, core, observer)
         carryOut()
-        switch answer {
-        case .accepted(let version, _):
-            return (SendResult(accepted: true, version: version), number)
-        case .rejected, .ended:
-            return (SendResult(accepted: false, version: core.version), number)
-        }
+        return (result, number)
     }
 
     package var runningCount: (steps: Int, sources: Int) { (core.runningCount, openSources) }
@@ -202,10 +214,8 @@ public actor ReactorHost<R: Reactor> {
     }
 
     private func receive(_ element: R.Source.Element) -> Bool {
-        switch element {
-        case .action(let action): send(action)
-        case .mutation(let mutation): core.receive(fromSource: mutation, observer: observer)
-        }
+        Self.receive(element, &lastTag, core, observer)
+        carryOut()
         return !core.isEnded
     }
 

@@ -25,8 +25,10 @@ public protocol ReactorStore<R>: Sendable {
     /// Sends an action, and returns when the shown state contains the synchronous part
     /// of its effect.
     ///
-    /// - Throws: on a remote session, if the action was not applied or nobody knows whether it was.
-    ///   A host in this process never throws.
+    /// A refused action is a result too (``SendResult/refusal``), wherever the session runs.
+    ///
+    /// - Throws: on a remote session, if the action was not applied for another reason, or nobody
+    ///   knows whether it was. A host in this process never throws.
     @discardableResult
     func send(_ action: R.Action) async throws -> SendResult
 

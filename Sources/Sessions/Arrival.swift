@@ -1,4 +1,5 @@
 internal import JSONCoding
+internal import Reactors
 
 /// The action, or the batch of actions, that is being received.
 struct Arrival {
@@ -16,4 +17,12 @@ struct Arrival {
     var posted: (body: JSONBody, first: UInt64)?
     /// The number of times that earlier processes began it.
     var begunBefore = 0
+    /// For the receipt.
+    private(set) var failures: [ActionFailure] = []
+
+    /// The first error of each action is kept.
+    mutating func record(_ error: any Error, ofAction index: Int) {
+        guard failures.count < ActionFailure.limit, failures.last?.index != index else { return }
+        failures.append(ActionFailure(index: index, error: error))
+    }
 }

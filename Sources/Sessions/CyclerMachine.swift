@@ -78,8 +78,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         if let full { throw .init(full) }
         var receipt = Receipt(isBatch: true)
         for (index, action) in actions.enumerated() {
-            let failure = begin(action, &receipt)
-            if failure != nil { receipt.rejected.append(index) }
+            guard let error = begin(action, &receipt) else { continue }
+            receipt.rejected.append(index)
+            session.arrival.record(error, ofAction: index)
         }
         return receipt
     }
@@ -99,6 +100,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
             recordForStub(action, tag)
             return nil
         }
+        let mark = session.attemptMark()
         session.enterReceived(.actionReceived, action, of: tag)
         turn = Turn(of: tag)
         defer { turn = .none }
@@ -107,7 +109,12 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         let events = turn.removeEvents()
         if case .failure(let error) = outcome {
             cycler.restore(state, version: version)
-            refuse(events, action, error)
+            if error is Refusal {
+                session.takeBack(to: mark)
+                lastTag -= 1
+            } else {
+                refuse(events, action, error)
+            }
             return error
         }
         if let refusal = applyAll(events, over: state, version) {
@@ -254,7 +261,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         session.considerSnapshot()
     }
 
-    /// Logs the calls of a refused turn, and the error.
+    /// Logs the calls of a turn that has failed, and the error.
     private func refuse(_ events: [Turn.Event], _ action: C.Action, _ error: any Error) {
         for case .note(let kind, let content, isOfSuccess: false) in events {
             session.enter(kind, of: turn.action) { $0.append(contentsOf: content) }
@@ -348,8 +355,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     private func begin(_ action: C.Action, for cause: ActionTag) {
         var receipt = Receipt()
         // The log has an action with any other error.
-        guard let error = begin(action, &receipt) as? TooManyActionsRunning else { return }
-        log.failed(at: .effect, error.description, of: cause)
+        guard let error = begin(action, &receipt) else { return }
+        guard error is TooManyActionsRunning || error is Refusal else { return }
+        log.failed(at: .effect, String(describing: error), of: cause)
     }
 
     func ended(_ source: C.Source, failure: (any Error)?) {
@@ -422,6 +430,7 @@ extension ActionRefusal {
     fileprivate init(_ error: any Error) {
         switch error {
         case let refusal as ActionRefusal: self = refusal
+        case let refusal as Refusal: self = .refused(refusal, at: nil)
         case is CyclerParentMissing: self = .parentMissing
         case let error as TooManyActionsRunning: self = .tooManyRunning(limit: error.limit)
         default: self = .failed(String(describing: error))

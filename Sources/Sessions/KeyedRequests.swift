@@ -136,8 +136,7 @@ struct KeyedRequests {
     /// do, this answer stays, because it is unknown whether they were carried out.
     func storePreliminary(_ receipt: Receipt, for token: UInt64) {
         guard let (key, digest) = keys.decide(token) else { return }
-        let content = session.content(
-            .unsettled(rejected: receipt.rejected, isBatch: receipt.isBatch))
+        let content = session.content(.unsettled(receipt))
         session.step().preliminary.append(stored(content, 202, key, digest))
         keys.beginWait(of: key, for: receipt)
     }
@@ -150,8 +149,7 @@ struct KeyedRequests {
         for (exact, wait) in settled.sorted(by: { first($0.value) < first($1.value) }) {
             let key = exact.text
             guard let digest = keys.digest(of: key) else { continue }
-            let content = session.content(
-                .received(rejected: wait.receipt.rejected, isBatch: wait.receipt.isBatch))
+            let content = session.content(.received(wait.receipt))
             let answer = stored(content, 200, key, digest)
             keys.decideWait(of: key, answer)
             session.step().answered.append(answer)

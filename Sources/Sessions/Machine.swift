@@ -123,6 +123,9 @@ package struct Receipt: Sendable {
     /// The indices of rejected actions.
     @usableFromInline
     package var rejected: [Int] = []
+    /// The errors of hooks that rejected actions, and of synchronous parts of effects, in the order
+    /// of the actions.
+    var failures: [ActionFailure] = []
     @usableFromInline
     package var isBatch = false
     /// The actions whose effects are running.
@@ -133,10 +136,31 @@ package struct Receipt: Sendable {
     init(isBatch: Bool = false) { self.isBatch = isBatch }
 }
 
+/// Why an action of a request was rejected, or its effect has failed before its first wait.
+struct ActionFailure: Sendable {
+    /// Of the action, in its request.
+    let index: Int
+    let error: String
+    /// Of a Cycler that refuses one action of a batch.
+    let refusal: Refusal?
+
+    init(index: Int, error: any Error) {
+        self.index = index
+        self.error = Refusal.cut(String(describing: error))
+        refusal = error as? Refusal
+    }
+
+    // An answer may be stored for a day: only the first failures of a request, each cut like a
+    // refusal.
+    static let limit = 16
+}
+
 /// Why a request's actions were refused as a whole. They changed nothing.
 @usableFromInline
 package enum ActionRefusal: Error, Sendable {
     case json(JSONRefusal)
+    /// The reactor refuses an action: that with this index, if they are a batch.
+    case refused(Refusal, at: Int?)
     /// The client may not send one of the actions.
     case forbidden
     case empty
@@ -165,6 +189,7 @@ extension ActionRefusal: CustomStringConvertible {
         switch self {
         case .notEncodable(let what, let failure):
             "\(what) can't be written as JSON: \(failure)"
+        case .refused(let refusal, _): refusal.description
         case .failed(let error): error
         case .json(let refusal): refusal.sentence
         case .parentMissing: "\(CyclerParentMissing())"

@@ -56,6 +56,7 @@ extension ReactorMachine {
     @usableFromInline
     func takeBackRequest(to mark: AttemptMark, lastTag tag: UInt64) {
         session.takeBack(to: mark)
+        session.traces.remove(after: tag)
         lastTag = tag
         core.takeBack(state: removeVersions(after: mark.version), version: mark.version)
     }

@@ -20,7 +20,6 @@ extension ReactorMachine {
     func recovery(of action: R.Action) -> Recovery { reactor.recovery(of: action) }
 
     func receiveAgain(_ action: R.Action, for interrupted: ActionTag) {
-        var receipt = Receipt()
-        receive(action, at: 0, &receipt)
+        receiveAlone(action, for: interrupted)
     }
 }

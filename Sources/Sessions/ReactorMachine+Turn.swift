@@ -88,6 +88,8 @@ extension ReactorMachine {
         case .rejected:
             receipt.rejected.append(index)
             enterRejected(action, tag)
+        case .refused:
+            refuseRequest(at: receipt.isBatch ? index : nil)
         case .ended:
             receipt.rejected.append(index)
         }
@@ -113,6 +115,13 @@ extension ReactorMachine {
     @usableFromInline
     func read<T: Decodable>(_ type: T.Type, from body: JSONBody) throws(ActionRefusal) -> T {
         try decode(type, from: body)
+    }
+
+    /// The reactor has refused an action. With it, the request is rolled back.
+    @usableFromInline
+    func refuseRequest(at index: Int?) {
+        guard let refusal = core.takeRefusal() else { return }
+        session.refuse(.refused(refusal, at: index))
     }
 
     /// The action's effects are running.

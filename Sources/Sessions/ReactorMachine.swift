@@ -165,10 +165,34 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         switch element {
         case .mutation(let mutation):
             core.receive(fromSource: mutation, observer: self)
-        case .action(let action):
-            var receipt = Receipt()
-            receive(action, at: 0, &receipt)
+        case .action(let action): receiveAlone(action, for: .none)
         }
+    }
+
+    /// Receives an action that no client has sent. If the reactor refuses it, it is rolled back as
+    /// a request is, and a failure is recorded, because nobody gets the answer. A mutation that has
+    /// no JSON is dropped alone (ADR-0016).
+    ///
+    /// - Parameter cause: the action that a refusal is recorded for; none for a source.
+    func receiveAlone(_ action: R.Action, for cause: ActionTag) {
+        let mark = session.attemptMark()
+        let isMarked = core.beginAttempt()
+        let tag = nextTag()
+        switch core.receive(action, tag: tag, subject: session.subject(), observer: self) {
+        case .accepted(_, let isSettled):
+            if !isSettled, session.keepsRecords { noteRunning(action, tag) }
+        case .rejected:
+            enterRejected(action, tag)
+        case .ended:
+            break
+        case .refused:
+            guard let refusal = core.takeRefusal() else { break }
+            takeBackRequest(to: mark, lastTag: tag.number - 1)
+            return failed(
+                ReactorFailure(
+                    place: cause == .none ? .source : .effect, error: refusal, action: cause))
+        }
+        if isMarked { core.endAttempt() }
     }
 
     func ended(_ run: EffectRun<R>, failure: (any Error)?) {
@@ -197,6 +221,11 @@ extension ReactorMachine: ReactorCoreObserver {
 
     @usableFromInline
     func failed(_ failure: ReactorFailure) {
+        if failure.isOfSynchronousPart(of: ActionTag(lastTag)),
+            let first = session.arrival.posted?.first, lastTag >= first
+        {
+            session.arrival.record(failure.error, ofAction: Int(clamping: lastTag - first))
+        }
         log.failed(
             at: failure.place, String(describing: failure.error), step: failure.run,
             id: failure.effectID, source: failure.source, of: failure.action)

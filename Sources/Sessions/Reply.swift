@@ -25,11 +25,11 @@ extension Reply {
     package enum Kind {
         /// The session was created or existed already; `isNew` distinguishes 201 from 200.
         case created(isNew: Bool)
-        /// Actions were received; `rejected` are the indices of the actions that a hook rejected.
-        case received(rejected: [Int], isBatch: Bool)
+        /// Actions were received.
+        case received(Receipt)
         /// Actions were received, but their effects have not ended: the wait of `?wait=settled` has
         /// timed out, or the effects were cancelled when the session left memory.
-        case unsettled(rejected: [Int], isBatch: Bool)
+        case unsettled(Receipt)
         /// `If-Match` names another position.
         case conditionFailed
         /// The state as one line of JSON, and its version.

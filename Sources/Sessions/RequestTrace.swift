@@ -67,6 +67,12 @@ struct ActionTraces {
         traces[action] = nil
     }
 
+    /// Removes those of actions that are taken back: their numbers are given to others.
+    mutating func remove(after action: UInt64) {
+        guard !traces.isEmpty else { return }
+        traces = traces.filter { $0.key <= action }
+    }
+
     mutating func removeAll() {
         guard !traces.isEmpty else { return }
         traces = [:]

@@ -251,9 +251,10 @@ package final class Session {
             meters.mutation.unchargedBytes = nil
         }
         guard
-            let receipt = try machine.receive(
+            var receipt = try machine.receive(
                 post.body.json, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
         else { return refuseCondition(of: post) }
+        receipt.failures = arrival.failures
         if let step = uncommitted.last {
             table.commits.charge(post.body.bytes.count, to: step)
             if let trace = post.trace { step.traced.append(trace.beginCommit()) }
@@ -267,9 +268,7 @@ package final class Session {
                     token: post.token, actions: receipt.unsettled, receipt: receipt,
                     step: uncommitted.last))
         } else {
-            answer(
-                content(.received(rejected: receipt.rejected, isBatch: receipt.isBatch)),
-                post.token)
+            answer(content(.received(receipt)), post.token)
         }
         // A cancellation among the actions may have ended the effects of others, or of these.
         if attempt.hasSettled { answerSettled() }

@@ -17,7 +17,7 @@ struct SettledWaits {
         /// The answer while its effects have not ended, or if it is unknown whether they will.
         var unsettled: Reply.Kind {
             if let earlier { return .replayed(earlier) }
-            return .unsettled(rejected: receipt.rejected, isBatch: receipt.isBatch)
+            return .unsettled(receipt)
         }
     }
 
@@ -54,7 +54,7 @@ extension Session {
 
     private func settledAnswer(to wait: SettledWaits.Wait) -> Reply.Kind {
         if let earlier = wait.earlier { return .replayed(keys?.settled(earlier.key) ?? earlier) }
-        return .received(rejected: wait.receipt.rejected, isBatch: wait.receipt.isBatch)
+        return .received(wait.receipt)
     }
 
     /// Ends a wait.

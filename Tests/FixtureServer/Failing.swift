@@ -15,6 +15,8 @@ struct Failing: Reactor {
         case addThenEnd(number: Int)
         /// Fails before `mutate` gets it.
         case poison
+        /// Adds, and is refused.
+        case refuse(number: Int)
     }
 
     struct State: Codable, Sendable {
@@ -38,6 +40,9 @@ struct Failing: Reactor {
                 await send(.add(number: number))
                 throw Fault()
             }
+        case .refuse(let number):
+            .concat(
+                .just(.add(number: number)), .refuse("not_now", "Not now: \(number) is too much."))
         case .addThenEnd(let number):
             .concat(.just(.add(number: number)), .empty(), .run { _ in })
         }

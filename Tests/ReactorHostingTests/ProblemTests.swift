@@ -1,4 +1,5 @@
 import JSONCoding
+import Reactors
 import Sessions
 import Storage
 import Testing
@@ -23,6 +24,7 @@ struct ProblemTests {
         (Problem(ActionRefusal.empty), 422, "empty_batch"),
         (Problem(ActionRefusal.tooMany(limit: 5)), 422, "batch_too_large"),
         (Problem(ActionRefusal.overloaded), 503, "too_busy"),
+        (Problem(ActionRefusal.refused(Refusal("no", "No."), at: 1)), 422, "action_refused"),
         (Problem(JournalFailure(reason: .full, detail: "d")), 507, "journal_full"),
         (Problem(JournalFailure(reason: .unavailable, detail: "d")), 503, "journal_unavailable"),
         (Problem(JournalFailure(reason: .refused, detail: "d")), 422, "not_encodable"),
@@ -113,6 +115,21 @@ struct ProblemTests {
         #expect(
             authenticated
                 == words + "PUT creates it, unless another client uses its id or has used it")
+    }
+
+    @Test func `a reactor's refusal has its code, its whole sentence and the place`() {
+        func body(at index: Int?, _ detail: String) -> String {
+            let refusal = ActionRefusal.refused(Refusal("bid_too_low", detail), at: index)
+            return String(decoding: Problem(refusal).body, as: UTF8.self)
+        }
+        let end = #""code":"action_refused","refusal":{"code":"bid_too_low"}"#
+        #expect(body(at: nil, "Too low.").hasSuffix("\"detail\":\"Too low.\",\(end)}\n"))
+        #expect(body(at: 3, "").hasSuffix("\(end),\"pointer\":\"/3\"}\n"))
+        let long = String(repeating: "x", count: 1_024)
+        #expect(body(at: nil, long).contains("\"\(long)\""))
+        let mismatch = Problem(JSONRefusal.mismatch(path: "/1/a", reason: "x"))
+        #expect(mismatch.pointer == "/1/a")
+        #expect(Problem(JSONRefusal.mismatch(path: "/" + long, reason: "x")).pointer == nil)
     }
 
     @Test func `the detail names the fault`() {

@@ -5,7 +5,7 @@ import Synchronization
 /// `Counter`: loading, wait, value + 1, loading off, pulse; beyond 1 an activity. It also has
 /// faults for a driver to find.
 struct CounterReactor: Reactor {
-    enum Action: Sendable, Equatable { case increase, refused, fail, tick, stop, tickNot }
+    enum Action: Sendable, Equatable { case increase, refused, decline, fail, tick, stop, tickNot }
 
     enum Mutation: Sendable, Equatable { case setLoading(Bool), increaseValue, setAlert(String) }
 
@@ -49,6 +49,8 @@ struct CounterReactor: Reactor {
         case .tickNot:
             .merge(.concat(.run(id: "timer") { _ in }, .just(.increaseValue)), .cancel("timer"))
         case .refused: .none
+        case .decline:
+            .concat(.just(.increaseValue), .emit(.big(9)), .refuse("declined", "Not now."))
         }
     }
 

@@ -26,6 +26,7 @@ struct TestDriverTests {
         await increase(driver, to: 2)
         await driver.receive(activity: .big(2))
         await driver.sendRejected(.refused)
+        #expect(await driver.sendRefused(.decline, "declined")?.detail == "Not now.")
         await driver.send(.fail)
         await driver.receive(failureOf: .effect)
         #expect(driver.state.value == 2)
@@ -166,10 +167,18 @@ struct TestDriverTests {
         let driver = makeDriver()
         await driver.send(.refused)
         await driver.sendRejected(.stop)
+        await driver.send(.decline)
+        await driver.sendRejected(.decline)
+        await driver.sendRefused(.decline, "other")
+        await driver.sendRefused(.stop, "declined")
         await driver.finish()
         #expect(
             reports.messages == [
                 "The action refused was not accepted.", "The action stop was accepted.",
+                "The action decline was not accepted: declined: Not now.",
+                "The action decline was refused, not rejected: declined: Not now.",
+                "The action decline was refused, not with other: declined: Not now.",
+                "The action stop was not refused.",
             ])
     }
 

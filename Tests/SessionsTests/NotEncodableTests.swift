@@ -165,6 +165,21 @@ struct NotEncodableTests {
         try checkFailures(rig, ["quotient"])
     }
 
+    @Test func `the other mutations of a source's action stay`() async throws {
+        let registration = try Registration.of("fragile", activities: ["announced"]) {
+            Fragile(actions: [.mark(number: 0), .spoilBetween, .mark(number: 3)])
+        }
+        let rig = Rig(answers: true, registrations: [registration])
+        let session = try rig.create("s", registration)
+        await rig.work {
+            rig.journal.kept.contains {
+                String(decoding: $0.content, as: UTF8.self) == Post.mark(3)
+            }
+        }
+        #expect(rig.state(session).hasPrefix(#"{"marks":[0,1,2,3],"quotient":0.5,"#))
+        try checkFailures(rig, ["quotient"])
+    }
+
     /// Each failure names its action, the second one, and the position.
     private func checkFailures(_ rig: Rig, _ places: [String]) throws {
         let failures = rig.journal.kept.filter { $0.kind == .failure }

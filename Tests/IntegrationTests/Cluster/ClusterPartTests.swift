@@ -299,6 +299,7 @@ struct ClusterPartTests {
     @Test(arguments: [
         (LinkAnswer(status: 409, code: "no_parent"), "CyclerParentMissing"),
         (LinkAnswer(status: 422, code: "action_failed", body: Array("Ä".utf8)), "Ä"),
+        (LinkAnswer(status: 422, code: "action_refused", body: Array("no Ä.".utf8)), "no: Ä."),
         (LinkAnswer(status: 503, code: "parent_unavailable", body: Array("full".utf8)), "full"),
         (LinkAnswer(status: 503, code: "too_busy"), "too_busy"),
         // A node of an earlier release does not have this route.

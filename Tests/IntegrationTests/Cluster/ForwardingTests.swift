@@ -1,5 +1,6 @@
 import Cluster
 import Foundation
+import Reactors
 import SampleReactors
 import Testing
 
@@ -120,6 +121,40 @@ struct ForwardingTests {
             #expect(here.head["Content-Type"] == there.head["Content-Type"])
             #expect(try await session.read()["version"]?.integer == 0)
         }
+    }
+
+    @Test func `a reactor's refusal is the same at each node`() async throws {
+        try await Turnstile.servers.pass {
+            try await LocalCluster.with(hosting: [Hosted("alerts") { Refuser() }]) { cluster in
+                let session = try await cluster.session(ownedBy: 1)
+                for index in [0, 1, 0] {
+                    var request = Request.json("POST", "\(session.path)/actions", "[1,2,3]")
+                    request.fields.append(("Idempotency-Key", "k"))
+                    let answer = try await cluster.client(index).send(request)
+                    #expect(answer.status == 422)
+                    #expect(try answer.json["code"] == "action_refused")
+                    #expect(try answer.json["detail"] == "It is 2.")
+                    #expect(try answer.json["refusal"] == ["code": "two"])
+                    #expect(try answer.json["pointer"] == "/1")
+                    #expect(answer.head["Idempotency-Replayed"] == nil)
+                }
+                #expect(try await session.read()["position"]?.string?.hasSuffix(".0") == true)
+            }
+        }
+    }
+
+    private struct Refuser: Reactor {
+        typealias Action = Int
+        typealias Mutation = Int
+        typealias State = Int
+
+        let initialState = 0
+
+        func mutate(action: Int) -> Effect<Int> {
+            action == 2 ? .refuse("two", "It is 2.") : .just(action)
+        }
+
+        func reduce(state: inout Int, mutation: Int) { state += mutation }
     }
 
     @Test func `one key at two nodes is one action`() async throws {

@@ -74,6 +74,30 @@ struct StateTests {
         #expect(try await session.open("pulses").next().data == #"{"sum":10}"#)
     }
 
+    @Test func `a refused action is 422 with the reactor's reason, and leaves no trace`()
+        async throws
+    {
+        let session = try await sharedFixtures().session("failing")
+        let stream = try await session.follow("events")
+        let log = try await session.followLog()
+        let before = try await session.read()
+        let refuse = #"{"type":"refuse","number":2}"#
+        for (body, pointer) in [(refuse, nil), (#"[{"type":"add","number":1},\#(refuse)]"#, "/1")] {
+            let answer = try await session.client.post("\(session.path)/actions", body)
+            try expectProblem(answer, 422, "action_refused", detail: "Not now: 2 is too much.")
+            #expect(try answer.json["refusal"] == ["code": "not_now"])
+            #expect(try answer.json["pointer"]?.string == pointer)
+            #expect(try await session.read() == before)
+        }
+        let failed = try await session.client.post(
+            "\(session.path)/actions", #"{"type":"addThenFail","number":3}"#)
+        #expect(try failed.json["failed"] == "Fault()")
+        let poisoned = try await session.client.post(
+            "\(session.path)/actions", #"[{"type":"poison"}]"#)
+        #expect(try poisoned.json["reasons"] == ["0": "Fault()"])
+        #expect(try await stream.next(2).map(\.data) == ["3", #"{"sum":3}"#])
+        #expect(try await log.entries(2).map { $0["action"] } == [1, 1])
+    }
 }
 
 @Suite("Cases 125 to 129 — activities", .timeLimit(.minutes(60)))

@@ -89,6 +89,27 @@ enum WritingPage {
         }
     }
 
+    struct Auction: Reactor {
+        enum Action: Sendable { case bid(amount: Int) }
+        enum Mutation: Sendable { case accept(amount: Int) }
+        struct State: Sendable { var highest = 12 }
+        let initialState = State()
+
+        func mutate(state: State, action: Action) -> Effect<Mutation> {
+            switch action {
+            case .bid(let amount) where amount <= state.highest:
+                .refuse("bid_too_low", "The highest bid is \(state.highest).")
+            case .bid(let amount): .just(.accept(amount: amount))
+            }
+        }
+
+        func reduce(state: inout State, mutation: Mutation) {
+            switch mutation {
+            case .accept(let amount): state.highest = amount
+            }
+        }
+    }
+
     struct Profile: Reactor {
         enum Mutation: Sendable { case setUser(User) }
         typealias Action = Never
@@ -165,7 +186,7 @@ struct WritingAReactorTests {
 
     /// `MigrationTests` has the migration, and runs it.
     @Test(
-        arguments: [("WritingAReactor", 10), ("Reactors", 2)])
+        arguments: [("WritingAReactor", 11), ("Reactors", 2)])
     func `the document's code is compiled, word for word`(_ page: String, _ count: Int) throws {
         let guide = try Guide(
             "Sources/Reactors/Reactors.docc/\(page).md", compiledIn: #filePath,
@@ -182,6 +203,14 @@ struct WritingAReactorTests {
         #expect(await !host.send(.close, subject: "ada").accepted)
         #expect(await host.send(.close, subject: "host").accepted)
         #expect(await host.currentState.log == ["somebody", "ada", "closed"])
+    }
+
+    @Test func `a bid that is too low is refused`() async {
+        let host = ReactorHost(WritingPage.Auction())
+        let refusal = await host.send(.bid(amount: 3)).refusal
+        #expect(refusal == Refusal("bid_too_low", "The highest bid is 12."))
+        #expect(await host.send(.bid(amount: 13)).refusal == nil)
+        #expect(await host.currentState.highest == 13)
     }
 
     @Test func `a cancelled download says so`() async throws {

@@ -21,6 +21,8 @@ final class Fragile: Reactor {
         case spoilLater
         /// The same, after a step.
         case spoilAfter
+        /// The same, without a wait.
+        case spoilBetween
     }
 
     enum Mutation: TaggedCodable, Sendable {
@@ -46,9 +48,25 @@ final class Fragile: Reactor {
 
     let initialState = State()
     private let gate: Gate
+    private let actions: [Action]
 
-    init(gate: Gate = Gate()) {
+    var sources: [Source] {
+        let actions = actions
+        return actions.isEmpty
+            ? []
+            : [
+                .actions(
+                    AsyncStream { stream in
+                        for action in actions { stream.yield(action) }
+                        stream.finish()
+                    })
+            ]
+    }
+
+    /// - Parameter actions: of its source.
+    init(gate: Gate = Gate(), actions: [Action] = []) {
         self.gate = gate
+        self.actions = actions
     }
 
     func mutate(state: State, action: Action) -> Effect<Mutation> {
@@ -79,6 +97,7 @@ final class Fragile: Reactor {
             return .concat(
                 .run { _ in await gate.pass() }, .just(.mark(number: 1)), .just(.spoil),
                 .just(.mark(number: 2)))
+        case .spoilBetween: return .of(.mark(number: 1), .spoil, .mark(number: 2))
         }
     }
 

@@ -23,6 +23,8 @@ struct Ledger: Reactor {
         case reset
         /// Rejected by `transform`.
         case refuse
+        /// Refused after a mutation and an activity, or by `transform`.
+        case decline(a: Int, late: Bool)
     }
 
     enum Mutation: TaggedCodable, Sendable {
@@ -46,10 +48,15 @@ struct Ledger: Reactor {
 
     let initialState = State()
 
-    func transform(action: Action) -> Action? {
-        if case .refuse = action { return nil }
-        return action
+    func transform(action: Action) throws -> Action? {
+        switch action {
+        case .refuse: return nil
+        case .decline(let a, late: false): throw Self.refusal(a)
+        default: return action
+        }
     }
+
+    static func refusal(_ a: Int) -> Refusal { Refusal("declined", "\(a) is declined.") }
 
     func mutate(state: State, action: Action) -> Effect<Mutation> {
         switch action {
@@ -62,6 +69,10 @@ struct Ledger: Reactor {
         case .name(let text): .just(.name(text: text))
         case .fill(let bytes): .just(.name(text: String(repeating: "x", count: bytes)))
         case .reset: .just(.reset)
+        case .decline(let a, _):
+            .concat(
+                .just(.set(a: a, b: a)), .emit(.said(text: "declined")),
+                .deferred { _ in throw Self.refusal(a) }, .just(.touch))
         }
     }
 

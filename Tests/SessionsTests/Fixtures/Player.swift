@@ -16,6 +16,8 @@ struct Player: Reactor {
         case fail
         /// Makes a state that has no JSON.
         case ruin
+        /// Refused after a mutation, the begin of a step and a cancellation.
+        case decline(number: Int)
     }
 
     /// How a step ends.
@@ -77,6 +79,11 @@ struct Player: Reactor {
         case .say(let text): .emit(.said(text: text))
         case .fail: .concat(.just(.played(id: "before")), .error(Fault()))
         case .ruin: .concat(.just(.played(id: "ruin")), .just(.ruined))
+        case .decline(let number):
+            .merge(
+                .just(.marked(number: number)),
+                .run(id: "a", policy: .latest) { await $0.send(.played(id: "declined")) },
+                .cancel("b"), .refuse("declined", "\(number) is declined."))
         }
     }
 
@@ -119,6 +126,8 @@ final class Clerk: ActionCycler {
         case say(text: String)
         /// Commits a state that has no JSON, at once or after a commit and a wait.
         case ruin(waits: Bool)
+        /// Refused after a commit.
+        case decline
     }
 
     enum Activity: TaggedCodable, Sendable {
@@ -132,6 +141,9 @@ final class Clerk: ActionCycler {
     }
 
     struct Fault: Error {}
+
+    /// No other commit makes this work.
+    static let declined = 7_777_777
 
     let state: Storage<State> = .init(.init())
     private let heldEffects: HeldEffects
@@ -164,6 +176,10 @@ final class Clerk: ActionCycler {
             commit { $0.update($0.value.work + 1, \.work) }
             if waits { await heldEffects.pass("ruin") }
             commit { $0.update(.infinity, \.ratio) }
+        case .decline:
+            emit(.said(text: "declined"))
+            commit { $0.update(Self.declined, \.work) }
+            throw Refusal("declined", "It is declined.")
         }
     }
 }

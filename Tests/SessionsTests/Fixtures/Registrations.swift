@@ -24,6 +24,9 @@ enum Post {
     static let reset = #"{"type":"reset"}"#
     static let refuse = #"{"type":"refuse"}"#
 
+    static func decline(_ a: Int, late: Bool = true) -> String {
+        #"{"type":"decline","a":\#(a),"late":\#(late)}"#
+    }
     static func set(_ a: Int) -> String { #"{"type":"set","a":\#(a)}"# }
     static func both(_ a: Int, _ b: Int) -> String { #"{"type":"both","a":\#(a),"b":\#(b)}"# }
     static func say(_ text: String) -> String { #"{"type":"say","text":"\#(text)"}"# }

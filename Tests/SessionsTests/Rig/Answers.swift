@@ -12,9 +12,10 @@ extension Reply.Content {
     private var word: String {
         switch kind {
         case .created(let isNew): isNew ? "created" : "greeted"
-        case .received(let rejected, _): rejected.isEmpty ? "received" : "rejected \(rejected)"
-        case .unsettled(let rejected, _):
-            rejected.isEmpty ? "unsettled" : "unsettled \(rejected)"
+        case .received(let receipt):
+            receipt.rejected.isEmpty ? "received" : "rejected \(receipt.rejected)"
+        case .unsettled(let receipt):
+            receipt.rejected.isEmpty ? "unsettled" : "unsettled \(receipt.rejected)"
         case .conditionFailed: "conditionFailed"
         case .state(let state, let version):
             "state \(String(decoding: state, as: UTF8.self)) of \(version)"

@@ -14,7 +14,7 @@ extension WholeLife {
         lookAtAnswers()
         owners.beginRecount()
         recounts += 1
-        refusable.formUnion(ids)
+        refusable.formUnion(ids + ["$news"])
         let losesNothing = scope.hasTasks && chance(1, in: 2)
         rig.journal.loseHistory(losesNothing ? 0 : Int.random(in: 0...4, using: &generator))
         let losses = rig.journal.losses

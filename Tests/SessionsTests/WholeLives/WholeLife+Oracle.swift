@@ -119,6 +119,7 @@ extension WholeLife {
         checkTraces()
         checkPages()
         checkSubjects()
+        checkDeclined()
         checkLives()
         checkJoints()
         checkStates()
@@ -142,7 +143,7 @@ extension WholeLife {
             let read = records.filter { $0.kind == .mutation }.compactMap(Self.announced)
             guard let first = read.first.flatMap(news.firstIndex(of:)) else { continue }
             // Its state may have refused some.
-            if records.contains(where: { $0.kind == .failure }) || stubbed.contains(life.session) {
+            if records.contains(where: Self.refusesSource) || stubbed.contains(life.session) {
                 let places = read.compactMap(news.firstIndex(of:))
                 if places != places.sorted() || Set(places).count != read.count {
                     blame("\(life) has read \(read) of \(news)")
@@ -156,6 +157,11 @@ extension WholeLife {
             else { continue }
             blame("\(life) lacks the newest of \(news): \(read)")
         }
+    }
+
+    private static func refusesSource(_ record: HistoryEntry) -> Bool {
+        record.kind == .failure
+            && String(decoding: record.content, as: UTF8.self).contains("source")
     }
 
     /// The value of the topic that the mutation of a player has, as JSON.

@@ -66,6 +66,7 @@ extension WholeLife {
                 if let session = session(found, for: token) { try act(session, token) }
             } catch {
                 said[token] = .refused
+                record(error, token)
             }
         }
     }
@@ -298,16 +299,17 @@ extension WholeLife {
     private func body(of id: String, _ mark: Int) -> String {
         switch reactors[id] {
         case "player":
-            "[{\"type\":\"mark\",\"number\":\(mark)},\(playerAction())]"
-        case "clerk": "[{\"type\":\"mark\",\"number\":\(mark)},\(clerkAction())]"
+            "[{\"type\":\"mark\",\"number\":\(mark)},\(playerAction())\(decline(id, mark))]"
+        case "clerk":
+            "[{\"type\":\"mark\",\"number\":\(mark)},\(clerkAction())\(decline(id, mark))]"
         case "branch":
             """
             [{"type":"mark","number":\(mark)},\
             {"type":"delegate","number":\(Int.random(in: 1...3, using: &generator))}]
             """
         default:
-            Post.all(
-                Post.set(mark), Simulation.body(&generator), Simulation.body(&generator))
+            "[\(Post.set(mark)),\(Simulation.body(&generator)),\(Simulation.body(&generator))"
+                + "\(decline(id, mark))]"
         }
     }
 

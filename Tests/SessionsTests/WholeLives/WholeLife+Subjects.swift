@@ -28,7 +28,7 @@ extension WholeLife {
         }
     }
 
-    private func mark(in text: String) -> Int? {
+    func mark(in text: String) -> Int? {
         for field in [#""number":1"#, #""a":1"#] {
             guard let start = text.firstRange(of: field)?.upperBound else { continue }
             let digits = "1" + text[start...].prefix { $0.isNumber }

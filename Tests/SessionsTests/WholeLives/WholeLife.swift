@@ -126,6 +126,8 @@ final class WholeLife {
     /// The number of values that were published.
     var lastNews = 0
     var done: Set<Operation> = []
+    /// Requests that their reactor has refused.
+    var declined: Set<UInt64> = []
     /// Generations of which the sessions know that their history is lost.
     var void: Set<SessionKey> = []
     /// Losses after which the sessions of owners are not counted again yet.
@@ -217,8 +219,8 @@ final class WholeLife {
             (.postActions, 24), (.readLog, 8), (.readSession, 8), (.streamPulses, 2),
             (.streamActivities, 1), (.streamStates, 3), (.streamEvents, 2), (.putSession, 2),
             (.createSession, 2), (.deleteSession, 2), (.putStub, 1), (.readStub, 1),
-            (.listSessions, 1), (.publishTopic, scope.hasTasks ? 10 : 2), (.metrics, 1), (.readyz, 1), (.readRuntime, 3),
-            (.streamSessions, 3),
+            (.listSessions, 1), (.publishTopic, scope.hasTasks ? 10 : 2), (.metrics, 1),
+            (.readyz, 1), (.readRuntime, 3), (.streamSessions, 3),
         ]
         var number = Int.random(in: 0..<weights.reduce(0) { $0 + $1.1 }, using: &generator)
         for (operation, weight) in weights {

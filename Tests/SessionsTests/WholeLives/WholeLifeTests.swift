@@ -94,10 +94,15 @@ struct WholeLifeTests {
         #expect(try await everything().verdicts == Set(ScriptedVerdict.allCases))
     }
 
+    @Test func `some life has actions that its reactor refuses`() async throws {
+        #expect(try await everything().declined > 100)
+    }
+
     private struct Everything {
         var done: Set<WholeLife.Operation> = []
         var uses: Set<ArchiveUse> = []
         var verdicts: Set<ScriptedVerdict> = []
+        var declined = 0
     }
 
     private func everything() async throws -> Everything {
@@ -108,6 +113,7 @@ struct WholeLifeTests {
             all.done.formUnion(life.done)
             all.uses.formUnion(life.rig.journal.tally)
             all.verdicts.formUnion(life.rig.journal.verdicts)
+            all.declined += life.declined.count
         }
         return all
     }

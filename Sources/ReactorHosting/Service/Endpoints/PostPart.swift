@@ -2,6 +2,7 @@ internal import Cluster
 internal import Clustering
 internal import Cyclers
 internal import Feeds
+internal import Reactors
 internal import Sessions
 internal import Sockets
 internal import Wire
@@ -114,6 +115,9 @@ extension Response {
         switch outcome {
         case .applied: self.init(status: 200)
         case .failed(is CyclerParentMissing): self.init(status: 409, code: "no_parent")
+        case .failed(let refusal as Refusal):
+            // No code has a space.
+            self.init(422, "action_refused", "\(refusal.code) \(refusal.detail)")
         case .failed(let error): self.init(422, "action_failed", String(describing: error))
         case .unavailable(let reason): self.init(503, PartOutcome.unavailableCode, reason)
         case .moved: self.init(status: 503, code: Problem.movedCode)
@@ -135,6 +139,9 @@ extension PartOutcome {
         switch (response.status, response.code) {
         case (200, _): self = .applied
         case (409, "no_parent"): self = .missing
+        case (422, "action_refused"):
+            let parts = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+            self = .failed(Refusal(String(parts[0]), parts.count > 1 ? String(parts[1]) : ""))
         case (422, "action_failed"): self = .failed(CyclerParentError(text))
         case (503, Self.unavailableCode): self = .unavailable(text)
         // A node of an earlier release does not have this route.

@@ -18,6 +18,8 @@ extension Problem {
             self.init(
                 422, "not_an_action",
                 "the body is invalid at \(path.isEmpty ? "its root" : path): \(reason)")
+            // It may quote input.
+            if path.utf8.count <= Self.detailLimit { pointer = path }
         }
     }
 
@@ -25,6 +27,8 @@ extension Problem {
         switch refusal {
         case .json(let refusal):
             self.init(refusal)
+        case .refused(let refusal, let index):
+            self.init(refusal, at: index)
         case .forbidden:
             self = .forbidden
         case .tooMany(let limit):

@@ -1,4 +1,5 @@
 internal import JSONCoding
+internal import Reactors
 internal import Wire
 
 /// The document of a refusal: `application/problem+json` (RFC 9457).
@@ -13,6 +14,10 @@ package struct Problem: Error, Sendable, Equatable {
     }
     /// Further header fields: `Allow`, `Retry-After`, `ETag`.
     package var fields: [(name: String, value: String)] = []
+    /// The reactor's own code, if it refuses an action.
+    private(set) var refusal: String?
+    /// A JSON pointer to the part of the body that is refused; nil if that is none in particular.
+    var pointer: String?
 
     package init(
         _ status: Int, _ code: String, _ detail: String,
@@ -22,6 +27,16 @@ package struct Problem: Error, Sendable, Equatable {
         self.code = code
         self.detail = Self.shortened(detail)
         self.fields = fields
+    }
+
+    /// - Parameter index: of the refused action, if it is part of a batch.
+    init(_ refusal: Refusal, at index: Int?) {
+        status = 422
+        code = "action_refused"
+        // The sentence is the reactor's, with a limit of its own.
+        detail = refusal.detail
+        self.refusal = refusal.code
+        pointer = index.map { "/\($0)" }
     }
 
     /// A problem that passes: the client may send the request again.
@@ -44,11 +59,13 @@ package struct Problem: Error, Sendable, Equatable {
         return String(start.trimmed(while: isPart)) + " … " + String(end.trimmed(while: isPart))
     }
 
-    /// The document: `type`, `title`, `status`, `detail`, `code`, and a line break.
+    /// The document: `type`, `title`, `status`, `detail`, `code`, with `refusal` and `pointer` if
+    /// there are any, and a line break.
     package var body: [UInt8] { JSON.line(ProblemDocument(self)) }
 
     package static func == (one: Problem, other: Problem) -> Bool {
         one.status == other.status && one.code == other.code && one.detail == other.detail
+            && one.refusal == other.refusal && one.pointer == other.pointer
             && one.fields.elementsEqual(other.fields, by: ==)
     }
 }
@@ -60,6 +77,12 @@ private struct ProblemDocument: Encodable {
     let status: Int
     let detail: String
     let code: String
+    let refusal: Reason?
+    let pointer: String?
+
+    struct Reason: Encodable {
+        let code: String
+    }
 
     init(_ problem: Problem) {
         type = "/openapi.yaml#\(problem.code)"
@@ -67,5 +90,7 @@ private struct ProblemDocument: Encodable {
         status = problem.status
         detail = problem.detail
         code = problem.code
+        refusal = problem.refusal.map(Reason.init)
+        pointer = problem.pointer
     }
 }

@@ -1,0 +1,67 @@
+/// A reactor's answer to an action that it does not carry out: a code for programs and a sentence
+/// for people.
+///
+/// Nothing of a refused action happens, and it leaves no trace. A reactor refuses with
+/// ``ReactorEffect/refuse(_:_:)``, or throws a refusal in `transform(action:)` or in a `.deferred`;
+/// a Cycler throws it. After the first wait of an action, which is answered then, it is a failure
+/// as any other error is.
+public struct Refusal: Error, Hashable, Sendable {
+    /// A stable name for programs: 1 to 64 of `a-z 0-9 _`.
+    public let code: String
+
+    /// A sentence for people, at most 1 KiB.
+    public let detail: String
+
+    /// Makes a refusal.
+    ///
+    /// - Parameters:
+    ///   - code: 1 to 64 of `a-z 0-9 _`. The action is refused with any other code too, because
+    ///     that is the safe outcome: the code is then `bad_refusal_code`, and the detail names the
+    ///     mistake.
+    ///   - detail: A sentence for people. Truncated after 1 KiB, between two characters.
+    public init(_ code: String, _ detail: String) {
+        if Self.isCode(code) {
+            self.code = code
+            self.detail = Self.cut(detail)
+        } else {
+            self.code = "bad_refusal_code"
+            self.detail = Self.cut(
+                "the reactor's code \"\(code)\" is not 1 to 64 of a-z 0-9 _: \(detail)")
+        }
+    }
+
+    // Precedent: a detail of a problem has half of it. The sentence may quote a part of the state.
+    package static var detailLimitBytes: Int { 1_024 }
+
+    /// Why without a precondition: the code may be made from what a client has sent, and no client
+    /// ends the process.
+    private static func isCode(_ code: String) -> Bool {
+        (1...64).contains(code.utf8.count)
+            && code.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// The beginning of a text, at most ``detailLimitBytes`` of UTF-8, that ends between two
+    /// characters.
+    package static func cut(_ text: String) -> String {
+        guard text.utf8.count > detailLimitBytes else { return text }
+        var (bytes, end) = (0, text.startIndex)
+        while end < text.endIndex {
+            bytes += text[end].utf8.count
+            guard bytes <= detailLimitBytes else { break }
+            text.formIndex(after: &end)
+        }
+        return String(text[..<end])
+    }
+}
+
+extension Refusal: CustomStringConvertible {
+    /// `bid_too_low: The highest bid is 12.`
+    public var description: String { "\(code): \(detail)" }
+}

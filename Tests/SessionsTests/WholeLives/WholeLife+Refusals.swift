@@ -1,0 +1,75 @@
+import Feeds
+import Reactors
+import Sessions
+import Storage
+
+// Some posts are refused by their reactor. Nothing of such a post happens.
+extension WholeLife {
+    /// By the mark, so that the rest of a life does not depend on it.
+    private func isDeclined(_ mark: Int) -> Bool { mark.isMultiple(of: 5) }
+
+    /// A last action of the body, for which the reactor refuses all of them, or a Cycler that one.
+    func decline(_ id: String, _ mark: Int) -> String {
+        guard isDeclined(mark) else { return "" }
+        switch reactors[id] {
+        case "player": return ",{\"type\":\"decline\",\"number\":\(mark)}"
+        case "clerk": return ",{\"type\":\"decline\"}"
+        default: return ",\(Post.decline(mark, late: mark.isMultiple(of: 2)))"
+        }
+    }
+
+    /// A request was refused.
+    func record(_ error: any Error, _ token: UInt64) {
+        guard case ActionRefusal.refused(let refusal, let index)? = error as? ActionRefusal
+        else { return }
+        declined.insert(token)
+        let mark = requests[token]?.mark
+        if mark.map(isDeclined) != true { blame("\(refusal) of \(mark ?? 0)") }
+        if refusal.code != "declined" || (index ?? 0) < 2 { blame("\(refusal) at \(index ?? -1)") }
+    }
+
+    /// Of a refused post there is no record, no note, no stored answer and no running effect. Sent
+    /// again, it is refused again.
+    func checkDeclined() {
+        for entry in everything where !stubbed.contains(entry.session) {
+            check(String(decoding: entry.content, as: UTF8.self), of: entry.session)
+            for event in entry.events {
+                check(String(decoding: event.data, as: UTF8.self), of: entry.session)
+            }
+        }
+        for action in rig.journal.keptBatch.started where !stubbed.contains(action.session) {
+            check(String(decoding: action.content, as: UTF8.self), of: action.session)
+        }
+        for answer in rig.output.answers {
+            guard let request = requests[answer.token], isWholly(request),
+                !stubbed.contains(request.id)
+            else { continue }
+            switch answer.content.kind {
+            case .received, .unsettled, .replayed: blame("\(request) is declined, and acknowledged")
+            default: break
+            }
+        }
+        let keys = Set(requests.values.filter(isWholly).compactMap { $0.mark.map { "key \($0)" } })
+        for answer in rig.journal.keptBatch.answers where !stubbed.contains(answer.session) {
+            let key = answer.key.prefix { $0 != "\n" }
+            if keys.contains(String(key)) { blame("\(key) is declined, and has an answer") }
+        }
+    }
+
+    /// Whether all of a post is refused.
+    private func isWholly(_ request: Request) -> Bool {
+        guard let mark = request.mark, isDeclined(mark) else { return false }
+        return reactors[request.id] == "ledger" || reactors[request.id] == "player"
+    }
+
+    private func check(_ text: String, of id: String) {
+        if text.contains("decline") || text.contains("\(Clerk.declined)") {
+            blame("\(id) has \(text), which was refused")
+        }
+        guard reactors[id] == "ledger" || reactors[id] == "player" else { return }
+        guard let mark = mark(in: text) ?? Int(text), mark > 1_000_000, isDeclined(mark) else {
+            return
+        }
+        blame("\(id) has \(text) of a post that was refused")
+    }
+}
