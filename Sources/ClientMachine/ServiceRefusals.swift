@@ -12,9 +12,9 @@ struct ServiceRefusals {
     ])
     static let post = ServiceRefusals(codes: [
         "malformed_json", "body_too_large", "body_too_slow", "not_an_action", "batch_too_large",
-        "action_failed", "not_encodable", "state_too_large", "too_much_output", "forbidden",
-        "no_parent", "position_changed", "unknown_session", "session_ended", "request_running",
-        "key_reused", "empty_batch",
+        "action_refused", "action_failed", "not_encodable", "state_too_large", "too_much_output",
+        "forbidden", "no_parent", "position_changed", "unknown_session", "session_ended",
+        "request_running", "key_reused", "empty_batch",
     ])
     static let stream = ServiceRefusals(codes: [
         "forbidden", "unknown_pulse", "unknown_session", "too_many_sessions", "unknown_path",

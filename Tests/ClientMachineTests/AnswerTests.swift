@@ -1,3 +1,4 @@
+import Reactors
 import Testing
 
 @testable import ClientMachine
@@ -6,6 +7,7 @@ import Testing
 struct AnswerTests {
     @Test(arguments: [
         (400, "malformed_json"), (413, "body_too_large"), (422, "not_an_action"),
+        (422, "action_refused"),
         (403, "forbidden"), (404, "unknown_session"), (409, "no_parent"),
         (412, "position_changed"),
     ])
@@ -27,6 +29,35 @@ struct AnswerTests {
         let outputs = try client.problem(batch.id, 403, "forbidden")
         #expect(outputs.ends == ["2:refused forbidden", "3:refused forbidden"])
         #expect(outputs.requests.isEmpty)
+    }
+
+    @Test func `a reactor's refusal keeps its own code, and failures go to their sends`() throws {
+        var client = try Client()
+        let first = try #require(client.send("0").requests.first)
+        _ = client.send("1")
+        _ = client.send("2")
+        let batch = try #require(try client.answer(first.id, 200, receipt(1)).requests.first)
+        let refusal = #"{"code":"action_refused","detail":"No.","refusal":{"code":"no"}}"#
+        // O5: the batch is divided.
+        let one = try #require(try client.answer(batch.id, 422, refusal).requests.first)
+        let refused = try client.answer(one.id, 422, refusal)
+        guard case .refused(let problem, position: nil)? = refused.outcomes.first else {
+            Issue.record("\(refused.outcomes)")
+            return
+        }
+        #expect(
+            problem
+                == ProblemDetails(
+                    status: 422, code: "action_refused", detail: "No.", refusal: "no"))
+        let receipts = [
+            #""accepted":false,"reason":"x"}"#, #""failed":"x"}"#,
+            #""rejected":[0],"reasons":{"0":"x"},"failures":{"2":"y"}}"#,
+            #""rejected":[2],"refusals":{"2":{"code":"no","detail":"No."}}}"#,
+        ].map { Receipt(body: Array(#"{"version":1,"position":"aaaaaaaa.1",\#($0)"#.utf8)) }
+        #expect(receipts.map { $0?.failures } == [[0: "x"], [0: "x"], [0: "x", 2: "y"], [:]])
+        #expect(receipts.map { $0?.rejected } == [[0], [], [0], [2]])
+        #expect(receipts[2]?.part(1..<3).failures == [1: "y"])
+        #expect(receipts[3]?.part(2..<3).refusals == [0: Refusal("no", "No.")])
     }
 
     @Test func `412 brings the session's position`() throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// Adds numbers; a step and an activity that a prediction must not carry out.
 private struct Sum: Reactor {
-    enum Action: Codable, Sendable { case add(Int), refuse, run }
+    enum Action: Codable, Sendable { case add(Int), refuse, decline, run }
     enum Mutation: Sendable { case set(Int) }
     struct State: Codable, Sendable, Equatable { var sum = 0 }
     typealias Activity = String
@@ -21,6 +21,7 @@ private struct Sum: Reactor {
         switch action {
         case .add(let number): .just(.set(state.sum + number))
         case .refuse: .just(.set(-1))
+        case .decline: .concat(.just(.set(-1)), .refuse("no", "No."))
         case .run:
             .concat(
                 .just(.set(state.sum * 2)), .emit("doubled"),
@@ -55,6 +56,17 @@ struct ProjectionTests {
             ]))
         #expect(projection.shown == Sum.State(sum: 14))
         #expect(projection.confirmed == Sum.State(sum: 3))
+    }
+
+    @Test func `R4: of a send that the reactor would refuse nothing is shown`() {
+        var projection = projection(sum: 3)
+        projection.show(
+            ShownChange(joined: [
+                entry(1, #"{"add":{"_0":4}}"#), entry(2, #"{"decline":{}}"#),
+                entry(3, #"{"add":{"_0":5}}"#, #"{"decline":{}}"#, #"{"add":{"_0":6}}"#),
+                entry(4, #"{"add":{"_0":10}}"#),
+            ]))
+        #expect(projection.shown == Sum.State(sum: 17))
     }
 
     @Test func `R3: unconfirmed actions are reduced over each new confirmed state`() {

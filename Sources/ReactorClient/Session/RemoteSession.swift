@@ -87,15 +87,32 @@ where
     ///
     /// It waits as long as it takes: over a lost connection the action is sent again, and applied
     /// once. Cancelling the task ends the wait, not the action.
+    ///
+    /// If the reactor refuses the action, the result has its reason (`SendResult.refusal`), as that
+    /// of a `ReactorHost`.
     @discardableResult
     public func send(_ action: Action) async throws(SendFailure) -> SendResult {
-        let receipt = try await send([action])
+        let receipt: Receipt
+        do throws(SendFailure) {
+            receipt = try await send([action])
+        } catch {
+            guard case .refused(let problem) = error, let refusal = problem.refusal else {
+                throw error
+            }
+            return SendResult(
+                accepted: false, version: await caughtUp.version ?? 0, refusal: refusal)
+        }
         var version = receipt.version
         if version == nil { version = await caughtUp.version }
-        return SendResult(accepted: receipt.rejected.isEmpty, version: version ?? 0)
+        return SendResult(
+            accepted: receipt.rejected.isEmpty, version: version ?? 0,
+            refusal: receipt.refusals[0], failure: receipt.failures[0])
     }
 
     /// Sends several actions, which are applied together, or one under a condition.
+    ///
+    /// If the reactor refuses one of them, none is applied, and the failure is `refused` with the
+    /// reactor's `refusal`.
     ///
     /// - Parameters:
     ///   - actions: the actions, in their order.

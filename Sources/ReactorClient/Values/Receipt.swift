@@ -1,4 +1,5 @@
 internal import ClientMachine
+public import Reactors
 
 /// The server's answer to a send: its actions are committed.
 public struct Receipt: Hashable, Sendable {
@@ -8,10 +9,18 @@ public struct Receipt: Hashable, Sendable {
     public let version: UInt64?
     /// The indices of the actions that the reactor rejected.
     public let rejected: [Int]
+    /// By the index of the action: the error of the hook that rejected it, or the error with which
+    /// the synchronous part of its effect ended. The server says at most 16 of them.
+    public let failures: [Int: String]
+    /// By the index of the action: the refusal with which a Cycler rejected one of a batch. A
+    /// reactor refuses all of a send.
+    public let refusals: [Int: Refusal]
 
     init(_ receipt: MachineReceipt) {
         position = Position(receipt.position)
         version = receipt.version
         rejected = receipt.rejected
+        failures = receipt.failures
+        refusals = receipt.refusals
     }
 }

@@ -82,7 +82,10 @@ struct StateTests {
         let log = try await session.followLog()
         let before = try await session.read()
         let refuse = #"{"type":"refuse","number":2}"#
-        for (body, pointer) in [(refuse, nil), (#"[{"type":"add","number":1},\#(refuse)]"#, "/1")] {
+        let bodies: [(String, String?)] = [
+            (refuse, nil), (#"[{"type":"add","number":1},\#(refuse)]"#, "/1"),
+        ]
+        for (body, pointer) in bodies {
             let answer = try await session.client.post("\(session.path)/actions", body)
             try expectProblem(answer, 422, "action_refused", detail: "Not now: 2 is too much.")
             #expect(try answer.json["refusal"] == ["code": "not_now"])

@@ -115,6 +115,45 @@ struct SendingTests {
         await rig.client.close()
     }
 
+    @Test func `the reactor's refusal is a result, and for a ticket a failure`() async throws {
+        let rig = try Rig()
+        let (room, stream) = try await rig.room()
+        let body =
+            #"{"status":422,"code":"action_refused","detail":"No.","refusal":{"code":"no"}}"#
+        let refusal = Refusal("no", "No.")
+        let result = Task { try await room.send(.add(number: 5)) }
+        await rig.transport.request().answer(422, body)
+        #expect(
+            try await result.value == SendResult(accepted: false, version: 0, refusal: refusal))
+        #expect(await room.currentState.count == 0)
+        let ticket = try room.submit(.add(number: 1))
+        await rig.transport.request().answer(422, body)
+        let details = problem(422, "action_refused", refusal)
+        await #expect(throws: SendFailure.refused(details)) { try await ticket.receipt() }
+        #expect(details.description == "422 action_refused: no: No.")
+        let failing = Task { try await room.send(.add(number: 2)) }
+        let post = await rig.transport.request()
+        post.answer(200, receipt(1, #","failed":"Fault()""#))
+        stream.event("state", at(1), tally(2), cause: post.field("Idempotency-Key"))
+        #expect(
+            try await failing.value == SendResult(accepted: true, version: 1, failure: "Fault()"))
+        // A Cycler's answer to actions that travel together.
+        _ = try room.submit(.add(number: 1))
+        let first = await rig.transport.request()
+        _ = try room.submit(.add(number: 1))
+        let rejected = Task { try await room.send(.add(number: 3)) }
+        while room.pending < 3 { await Task.yield() }
+        first.answer(200, receipt(2))
+        stream.event("state", at(2), tally(3), cause: first.field("Idempotency-Key"))
+        let batch = await rig.transport.request()
+        let refusals = #"{"1":{"code":"no","detail":"No."}}"#
+        batch.answer(200, receipt(3, #","rejected":[1],"refusals":\#(refusals)"#))
+        stream.event("state", at(3), tally(4), cause: batch.field("Idempotency-Key"))
+        #expect(
+            try await rejected.value == SendResult(accepted: false, version: 3, refusal: refusal))
+        await rig.client.close()
+    }
+
     @Test func `a refusal has its actions, and can be sent again once`() async throws {
         let rig = try Rig()
         let (room, stream) = try await rig.room()

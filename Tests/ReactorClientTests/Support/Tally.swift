@@ -57,8 +57,11 @@ func receipt(_ number: Int, _ rest: String = "") -> String {
 }
 
 /// The problem that ``ScriptedExchange/problem(_:_:_:)`` responds with.
-func problem(_ status: Int, _ code: String) -> ProblemDetails {
-    ProblemDetails(status: status, code: code, detail: code + "!")
+func problem(
+    _ status: Int, _ code: String, _ refusal: Refusal? = nil
+) -> ProblemDetails {
+    ProblemDetails(
+        status: status, code: code, detail: refusal?.detail ?? code + "!", refusal: refusal)
 }
 
 /// A client with its scripted transport. Nothing that the script does comes too late: a test may be

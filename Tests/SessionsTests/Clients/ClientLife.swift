@@ -279,7 +279,7 @@ final class ClientLife {
             return .limited(mark: mark, limit: Int.random(in: 0..<12, using: &generator))
         case 12: return .say(mark: mark)
         case 13: return .nothing(mark: mark)
-        case 14: return .refuse(mark: mark)
+        case 14: return mark.isMultiple(of: 2) ? .refuse(mark: mark) : .decline(mark: mark)
         default: return nil
         }
     }

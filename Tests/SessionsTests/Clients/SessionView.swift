@@ -145,7 +145,8 @@ extension SimulatedClient {
     ) -> [Int] {
         var entries = Array(log.entries.prefix(version))
         let base = Set(entries)
-        for (_, send) in orderedSends where send.session == session && send.isAlive {
+        for (_, send) in orderedSends
+        where send.session == session && send.isAlive && !send.isDeclined {
             if case .applied(let receipt)? = send.end,
                 let other = world.logs.all[receipt.position.generation], other.serial < log.serial
             {
@@ -163,7 +164,7 @@ extension SimulatedClient {
     /// A held state is older; all actions whose end is not known are in it.
     private func checkHeld(_ session: SessionName, _ shown: [Int]) {
         for (ticket, send) in orderedSends
-        where send.session == session && send.end == nil && !send.isEnding {
+        where send.session == session && send.end == nil && !send.isEnding && !send.isDeclined {
             for action in send.actions.compactMap(\.self) {
                 let count = shown.count { action.possibleEntries.contains($0) }
                 if count != action.entries(after: []).count {

@@ -206,7 +206,7 @@ final class SimulatedClient {
     private func checkOrigin(_ problem: ProblemDetails, _ what: String) {
         let codes = [
             "not_an_action", "action_failed", "batch_too_large", "position_changed",
-            "unknown_session", "session_ended", "unknown_reactor",
+            "unknown_session", "session_ended", "unknown_reactor", "action_refused",
         ]
         if !codes.contains(problem.code) { blame("\(problem) \(what)") }
     }
@@ -216,6 +216,7 @@ final class SimulatedClient {
         guard let log = world.logs.all[receipt.position.generation],
             log.session == send.session.text
         else { return blame("\(ticket.number) is applied in no life of \(send.session)") }
+        if send.isDeclined { blame("\(ticket.number), \(send.marks), is applied, not refused") }
         for (index, action) in send.actions.enumerated() {
             guard let action else { blame("\(ticket.number) is applied, and no action"); continue }
             let count = log.entries.count { action.possibleEntries.contains($0) }

@@ -43,6 +43,11 @@ struct SimulatedSend {
         }
     }
 
+    /// Whether the reactor refuses it.
+    var isDeclined: Bool {
+        actions.contains { if case .decline? = $0 { true } else { false } }
+    }
+
     var possibleEntries: [Int] { actions.flatMap { $0?.possibleEntries ?? [] } }
     var marks: String {
         actions.map { $0.map { "\($0)".split(separator: "(")[0] + "\($0.mark)" } ?? "bogus" }

@@ -17,6 +17,8 @@ struct Tally: Reactor {
         case nothing(mark: Int)
         /// Rejected by `transform`.
         case refuse(mark: Int)
+        /// Refused after a mutation.
+        case decline(mark: Int)
     }
 
     enum Mutation: TaggedCodable, Sendable {
@@ -45,6 +47,9 @@ struct Tally: Reactor {
 
     func mutate(state: State, action: Action) -> Effect<Mutation> {
         if case .say(let mark) = action { return .emit(.said(mark: mark)) }
+        if case .decline(let mark) = action {
+            return .concat(.just(.append(entry: 4 * mark)), .refuse("declined", "\(mark)"))
+        }
         let entries = action.entries(after: state.entries)
         let effects = entries.map { Effect<Mutation>.just(.append(entry: $0)) }
         guard entries.count == 2 else { return .concat(effects) }
@@ -63,7 +68,7 @@ extension Tally.Action {
     var mark: Int {
         switch self {
         case .add(let mark), .pair(let mark), .limited(let mark, _), .say(let mark),
-            .nothing(let mark), .refuse(let mark):
+            .nothing(let mark), .refuse(let mark), .decline(let mark):
             mark
         }
     }
@@ -74,7 +79,7 @@ extension Tally.Action {
         case .add(let mark): [4 * mark]
         case .pair(let mark): [4 * mark + 1, 4 * mark + 2]
         case .limited(let mark, let limit): [entries.count < limit ? 4 * mark : 4 * mark + 3]
-        case .say, .nothing, .refuse: []
+        case .say, .nothing, .refuse, .decline: []
         }
     }
 
@@ -82,6 +87,7 @@ extension Tally.Action {
     var possibleEntries: [Int] {
         switch self {
         case .limited(let mark, _): [4 * mark, 4 * mark + 3]
+        case .decline(let mark): [4 * mark]
         default: entries(after: [])
         }
     }
