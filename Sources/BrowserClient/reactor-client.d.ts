@@ -293,6 +293,12 @@ export interface Receipt {
   readonly version: number | undefined;
   /** The indices of the actions that the reactor has rejected. */
   readonly rejected: number[];
+  /**
+   * At the index of an action: the error of the hook that has rejected it, or the error with which the synchronous part
+   * of its effect has ended. The server says at most 16 of them. A Cycler that refuses one of several actions gives its
+   * code and its sentence; a reactor refuses all of them (`ProblemError`).
+   */
+  readonly failures: readonly (string | { readonly code: string; readonly detail: string } | undefined)[];
 }
 
 /** A send that has failed. */
@@ -346,6 +352,8 @@ export interface Problem {
   /** Such as `not_an_action`. */
   readonly code: ProblemCode;
   readonly detail: string;
+  /** The reactor's own code, if the code is `action_refused`; `detail` is its sentence. */
+  readonly refusal?: { readonly code: string };
 }
 
 /** Where an event is in its session's history. */
@@ -428,6 +436,7 @@ export type ProblemCode =
   | "draining" | "loop_stuck" | "other_reactor" | "other_owner" | "too_many_sessions"
   | "position_changed" | "unknown_version" | "unknown_pulse" | "unknown_topic" | "not_a_value"
   | "administration_off" | "not_stubbed" | "not_on_one_node" | "not_a_stub" | "action_failed"
+  | "action_refused"
   | "no_parent" | "too_many_running" | "too_many_selections" | "too_many_subscribers"
   | "state_too_large" | "too_much_output" | "bad_idempotency_key" | "key_reused" | "request_running"
   | "too_many_keys" | "session_quarantined" | "journal_unreadable" | "not_encodable"
@@ -467,6 +476,8 @@ export class ProblemError extends ReactorError {
   readonly detail: string;
   /** The session's position, if a send expected another one (412). */
   readonly position: string | undefined;
+  /** The reactor's own code, if the code is `action_refused`; `detail` is its sentence. */
+  readonly refusal: { readonly code: string } | undefined;
 }
 
 /** The send was applied once or not at all, and nobody can find out: it was away for 23 hours. */

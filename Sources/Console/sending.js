@@ -79,12 +79,16 @@ export class Sending {
 			const receipt = await this.#session.send(action, options);
 			const isRejected = receipt.rejected?.length > 0;
 			const version = receipt.version === undefined ? "" : ` Version ${receipt.version},`;
+			const [failure] = receipt.failures;
+			const why = failure === undefined ? "" : ` ${isRejected ? "Why" : "Its effect has failed"}: ${failure.detail ?? failure}`;
 			this.#report(
-				isRejected ? "The reactor has rejected it; nothing has changed." : `Applied.${version} position ${receipt.position}.`,
-				isRejected ? "bad" : "good",
+				(isRejected ? "The reactor has rejected it; nothing has changed." : `Applied.${version} position ${receipt.position}.`) + why,
+				isRejected || failure !== undefined ? "bad" : "good",
 			);
 		} catch (error) {
 			if (error.status === 403) grey(this.#send, error.detail);
+			// The sentence is the reactor's: it names no place in the form.
+			if (error.refusal) return this.#refuse("", `${error.refusal.code}: ${error.detail}`);
 			this.#refuse(place(error.detail) ?? "", error.detail ?? error.message);
 		}
 	}

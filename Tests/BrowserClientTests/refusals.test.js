@@ -192,3 +192,42 @@ test("where connections are few, a stream gives way to an action that has waited
     assert.match(client.stream.target, /after=aaaaaaaa\.0/);
   }
 });
+
+test("a reactor's refusal has its code and its sentence, and a failure is in the receipt", async () => {
+  const problem = { code: "action_refused", detail: "The highest bid is 12.", refusal: { code: "bid_too_low" } };
+  const fake = new Fake(() => [422, problem]);
+  const { client, session } = await fake.session();
+  await assert.rejects(session.send({ number: 1 }), { ...problem, status: 422, name: "ProblemError" });
+  const refused = new Promise((resolve) => client.on("refusal", resolve));
+  session.submit({ number: 2 });
+  const { error, actions } = await refused;
+  assert.deepEqual([error.refusal, actions], [{ code: "bid_too_low" }, [{ number: 2 }]]);
+  const settled = fake.changes.filter((one) => one.type === "settled");
+  assert.deepEqual(settled.at(-1).problem.refusal, { code: "bid_too_low" }, "the next page has it too");
+  const members = { position: "aaaaaaaa.1", version: 1 };
+  const receipts = [
+    [{ accepted: false, reason: "why" }, [0], ["why"]],
+    [{ failed: "why" }, [], ["why"]],
+    [{ rejected: [1], reasons: { 1: "a" }, failures: { 0: "b" } }, [1], ["b", "a"]],
+    [{}, [], [undefined, undefined]],
+  ];
+  const refusals = { 1: { code: "no", detail: "No." } };
+  for (const [more, rejected, failures] of receipts) {
+    fake.answer = () => [200, { ...members, ...more }];
+    const count = failures.length;
+    const receipt = session.send(Array(count).fill({ number: 3 }));
+    fake.send("state", "1", { sum: 3 });
+    const { rejected: some, failures: errors } = await receipt;
+    assert.deepEqual([some, Array.from({ length: count }, (_, index) => errors[index])], [rejected, failures]);
+  }
+  fake.answer = (body) => [200, { ...members, ...body.startsWith("[") && { rejected: [1], refusals } }];
+  // The second and the third one leave together.
+  const sends = [4, 5, 6].map((number) => session.send({ number }));
+  fake.send("state", "1", { sum: 3 });
+  assert.deepEqual((await Promise.all(sends)).map((one) => [one.rejected, one.failures[0]]), [
+    [[], undefined],
+    [[], undefined],
+    [[0], { code: "no", detail: "No." }],
+  ]);
+  await client.close();
+});

@@ -234,9 +234,9 @@ const mostDetail = 4_096;
 /** An answer in the service's words (RFC 9457); another one has no code (C5). @param {Response} response @returns {Problem} */
 export function problemOf({ status, body, field }) {
   const isProblem = /^application\/problem\+json\b/i.test(field("content-type") ?? "");
-  const { code, detail } = isProblem && json(body) || {};
+  const { code, detail, refusal } = isProblem && json(body) || {};
   if (typeof code !== "string") return { status, code: "", detail: "this is not an answer of the service" };
-  return { status, code, detail: String(detail).slice(0, mostDetail) };
+  return { status, code, detail: String(detail).slice(0, mostDetail), ...refusal && { refusal } };
 }
 
 /** Whether the service will not serve a session, or make it (C5). @param {Problem} problem */

@@ -14,11 +14,9 @@ export class ReactorError extends Error {
 /** The server refuses. */
 export class ProblemError extends ReactorError {
   /** @param {Problem} problem @param {string} [position] */
-  constructor({ status, code, detail }, position) {
-    super(code, detail);
-    this.status = status;
-    this.detail = detail;
-    this.position = position;
+  constructor(problem, position) {
+    super(problem.code, problem.detail);
+    Object.assign(this, problem, { position });
   }
 }
 

@@ -179,7 +179,7 @@ export class Overlay {
           index >= 0 && index < actions.length
         );
         start += actions.length;
-        reports.push([ticket, { ...receipt, rejected }]);
+        reports.push([ticket, { ...receipt, rejected, failures: receipt.failures.slice(first, start) }]);
       }
     }
     this.requests = this.requests.filter((one) => !one.isReported || (!one.isCovered && keepsUncovered));

@@ -9,7 +9,7 @@ import { isJSON, SessionAttempt } from "./requests.js";
 
 /** The service's codes for a fault in the body (C5, O5). */
 const unfit =
-  /^(malformed_json|not_an_action|batch_too_large|action_failed|not_encodable|(body|state)_too_large|too_much_output)$/;
+  /^(malformed_json|not_an_action|batch_too_large|action_(failed|refused)|not_encodable|(body|state)_too_large|too_much_output)$/;
 
 /** Sends the session's request: one at a time (O1). */
 export class Post extends SessionAttempt {
@@ -39,7 +39,7 @@ export class Post extends SessionAttempt {
     // state is held.
     else if (!request.isComplete && /** @type {number} */ (request.hold) > uptime) {
       this.schedule("waiting for its last event", limits.hold);
-    } else posting.applied({ at: request.cause, rejected: [] });
+    } else posting.applied({ at: request.cause, rejected: [], failures: [] });
   }
 
   /** @returns {Request | undefined} @override */
@@ -122,8 +122,9 @@ export class Post extends SessionAttempt {
 
 /** The server's answer to a post: the actions are committed. @param {string} body @returns {Receipt | undefined} */
 function receiptOf(body) {
-  const { position: text, version, accepted, rejected } = json(body) ?? {};
+  const { position: text, version, accepted, rejected = accepted === false ? [0] : [], ...why } = json(body) ?? {};
   const at = position(text);
-  const indices = rejected ?? (accepted === false ? [0] : []);
-  return at && typeof version === "number" && Array.isArray(indices) ? { at, version, rejected: indices } : undefined;
+  if (!at || typeof version !== "number" || !Array.isArray(rejected)) return undefined;
+  const failures = Object.assign([why.reason ?? why.failed], why.reasons, why.refusals, why.failures);
+  return { at, version, rejected, failures };
 }

@@ -14,8 +14,8 @@ function progressOf(outcome) {
   if (kind === "queued" || kind === "sent") return { kind };
   if (kind === "discarded") return { kind: "failed", error: errorOf({ kind, reason: "the action was taken back" }) };
   if (kind !== "applied") return { kind: "failed", error: errorOf(outcome) };
-  const { at, version, rejected } = outcome.receipt;
-  return { kind, receipt: { position: at.text, version, rejected } };
+  const { at, version, rejected, failures } = outcome.receipt;
+  return { kind, receipt: { position: at.text, version, rejected, failures } };
 }
 
 /** Whether it has failed and is kept until the program has seen it. @param {Outcome} outcome */

@@ -52,6 +52,7 @@ export interface Problem {
   status: number;
   code: string;
   detail: string;
+  refusal?: { code: string };
 }
 
 export interface Request {
@@ -100,6 +101,7 @@ export interface Receipt {
   at: Position;
   version?: number;
   rejected: number[];
+  failures: (string | { code: string; detail: string } | undefined)[];
 }
 
 export interface SendOptions {
