@@ -1,3 +1,5 @@
+internal import Wire
+
 /// One session of a stream of several, on the loop of the stream.
 struct JointFeed {
     private enum Phase {
@@ -15,9 +17,11 @@ struct JointFeed {
     /// Bytes that wait for the connection. Invariant: they, the bytes on the way, the relay's
     /// credit and `owed` are one window.
     private(set) var pending: ArraySlice<UInt8> = []
-    /// Written bytes for which the relay does not have credit yet.
+    /// Written bytes for which the relay does not have credit yet. Negative: the relay has got more
+    /// credit than the window, for a name that exceeds it.
     private var owed = 0
-    private var rewriter = EventRewriter()
+    /// The bytes that follow of the block that is written in part, with the line end of its chunk.
+    private var restCount = 0
     /// The relay has ended. The client sees this after `pending`.
     private var end: RelayReport.End?
     /// Whether the session is in the queue of those with work.
@@ -40,12 +44,13 @@ struct JointFeed {
     var isSubscribed: Bool { if case .subscribed = phase { true } else { false } }
     var isWaiting: Bool { if case .waiting = phase { true } else { false } }
     var isOver: Bool { if case .over = phase { true } else { false } }
-    var isBetweenEvents: Bool { rewriter.isBetweenEvents }
+    /// Whether the output ends with a whole block: those of other sessions may follow.
+    var isBetweenEvents: Bool { restCount == 0 }
 
     mutating func beginAttempt() {
         attempts += 1
         phase = .subscribed
-        rewriter = EventRewriter()
+        restCount = 0
         owed = 0
         end = nil
     }
@@ -68,35 +73,37 @@ struct JointFeed {
 
     /// Whether there is something to write now.
     func hasWork(windowBytes: Int) -> Bool {
-        end != nil || (rewriter.isBetweenEvents ? hasBlock(windowBytes) : !pending.isEmpty)
+        end != nil || (isBetweenEvents ? nextHead(windowBytes) != nil : !pending.isEmpty)
     }
 
-    /// Whether a block may be started. An incomplete block would make the other sessions wait for
-    /// its rest, so only a block that is larger than the window is started early.
-    private func hasBlock(_ windowBytes: Int) -> Bool {
-        EventRewriter.hasBlock(pending.span) || (end == nil && pending.count >= windowBytes)
+    /// The head of the block that waits; nil if it may not be started. An incomplete block would
+    /// make the other sessions wait for its rest, so only a block that is larger than the window is
+    /// started early.
+    private func nextHead(_ windowBytes: Int) -> EventHead? {
+        guard let head = EventHead(pending) else { return nil }
+        let isWhole = pending.count >= head.byteCount + head.restCount
+        return isWhole || (end == nil && pending.count >= windowBytes) ? head : nil
     }
 
     /// Appends whole blocks, or parts of a block that exceeds the window.
     mutating func write(
         of index: Int, _ ids: inout JointIDs, to out: inout [UInt8], windowBytes: Int
     ) {
-        var written = 0
         // A limit for the output, not for the input, because the vector of a small event is larger
         // than the event.
         let limit = out.count + Self.turnBytes
-        while out.count < limit, !pending.isEmpty,
-            !rewriter.isBetweenEvents || hasBlock(windowBytes)
-        {
-            let bytes = pending
-            let count = rewriter.rewrite(bytes.span, of: index, &ids, to: &out)
-            written += count
-            pending = pending.count == count ? [] : pending.dropFirst(count)
+        while out.count < limit, !pending.isEmpty {
+            if isBetweenEvents {
+                guard let head = nextHead(windowBytes) else { break }
+                ids.append(head, of: index, to: &out)
+                dropPending(head.byteCount)
+                restCount = head.restCount
+            }
+            writeRest(to: &out)
         }
-        owed += written
-        guard rewriter.isBetweenEvents else { return }
+        guard isBetweenEvents else { return }
         // The relay was given up: the rest of this block will never come.
-        if end != nil, !hasBlock(windowBytes) { pending = [] }
+        if end != nil, nextHead(windowBytes) == nil { pending = [] }
         guard pending.isEmpty else { return }
         switch end {
         case .over(let reason):
@@ -108,6 +115,20 @@ struct JointFeed {
             phase = .waiting
         case .finished, nil: break
         }
+    }
+
+    /// Appends what has arrived of the block that is written in part.
+    private mutating func writeRest(to out: inout [UInt8]) {
+        let count = min(restCount, pending.count)
+        let contentCount = min(count, max(restCount - EventHead.chunkEndCount, 0))
+        out.append(copying: pending.span.extracting(first: contentCount))
+        dropPending(count)
+        restCount -= count
+    }
+
+    private mutating func dropPending(_ count: Int) {
+        pending = pending.count == count ? [] : pending.dropFirst(count)
+        owed += count
     }
 
     /// Whether the relay has ended and all of its bytes are written, without an `end`.
@@ -131,10 +152,15 @@ struct JointFeed {
     /// least, or all of them if a block is not complete, because the relay may have no credit
     /// for its rest.
     mutating func claimCredit(windowBytes: Int) -> Int? {
-        guard owed > 0,
-            owed >= windowBytes / 2 || !pending.isEmpty || !rewriter.isBetweenEvents
-        else { return nil }
-        defer { owed = 0 }
-        return owed
+        if owed > 0, owed >= windowBytes / 2 || !pending.isEmpty || !isBetweenEvents {
+            defer { owed = 0 }
+            return owed
+        }
+        // A head has to arrive whole, and the name of an activity may be longer than the window.
+        guard isBetweenEvents, pending.count + owed >= windowBytes, EventHead(pending) == nil else {
+            return nil
+        }
+        owed -= windowBytes
+        return windowBytes
     }
 }

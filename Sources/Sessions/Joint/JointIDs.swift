@@ -21,12 +21,22 @@ struct JointIDs {
         self.areOwn = areOwn
     }
 
+    /// Appends the first lines of a session's event. If it has an id, moves its entry forward.
+    mutating func append(_ head: EventHead, of index: Int, to out: inout [UInt8]) {
+        if let position = head.position {
+            appendFields(of: index, name: head.name, position: position, to: &out)
+        } else if let name = head.name {
+            // The client's position stays the same until the snapshot, which follows.
+            appendName(of: index, name, to: &out)
+        }
+    }
+
     /// Appends the first lines of a session's event, and moves its entry forward.
     ///
     /// - Parameters:
     ///   - name: nil for a block that sets the id and has no event.
     ///   - position: the id on the session's own stream.
-    mutating func appendFields(
+    private mutating func appendFields(
         of index: Int, name: ArraySlice<UInt8>?, position: ArraySlice<UInt8>, to out: inout [UInt8]
     ) {
         // Nothing follows it on this stream or on one that continues it.
@@ -52,7 +62,7 @@ struct JointIDs {
     }
 
     /// Appends the line `event` of a session's event.
-    func appendName(of index: Int, _ name: ArraySlice<UInt8>, to out: inout [UInt8]) {
+    private func appendName(of index: Int, _ name: ArraySlice<UInt8>, to out: inout [UInt8]) {
         out.append(contentsOf: Self.event)
         out.append(contentsOf: sessions[index])
         out.append(Self.slash)
