@@ -8,16 +8,13 @@ package final class StreamRelays {
     /// Sends reports to a loop.
     package typealias Send = (_ reports: [RelayReport], _ loop: Int) -> Void
 
-    private static let mark = ReaderToken.relayMark
-
-    private var slots: [StreamRelay?] = []
-    private var vacant: [Int] = []
     private var byKey: [RelayKey: StreamRelay] = [:]
+    private var byToken: [UInt64: StreamRelay] = [:]
+    private var lastToken: UInt64 = 0
     /// The relays with a report, in order of their first change.
     private var changed: [StreamRelay] = []
     /// Why a queue: a request may name a hundred sessions, and each may have to encode its state.
     let openings: BackgroundQueue
-    private var generation: UInt64 = 0
     /// Nil until the table has them.
     weak var topics: TopicReaders?
 
@@ -32,7 +29,7 @@ package final class StreamRelays {
 
     /// Drops all relays because the loop has stopped.
     func removeAll() {
-        (slots, vacant, byKey, changed) = ([], [], [:], [])
+        (byKey, byToken, changed) = ([:], [:], [])
         openings.removeAll()
     }
 
@@ -60,30 +57,17 @@ package final class StreamRelays {
     }
 
     private func insert(_ key: RelayKey, _ opening: RelayOpening) {
-        generation = (generation + 1) & 0xffff_ffff
-        let slot = vacant.popLast() ?? slots.count
-        if slot == slots.count { slots.append(nil) }
-        let relay = StreamRelay(key, opening, token: generation << 32 | Self.mark | UInt64(slot))
-        slots[slot] = relay
+        lastToken = (lastToken + 1) | ReaderToken.relayMark
+        let relay = StreamRelay(key, opening, token: lastToken)
         byKey[key] = relay
+        byToken[lastToken] = relay
     }
 
     private func remove(_ relay: StreamRelay) {
         guard byKey.removeValue(forKey: relay.key) != nil else { return }
-        let slot = Int(relay.token & (Self.mark - 1))
-        slots[slot] = nil
-        vacant.append(slot)
+        byToken[relay.token] = nil
         // Gives back the memory of a peak.
-        if byKey.isEmpty { (slots, vacant, byKey) = ([], [], [:]) }
-    }
-
-    /// The relay with this token; nil if the token is that of a connection, or if the
-    /// relay has ended.
-    private func find(_ token: UInt64) -> StreamRelay? {
-        guard ReaderToken.isRelay(token) else { return nil }
-        let slot = Int(token & (Self.mark - 1))
-        guard slot < slots.count, let relay = slots[slot], relay.token == token else { return nil }
-        return relay
+        if byKey.isEmpty { (byKey, byToken) = ([:], [:]) }
     }
 
     // MARK: The session
@@ -129,11 +113,11 @@ package final class StreamRelays {
     // MARK: SessionOutput
 
     /// The client of the relay's stream, for its share of the ``WorkBudget``; nil: it has none.
-    package func client(of token: UInt64) -> WorkClient? { find(token)?.request.client }
+    package func client(of token: UInt64) -> WorkClient? { byToken[token]?.request.client }
 
     /// Accepts bytes of a subscriber, as far as its relay has credit.
     package func write(_ bytes: Span<UInt8>, to subscriber: UInt64) -> Int {
-        guard let relay = find(subscriber) else { return 0 }
+        guard let relay = byToken[subscriber] else { return 0 }
         let accepted = relay.write(bytes)
         if accepted > 0 { change(relay) }
         return accepted
@@ -145,7 +129,7 @@ package final class StreamRelays {
     package func reply(
         _ content: Reply.Content, to token: UInt64, problem: (Reply.Kind) -> RelayProblem
     ) {
-        guard let relay = find(token) else {
+        guard let relay = byToken[token] else {
             // The stream has ended.
             if case .subscribed(let subscriber, _) = content.kind { subscriber.cancel() }
             return
@@ -162,13 +146,13 @@ package final class StreamRelays {
 
     /// Ends the subscriber's part of the stream with a problem.
     package func refuse(_ subscriber: Subscriber, _ problem: RelayProblem) {
-        if let relay = find(subscriber.id) { end(relay, .problem(problem)) }
+        if let relay = byToken[subscriber.id] { end(relay, .problem(problem)) }
         subscriber.cancel()
     }
 
     /// The subscriber has sent everything.
     package func finish(_ subscriber: Subscriber) {
-        if let relay = find(subscriber.id) { end(relay, .finished) }
+        if let relay = byToken[subscriber.id] { end(relay, .finished) }
     }
 
     /// Sends the reports of a round: one message to each loop.
