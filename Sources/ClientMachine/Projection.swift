@@ -101,7 +101,7 @@ package struct Projection<Action: Decodable, State: Decodable> {
         guard let prediction else { return state }
         var predicted = state
         for action in Self.decode(actions) {
-            // The server refuses all of the send.
+            // The server will refuse the whole send.
             guard let next = prediction(predicted, action) else { return state }
             predicted = next
         }

@@ -10,7 +10,7 @@ package struct Receipt: Sendable, Equatable {
     package var rejected: [Int] = []
     /// By the index of the action: the error of the hook that rejected it, or of its effect.
     package var failures: [Int: String] = [:]
-    /// By the index of the action: the refusal with which a Cycler rejected one of a batch.
+    /// By the index of the action: the Cycler's refusal of one action of a batch.
     package var refusals: [Int: Refusal] = [:]
 
     package init(position: StreamPosition, version: UInt64? = nil, rejected: [Int] = []) {

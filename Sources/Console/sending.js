@@ -87,7 +87,7 @@ export class Sending {
 			);
 		} catch (error) {
 			if (error.status === 403) grey(this.#send, error.detail);
-			// The sentence is the reactor's: it names no place in the form.
+			// The reactor's own sentence names no field of the form.
 			if (error.refusal) return this.#refuse("", `${error.refusal.code}: ${error.detail}`);
 			this.#refuse(place(error.detail) ?? "", error.detail ?? error.message);
 		}

@@ -14,8 +14,8 @@ public protocol ActionCycler: Cycler {
     /// journal; see ``Cycler/saved()``.
     ///
     /// - Throws: Errors of its dispatches. A host refuses an action that throws in its synchronous
-    ///   part, and with a `Refusal` its client gets the code and the sentence; a later error is
-    ///   recorded as a failure of a running action.
+    ///   part. If the error is a `Refusal`, the client gets its code and its sentence. A later
+    ///   error is recorded as a failure of a running action.
     nonisolated(nonsending) func receive(_ action: Action) async throws
 
     /// Runs an action of a client. A host calls only this form.

@@ -50,8 +50,8 @@ public struct CyclerParentOutcomeUnknown: Error, Hashable, Sendable, CustomStrin
     public var description: String { "the parent has received the action once or not at all" }
 }
 
-/// The error of a parent that another node of a cluster has. Only a `Refusal` has its own type on
-/// every node.
+/// The error of a parent at another node of a cluster. Of the errors, only a `Refusal` keeps its
+/// type between nodes.
 public struct CyclerParentError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error, as `String(describing:)` has it.
     public let description: String
@@ -92,9 +92,9 @@ extension ModularCycler {
     /// - Parameters:
     ///   - action: The action.
     ///   - subject: The client for which the part acts. Default: none.
-    /// - Throws: ``CyclerParentMissing`` or ``CyclerParentUnavailable`` without any effect; the
-    ///   parent's error, which is a ``CyclerParentError`` if another node has the parent, unless it
-    ///   is a `Refusal`; ``CyclerParentOutcomeUnknown``.
+    /// - Throws: ``CyclerParentMissing`` or ``CyclerParentUnavailable``, without any effect; or
+    ///   ``CyclerParentOutcomeUnknown``; or the parent's error. If another node has the parent, its
+    ///   error is a ``CyclerParentError``, unless it is a `Refusal`.
     public nonisolated(nonsending) func forward(
         _ action: Parent.Action, subject: String? = nil
     ) async throws where Parent: ActionCycler {

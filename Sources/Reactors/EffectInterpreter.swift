@@ -62,7 +62,7 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
                 guard let merge = opening.last else { return }
                 outcome = open(merge)
             case .refused:
-                // The host rolls the action back, its frames and steps included.
+                // The host rolls back the action, including its frames and steps.
                 return
             }
         }

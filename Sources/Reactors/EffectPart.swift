@@ -20,8 +20,8 @@ class EffectPart {
     let kind: Kind
     let depth: Int
 
-    // Whether it contains a refusal, or a `.deferred`, which may return one. Only then does a host
-    // that shows mutations at once hold them back.
+    // Whether the effect contains a refusal, or a `.deferred`, which may return one. Usually a host
+    // shows mutations at once. It holds them back only if this is true.
     @usableFromInline
     let mayRefuse: Bool
 

@@ -29,8 +29,9 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private(set) var started: [EffectRun<R>] = []
     private(set) var cancelled: [RunID] = []
 
-    // An action whose effect may refuse it: where the session was before, and the reports for the
-    // readers, which must not see what is taken back. As many as an effect has steps, at most.
+    // An action whose effect may refuse it: where the session was before, and the reports that wait
+    // for the readers. Readers must not see anything that is rolled back. There are at most as many
+    // reports as the effect has steps.
     private struct Attempt {
         let state: R.State
         let version: UInt64
@@ -40,12 +41,11 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         var reports: [() -> Void] = []
     }
 
-    // Invariant: `isHolding` means that there is an attempt. Separate for the same reason as above.
+    // Invariant: `isHolding` is true if there is an attempt. Separate for the same reason as above.
     private var isHolding = false
     private var attempt: Attempt?
 
-    // The action that is being received, and the error with which a hook or its synchronous part
-    // has failed.
+    // The action that is being received, and the error of a hook or of its synchronous part.
     private var received = ActionTag.none
     private(set) var failure: String?
 
@@ -154,7 +154,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         isHolding = true
     }
 
-    // Inlined, so that a report that is not held back needs no closure.
+    // Inlined, so that only a report that is held back needs a closure.
     @inline(__always)
     private func deliver(_ report: @escaping () -> Void) {
         if isHolding { attempt?.reports.append(report) } else { report() }

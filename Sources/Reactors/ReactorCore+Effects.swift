@@ -32,7 +32,7 @@ extension ReactorCore {
         return refusal == nil
     }
 
-    // A hook threw: the action is refused, or rejected with a failure.
+    // A hook threw. A `Refusal` refuses the action; another error rejects it with a failure.
     @usableFromInline
     func hookFailed(
         _ error: any Error, _ action: R.Action, _ tag: ActionTag,

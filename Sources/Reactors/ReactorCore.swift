@@ -56,7 +56,7 @@ package final class ReactorCore<R: Reactor> {
     // Set only during a request that began while steps ran.
     var stepsMark: StepsMark?
 
-    // Invariant: nil except from the turn that is refused until its host takes it.
+    // Invariant: set from the refused turn until the host takes it; nil at any other time.
     var refusal: Refusal?
 
     // The number of steps that the interpreter has begun in this turn.

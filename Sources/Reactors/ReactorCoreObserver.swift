@@ -25,8 +25,8 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// All steps of an action have ended that was not settled when it was received.
     func settled(_ action: ActionTag)
 
-    /// An effect begins that may refuse its action. If it does, the result of the call is
-    /// `.refused`, and the observer has to forget every report from this one on. Default: does
+    /// An effect begins that may refuse its action. If it refuses, the call to the core returns
+    /// `.refused`, and the observer has to discard every report from this one on. Default: does
     /// nothing.
     func mayRefuse(core: ReactorCore<R>)
 

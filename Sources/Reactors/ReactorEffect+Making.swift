@@ -29,7 +29,7 @@ extension ReactorEffect {
 
     /// Ends with an error: the rest of the surrounding `.concat`s does not run, applied mutations
     /// stay, other steps of a `.merge` continue. The session continues and records the failure. A
-    /// ``Refusal`` is another matter: see ``refuse(_:_:)``.
+    /// ``Refusal`` is different: see ``refuse(_:_:)``.
     public static func error(_ error: any Error) -> ReactorEffect {
         ReactorEffect(part: .error(error))
     }
@@ -41,10 +41,11 @@ extension ReactorEffect {
     ///     .refuse("bid_too_low", "The highest bid is \(state.highest).")
     /// ```
     ///
-    /// Mutations and activities of the action before it are taken back, and no step of it begins.
-    /// The client gets the refusal: over HTTP as 422 `action_refused`. After the action's first
-    /// wait it is like ``error(_:)``, because the action is answered then. The same as
-    /// `.error(Refusal(code, detail))`.
+    /// The action's earlier mutations and activities are rolled back, and none of its steps begins.
+    /// The client gets the refusal; over HTTP this is 422 `action_refused`. After the action's
+    /// first wait the client already has its answer, so a refusal is an error like any other.
+    ///
+    /// The same as `.error(Refusal(code, detail))`.
     ///
     /// - Parameters:
     ///   - code: For programs: 1 to 64 of `a-z 0-9 _`; see ``Refusal/init(_:_:)``.

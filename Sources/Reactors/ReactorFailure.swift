@@ -32,8 +32,8 @@ public struct ReactorFailure: Error, Sendable {
     /// The asynchronous step that threw; `nil` for the synchronous part of an effect.
     package let run: RunID?
 
-    /// Whether the answer to the action that is being received can have it: a hook has rejected the
-    /// action, or its effect has failed before the first wait.
+    /// Whether the answer to `received`, the action that is being received, can include this
+    /// failure: a hook rejected the action, or its effect failed before the first wait.
     package func isOfSynchronousPart(of received: ActionTag) -> Bool {
         guard action == received, action != .none else { return false }
         return place == .transformAction || (place == .effect && run == nil)

@@ -17,10 +17,12 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
         case mutation(Mutation)
     }
 
-    /// Reads a stream to its end. `deliver` waits until the session has received the element and
-    /// returns whether to continue. Without an element, or with one that cannot be decoded, it says
-    /// only how far the source has read. The other parameters are those of a topic that has a
-    /// session: the place of the last value that was read, and what has the values after it.
+    /// Reads a stream to its end.
+    ///
+    /// `deliver` waits until the session has received the element, and returns whether to continue.
+    /// If the element is nil or cannot be decoded, the session only stores the place. `start` and
+    /// `history` are set for a topic that has a session: `start` is the place of the last value
+    /// that was read, and `history` has the values after it.
     package typealias Reading =
         @Sendable (
             _ start: TopicPosition?, _ history: (any TopicHistory)?,

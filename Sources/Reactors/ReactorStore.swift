@@ -27,8 +27,8 @@ public protocol ReactorStore<R>: Sendable {
     ///
     /// A refused action is a result too (``SendResult/refusal``), wherever the session runs.
     ///
-    /// - Throws: on a remote session, if the action was not applied for another reason, or nobody
-    ///   knows whether it was. A host in this process never throws.
+    /// - Throws: on a remote session, if the action was not applied for another reason, or if it is
+    ///   unknown whether it was applied. A host in this process never throws.
     @discardableResult
     func send(_ action: R.Action) async throws -> SendResult
 

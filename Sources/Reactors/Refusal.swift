@@ -2,9 +2,9 @@
 /// for people.
 ///
 /// Nothing of a refused action happens, and it leaves no trace. A reactor refuses with
-/// ``ReactorEffect/refuse(_:_:)``, or throws a refusal in `transform(action:)` or in a `.deferred`;
-/// a Cycler throws it. After the first wait of an action, which is answered then, it is a failure
-/// as any other error is.
+/// ``ReactorEffect/refuse(_:_:)``, or throws a refusal in `transform(action:)` or in a `.deferred`.
+/// A Cycler throws it. After the action's first wait the client already has its answer, so a
+/// refusal is a failure like any other error.
 public struct Refusal: Error, Hashable, Sendable {
     /// A stable name for programs: 1 to 64 of `a-z 0-9 _`.
     public let code: String
@@ -15,8 +15,8 @@ public struct Refusal: Error, Hashable, Sendable {
     /// Makes a refusal.
     ///
     /// - Parameters:
-    ///   - code: 1 to 64 of `a-z 0-9 _`. The action is refused with any other code too, because
-    ///     that is the safe outcome: the code is then `bad_refusal_code`, and the detail names the
+    ///   - code: 1 to 64 characters of `a-z 0-9 _`. An invalid code refuses the action too, because
+    ///     that is the safe outcome. The code is then `bad_refusal_code`, and the detail names the
     ///     mistake.
     ///   - detail: A sentence for people. Truncated after 1 KiB, between two characters.
     public init(_ code: String, _ detail: String) {
@@ -30,11 +30,12 @@ public struct Refusal: Error, Hashable, Sendable {
         }
     }
 
-    // Precedent: a detail of a problem has half of it. The sentence may quote a part of the state.
+    // Precedent: the limit for the detail of a problem is half of this. A reactor's sentence may
+    // quote a part of the state.
     package static var detailLimitBytes: Int { 1_024 }
 
-    /// Why without a precondition: the code may be made from what a client has sent, and no client
-    /// ends the process.
+    /// Why not a precondition: the code may be made from a client's input, and no client may end
+    /// the process.
     private static func isCode(_ code: String) -> Bool {
         (1...64).contains(code.utf8.count)
             && code.utf8.allSatisfy { byte in
@@ -47,8 +48,7 @@ public struct Refusal: Error, Hashable, Sendable {
             }
     }
 
-    /// The beginning of a text, at most ``detailLimitBytes`` of UTF-8, that ends between two
-    /// characters.
+    /// The beginning of a text: at most ``detailLimitBytes`` of UTF-8, cut between two characters.
     package static func cut(_ text: String) -> String {
         guard text.utf8.count > detailLimitBytes else { return text }
         var (bytes, end) = (0, text.startIndex)

@@ -10,8 +10,8 @@ public struct SendResult: Hashable, Sendable {
     /// The reactor's reason, if it refused the action; nil otherwise.
     public let refusal: Refusal?
 
-    /// The error that `transform(action:)` threw, if the action was not accepted because of it; or
-    /// the first error of its synchronous part, whose earlier mutations stay. Nil otherwise.
+    /// The error that `transform(action:)` threw, if that is why the action was not accepted; or
+    /// the first error of its synchronous part. Mutations before that error stay. Nil otherwise.
     public let failure: String?
 
     /// Makes a result, for a test double of a host.

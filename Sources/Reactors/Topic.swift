@@ -32,8 +32,8 @@ public struct Topic<Element: Sendable>: Sendable {
     /// - Parameters:
     ///   - name: the name.
     ///   - remembers: whether a bus keeps the newest value for sessions that start later. Default
-    ///     false: a session gets only values published after its start. The value lives as long as
-    ///     the bus; in a server, as long as the journal keeps it.
+    ///     false: a session gets only values published after its start. The newest value is kept as
+    ///     long as the bus exists; in a server, as long as the journal keeps it.
     public init(_ name: String, remembers: Bool = false) {
         self.name = name
         self.remembers = remembers

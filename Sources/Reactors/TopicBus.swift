@@ -16,9 +16,9 @@ import Synchronization
 /// applies it at some point between its own actions.
 ///
 /// Limit: at most ``limit`` values wait for a session. A session that is further behind applies the
-/// waiting values. Then, in a server with a journal, it reads the others there. Otherwise its
-/// source fails with ``ReaderTooSlow`` (recorded) and the session continues without the topic: no
-/// value is left out before that, and no publisher waits for a reader.
+/// waiting values. In a server with a journal, it then reads the others from the journal. Elsewhere
+/// its source fails with ``ReaderTooSlow``, which is recorded, and the session continues without
+/// the topic. The session misses no value before that, and no publisher waits for a reader.
 ///
 /// Limit: ``rememberedLimit`` topics without a listener are remembered. Beyond that the topic with
 /// the oldest publication is forgotten.
@@ -60,19 +60,21 @@ public final class TopicBus: Sendable {
         for decode in channels.withLock({ $0.decodings(of: name) }) { _ = try decode(value) }
     }
 
-    /// Whether a value of the topic may come over HTTP, as far as this process knows.
+    /// Whether values of the topic may come over HTTP, as far as this process knows.
     package func isDecodable(_ name: String) -> Bool {
         channels.withLock { !$0.decodings(of: name).isEmpty }
     }
 
-    /// Sends the value that the topic's session has at `position` to the sessions that listen.
-    /// Types that cannot decode it are skipped, because another program has accepted it.
+    /// Sends the value at `position` of the topic's session to the sessions that listen.
+    ///
+    /// Another program may have accepted a value that a type of this one cannot decode. That type's
+    /// listeners do not get the value.
     ///
     /// - Parameters:
-    ///   - value: nil: nothing was published yet.
+    ///   - value: nil if nothing was published yet.
     ///   - skipped: called for each type that cannot decode the value.
-    /// - Returns: nil if this is the first value that the bus gets of the session. It may be older
-    ///   than the process, so only readers that know an earlier place get it.
+    /// - Returns: nil if this is the first value that the bus gets from the topic's session. It may
+    ///   be older than the process, so only readers that know an earlier place get it.
     package func receive(
         _ value: (any TopicDecoder)?, of name: String, at position: TopicPosition,
         skipped: (any Error) -> Void = { _ in }

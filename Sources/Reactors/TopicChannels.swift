@@ -2,7 +2,7 @@
 struct TopicChannels {
     /// Decodes one value, and returns how to publish it.
     typealias Decoding = @Sendable (any TopicDecoder) throws -> Publication
-    /// Without a delivery the value was published before this process read the topic.
+    /// The delivery is nil if the value was published before this process read the topic.
     typealias Publication = @Sendable (inout TopicChannels, TopicDelivery?) -> Void
 
     // One channel per name and element type. A class, so that a change does not copy the readers.
@@ -55,7 +55,7 @@ struct TopicChannels {
         return channels[found].value.compactMap(\.decoding)
     }
 
-    /// - Returns: whether the place of the topic was unknown.
+    /// - Returns: true if the topic's place was not known before.
     mutating func advance(_ name: String, to position: TopicPosition) -> Bool {
         positions.updateValue(position, forKey: name) == nil
     }

@@ -9,7 +9,7 @@ final class TopicSubscription<Element: Sendable>: Sendable {
     private let decode: Decode?
     /// The newest value before those of the stream, for a topic that remembers.
     let present: Element?
-    /// The place of the newest value before those of the stream; nil: no session has the topic.
+    /// The place of the newest value before those of the stream; nil: the topic has no session.
     let position: TopicPosition?
 
     init(
@@ -29,11 +29,11 @@ final class TopicSubscription<Element: Sendable>: Sendable {
     /// Passes on every value until the session stops, each once and in order.
     ///
     /// - Parameters:
-    ///   - start: the place of the last value that the session has read; nil: the stream has all
-    ///     that it has to read.
+    ///   - start: the place of the last value that the session has read; nil: the session needs
+    ///     only the values of the stream.
     ///   - history: has the values between `start` and those of the stream; nil: they are lost.
-    ///   - deliver: returns when the session has received the value, or noted a place without one;
-    ///     returns whether to continue.
+    ///   - deliver: returns once the session has received the value, or has stored a place that
+    ///     comes without a value. The result is whether to continue.
     func read(
         after start: TopicPosition?, in history: (any TopicHistory)?,
         _ deliver: (Result<Element, any Error>?, TopicPosition?) async -> Bool
@@ -56,8 +56,8 @@ final class TopicSubscription<Element: Sendable>: Sendable {
                         guard await catchUp(&last, through: before, in: history, deliver) else {
                             return
                         }
-                        // Read at another node, whose bus was ahead of this one; or before an era
-                        // that begins with this value.
+                        // The session has this value already. Either it read the value at another
+                        // node, whose bus was ahead of this one; or a new era begins with it.
                         if last?.includes(place) ?? false { continue }
                     }
                     guard await deliver(.success(envelope.element), envelope.position) else {
@@ -68,18 +68,18 @@ final class TopicSubscription<Element: Sendable>: Sendable {
                 }
                 return
             } catch {
-                // The stream was too slow. The journal has what it has dropped.
+                // The session was too slow for the stream. The journal has the dropped values.
                 guard last != nil, history != nil else { throw error }
                 (stream, newest) = bus.resubscribe(reader, to: topic)
             }
         }
     }
 
-    /// Passes on the values that the stream does not have. Leaves out those that the topic's type
-    /// cannot decode, because a program with another type has accepted them.
+    /// Delivers the values after `last`, up to `end`, from the history. A value may be of another
+    /// type, which another program has accepted; the error is then delivered in its place.
     ///
-    /// Also asks if the eras differ, because either may be the later one: of `last`, which the
-    /// journal has kept, or of the stream.
+    /// Also asks the history if the eras of `last` and of `end` differ: either era may be the later
+    /// one.
     ///
     /// - Returns: whether to continue.
     private func catchUp(

@@ -20,7 +20,7 @@ struct Arrival {
     /// For the receipt.
     private(set) var failures: [ActionFailure] = []
 
-    /// The first error of each action is kept.
+    /// Keeps the first error of each action.
     mutating func record(_ error: any Error, ofAction index: Int) {
         guard failures.count < ActionFailure.limit, failures.last?.index != index else { return }
         failures.append(ActionFailure(index: index, error: error))

@@ -144,7 +144,7 @@ package final class Eviction {
     }
 
     /// Whether there is room for all sessions that are being loaded, or will be when
-    /// others have left. A topic's session needs none.
+    /// others have left. A topic's session needs no room.
     package func mayMakeRoom(for id: SessionID, in table: SessionTable) -> Bool {
         guard id.topic == nil else { return true }
         let surplus = table.limitedCount + table.loads.operations.count - table.limits.sessions

@@ -136,12 +136,12 @@ package struct Receipt: Sendable {
     init(isBatch: Bool = false) { self.isBatch = isBatch }
 }
 
-/// Why an action of a request was rejected, or its effect has failed before its first wait.
+/// Why an action of a request was rejected, or why its effect failed before its first wait.
 struct ActionFailure: Sendable {
-    /// Of the action, in its request.
+    /// The index of the action in its request.
     let index: Int
     let error: String
-    /// Of a Cycler that refuses one action of a batch.
+    /// Set if a Cycler refuses one action of a batch.
     let refusal: Refusal?
 
     init(index: Int, error: any Error) {
@@ -150,8 +150,8 @@ struct ActionFailure: Sendable {
         refusal = error as? Refusal
     }
 
-    // An answer may be stored for a day: only the first failures of a request, each cut like a
-    // refusal.
+    // Why a limit: an answer may be stored for a day. It has only the first failures of a request,
+    // each cut like a refusal.
     static let limit = 16
 }
 
@@ -159,7 +159,7 @@ struct ActionFailure: Sendable {
 @usableFromInline
 package enum ActionRefusal: Error, Sendable {
     case json(JSONRefusal)
-    /// The reactor refuses an action: that with this index, if they are a batch.
+    /// The reactor refuses an action. The index names it if the request is a batch.
     case refused(Refusal, at: Int?)
     /// The client may not send one of the actions.
     case forbidden

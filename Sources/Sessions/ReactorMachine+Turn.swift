@@ -117,7 +117,7 @@ extension ReactorMachine {
         try decode(type, from: body)
     }
 
-    /// The reactor has refused an action. With it, the request is rolled back.
+    /// The reactor has refused an action. The whole request is rolled back.
     @usableFromInline
     func refuseRequest(at index: Int?) {
         guard let refusal = core.takeRefusal() else { return }

@@ -169,11 +169,11 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         }
     }
 
-    /// Receives an action that no client has sent. If the reactor refuses it, it is rolled back as
-    /// a request is, and a failure is recorded, because nobody gets the answer. A mutation that has
-    /// no JSON is dropped alone (ADR-0016).
+    /// Receives an action that no client has sent. If the reactor refuses it, it is rolled back
+    /// like a request. Nobody gets the answer, so a failure is recorded. If a mutation has no JSON,
+    /// only that mutation is dropped (ADR-0016).
     ///
-    /// - Parameter cause: the action that a refusal is recorded for; none for a source.
+    /// - Parameter cause: the action for which a refusal is recorded; none for a source.
     func receiveAlone(_ action: R.Action, for cause: ActionTag) {
         let mark = session.attemptMark()
         let isMarked = core.beginAttempt()

@@ -8,8 +8,8 @@ extension Reply.Content {
     private static let position = Array(",\"position\":\"".utf8)
     private static let end = Array("\"}\n".utf8)
 
-    /// Appends `{"version":3,"position":"abcdefgh.3"}`, with the rejected actions and the failures
-    /// if there are any, and a line break.
+    /// Appends `{"version":3,"position":"abcdefgh.3"}` and a line break. The object also has the
+    /// rejected actions and the failures, if there are any.
     package func appendReceipt(to body: inout [UInt8]) {
         body.append(contentsOf: Self.version)
         Decimal.append(version, to: &body)
@@ -33,7 +33,7 @@ extension Reply.Content {
         body.append(contentsOf: "}\n".utf8)
     }
 
-    /// The receipt, if it says more than that all is well.
+    /// The receipt, if an action was rejected or failed.
     private var notableReceipt: Receipt? {
         switch kind {
         case .received(let receipt), .unsettled(let receipt):
@@ -44,8 +44,8 @@ extension Reply.Content {
 }
 
 extension Receipt {
-    /// Appends `,"one":"…"`, or for a batch `,"several":{"1":"…"}` with the actions' indices. An
-    /// action that was rejected by a refusal has its code and its sentence.
+    /// Appends `,"one":"…"`, or for a batch `,"several":{"1":"…"}` with the actions' indices. For a
+    /// refused action, an object with the code and the sentence takes the place of the text.
     fileprivate func append(
         _ one: String, _ several: String, _ chosen: [ActionFailure], to body: inout [UInt8]
     ) {

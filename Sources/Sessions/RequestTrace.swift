@@ -67,7 +67,7 @@ struct ActionTraces {
         traces[action] = nil
     }
 
-    /// Removes those of actions that are taken back: their numbers are given to others.
+    /// Removes the traces of actions that are rolled back: other actions will get their numbers.
     mutating func remove(after action: UInt64) {
         guard !traces.isEmpty else { return }
         traces = traces.filter { $0.key <= action }

@@ -22,7 +22,7 @@ struct SessionMailbox<M: Machine>: Sendable {
     ///
     /// - Parameters:
     ///   - action: the action whose effect the task is; none for a source.
-    ///   - read: what a source has read of a topic.
+    ///   - read: how far a source has read a topic.
     private func enter(
         for action: ActionTag, _ read: TopicRead? = nil, _ act: @escaping @Sendable (M) -> Bool
     ) async -> Bool {
@@ -85,11 +85,11 @@ extension SessionMailbox {
 
 extension SessionMailbox where M: TypedMachine {
     /// Delivers an element of a source; false once the session is gone. A failed commit loses the
-    /// element, but the source stays open. (A session that the journal can restore leaves memory,
-    /// and then reads its topics again.)
+    /// element, but the source stays open. (If the journal can restore the session, it leaves
+    /// memory instead. When it is loaded again, it reads its topics again.)
     ///
     /// - Parameters:
-    ///   - element: nil: the source has only read on.
+    ///   - element: nil if only the place has changed.
     ///   - read: the place of the element, if it is the value of a topic with a session.
     func receive(
         _ element: Result<ReactorSource<M.Action, M.Mutation>.Element, any Error>?,

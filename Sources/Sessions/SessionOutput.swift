@@ -32,7 +32,7 @@ package enum SessionFailure {
     /// The session's data in the journal cannot be read, or today's code cannot use them.
     case unreadable(String)
 
-    /// Another program has accepted the value: sessions that cannot decode it skip it.
+    /// Another program has accepted the value. Sessions that cannot decode it skip it.
     static func undecodable(
         topic: String, _ number: UInt64, _ error: any Error
     ) -> SessionFailure {

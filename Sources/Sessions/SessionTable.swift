@@ -98,7 +98,7 @@ package final class SessionTable {
     /// The number of subscribers of all sessions.
     package var subscriberCount: Int { feeds.subscribers.count }
 
-    /// The sessions that the limit counts: those in memory, without those of topics.
+    /// The number of sessions that the limit counts: those in memory, except those of topics.
     var limitedCount: Int { awakeCount - sessions.topicCount }
 
     /// Whether one more session fits.

@@ -23,7 +23,7 @@ struct TopicReactor: Reactor {
 }
 
 extension Registration {
-    /// The name of the reactor of topics, which no hosted reactor can have.
+    /// The name of the reactor of topics. No hosted reactor can have this name.
     static let topicName = "$topic"
 
     /// The reactor of topics. A list of reactors does not show it.

@@ -5,9 +5,9 @@ internal import Storage
 
 /// The readers of topics whose sessions this loop has, or follows.
 ///
-/// Design (ADR-0078): a topic is a session. Each process reads it as a client does, on the loop of
-/// its id, with one relay (``StreamRelay``), whose bytes go to the process's ``TopicBus``. So it
-/// does not matter which node decides on the session.
+/// Design (ADR-0078): a topic is a session. Each process reads it as a client does, on the loop
+/// that its id hashes to, through one relay (``StreamRelay``). The bytes go to the process's
+/// ``TopicBus``. So it does not matter which node decides on the session.
 package final class TopicReaders {
     private unowned let table: SessionTable
     private var readers: [SessionID: Reader] = [:]
@@ -39,7 +39,7 @@ package final class TopicReaders {
             (self.id, self.name, self.stream) = (id, name, stream)
         }
 
-        /// Of the present relay. Not used twice in the table.
+        /// The key of the present relay. Unique in the table.
         var relayKey: RelayKey {
             RelayKey(loop: RelayKey.ownLoop, stream: stream, index: 0, attempt: attempts)
         }
@@ -58,10 +58,10 @@ package final class TopicReaders {
 
     // MARK: The process
 
-    /// Reads the topics from now on. Creates the sessions of those that have none.
+    /// Begins to read the topics. If a topic has no session, creates it.
     ///
-    /// - Parameter done: called once, on this loop, when their newest values are known, or cannot
-    ///   be read now.
+    /// - Parameter done: called once, on this loop, when the newest value of each topic is known or
+    ///   cannot be read now.
     package func begin(_ topics: some Sequence<String>, then done: @escaping () -> Void = {}) {
         let ids = topics.compactMap { name in SessionID(topic: name).map { ($0, name) } }
         var left = ids.count
@@ -82,8 +82,8 @@ package final class TopicReaders {
         return lastStream
     }
 
-    /// Calls `act` when the sessions that listen have been sent the value of this number, on this
-    /// loop: with nil if this process does not read the topic, or has read the value before.
+    /// Calls `act` on this loop once the value of this number was sent to the sessions that listen.
+    /// Calls it with nil if this process does not read the topic, or has read the value before.
     package func whenRead(
         _ id: SessionID, through number: UInt64, then act: @escaping (TopicDelivery?) -> Void
     ) {
@@ -94,7 +94,7 @@ package final class TopicReaders {
         reader.waiting.append((number, act))
     }
 
-    /// A session waits until the journal may be readable again.
+    /// Lets a session wait until the journal may be readable again.
     func waitForRetry(_ continuation: CheckedContinuation<Bool, Never>) {
         retries.append(continuation)
     }
@@ -105,15 +105,15 @@ package final class TopicReaders {
         for continuation in ended { continuation.resume(returning: isRunning) }
     }
 
-    /// Reads again what could not be read: with each tick, and four times a second in a cluster. (A
-    /// value that is published here does the same for its topic.)
+    /// Tries to read topics that could not be read. Called at each tick, and four times a second in
+    /// a cluster. (A publication at this process does the same for its topic.)
     package func retry() {
         endWaits(true)
         for reader in readers.values where !reader.isOpen { open(reader) }
     }
 
     /// Stops reading topics, because the process ends. Another node may then continue a topic that
-    /// this one decides on. The sessions here get its values at the nodes that continue them.
+    /// this one decides on. The sessions here get later values at the nodes where they continue.
     package func close() {
         let all = Array(readers.values)
         readers = [:]
@@ -124,7 +124,7 @@ package final class TopicReaders {
         }
     }
 
-    /// The loop stops.
+    /// Ends all reads and waits, because the loop stops.
     func removeAll() {
         endWaits(false)
         close()
@@ -170,12 +170,12 @@ package final class TopicReaders {
         let (waiting, id) = (reader.waiting, reader.id)
         reader.waiting = []
         for waiter in waiting { waiter.act(nil) }
-        // In a later job: this round has committed already.
+        // Runs in a later job, because this round has already committed.
         let next: @Sendable (SessionTable) -> Void
         switch end {
         case .over: next = { $0.topics.create(id) }
         case .finished where reader.isHeard: next = { $0.topics.reopen(id) }
-        // At the next call of `retry()`.
+        // The next `retry()` opens it again.
         case .finished, .problem: return reader.start()
         }
         _ = table.services.hop(next)
@@ -183,7 +183,7 @@ package final class TopicReaders {
 
     private func create(_ id: SessionID) {
         switch table.find(id) {
-        // The journal has said that there is none.
+        // The journal has no such session.
         case .nothing, .notInMemory, .ended: break
         default: return reopen(id)
         }
@@ -221,8 +221,8 @@ package final class TopicReaders {
     }
 }
 
-/// Reads the events of a topic's session: its stream of pulses in chunks, one for each event, cut
-/// anywhere (``EventFramer``).
+/// Reads the events of a topic's session from its stream of pulses. Each event is one chunk
+/// (``EventFramer``); the bytes arrive in pieces that may be cut anywhere.
 private struct TopicStream {
     struct Event {
         let place: TopicPosition
@@ -235,7 +235,7 @@ private struct TopicStream {
 
     mutating func append(_ more: [UInt8]) { bytes += more }
 
-    /// The next event that has a value; nil: it has not arrived.
+    /// The next event that has a value; nil if it has not arrived completely.
     mutating func next() -> Event? {
         while let block = nextBlock() {
             if let event = Self.event(in: block) { return event }

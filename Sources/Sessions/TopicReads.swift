@@ -5,9 +5,9 @@ internal import Storage
 
 // How far a session has read its topics (ADR-0078).
 //
-// Design: it is committed in the step of the value, so that a session has each value once,
-// whichever process continues it. It has a row among the running actions, which each journal keeps,
-// replaces, exports and removes with its session.
+// Design: a session commits its place together with its changes for the value. So it gets each
+// value once, whichever process continues it. The places are a row among the running actions. Each
+// journal already keeps, replaces, exports and removes such rows with their session.
 
 /// The places of the last values that a session has read, by the names of its readers.
 struct TopicReads {
@@ -16,13 +16,13 @@ struct TopicReads {
     init(_ saved: SavedSession?) {
         let row = saved?.running.first { $0.action == RunningAction.topicsRead }
         guard let row else { return }
-        // If another program has written it, the session begins at the ends of its topics.
+        // A row of another program may not decode. The session then begins at the topics' ends.
         let entries = (try? JSON.decode([Entry].self, stored: row.content)) ?? []
         for entry in entries { places[entry.reader] = entry.place }
     }
 
-    /// Why a list: a program without ADR-0078 tries to decode the row as an action, and the type of
-    /// an action is no list.
+    /// An element of the row. Why the row is a list: a program without ADR-0078 tries to decode it
+    /// as an action, and fails, because no action is a list.
     private struct Entry: Codable {
         let reader: String
         let place: TopicPosition
@@ -50,11 +50,11 @@ extension Session {
         return known.includes(place)
     }
 
-    /// The place after which the session reads a topic: where it has stopped, or the topic's end.
+    /// The place after which the session reads a topic: where it stopped, or the topic's end.
     ///
     /// - Parameters:
-    ///   - end: nil if the topic has no session.
-    ///   - hasPresent: whether the topic remembers: its newest value stands for those before it.
+    ///   - end: the topic's end; nil if the topic has no session.
+    ///   - hasPresent: whether the topic remembers a value. That value replaces those before it.
     func start(of reader: String, at end: TopicPosition?, hasPresent: Bool) -> TopicPosition? {
         let known = persistence?.topics.places[reader]
         guard let end else { return known }
@@ -73,7 +73,7 @@ extension Session {
                 content: persistence.topics.content))
     }
 
-    /// Removes the places if the reactor no longer has a topic.
+    /// Removes all places if the reactor no longer listens to any topic.
     func forgetReads() {
         guard registration.topics.isEmpty, let persistence, !persistence.topics.places.isEmpty
         else { return }
@@ -87,7 +87,7 @@ struct ArchivedTopics: TopicHistory {
     let archive: any Archive
     let hop: LoopServices.Hop
 
-    /// The bytes of records that are read at a time.
+    /// The maximum number of bytes of a page of records.
     private static let pageBytes = 65_536
 
     func values(
@@ -116,7 +116,7 @@ struct ArchivedTopics: TopicHistory {
                 continue
             }
             guard let answer = await read({ $0.head(of: id.text, $1) }) else { return nil }
-            // There is nothing, unless another era has begun.
+            // There are no more values, unless another era has begun.
             guard let head = answer, head.key != key else {
                 let end = min(max(start.number, last), answer?.end.number ?? start.number)
                 return TopicPage([], to: TopicPosition(key.generation, end))
@@ -134,7 +134,8 @@ struct ArchivedTopics: TopicHistory {
                 ask(archive) { waiting.resume(returning: $0) }
             }
             if case .success(let value) = result { return value }
-            // A value that is left out would be lost, so the session waits for the journal.
+            // The session must not skip a value, because it would be lost. So it waits for the
+            // journal.
             let isRunning = await withCheckedContinuation { continuation in
                 let isTaken = hop { $0.topics.waitForRetry(continuation) }
                 if !isTaken { continuation.resume(returning: false) }
@@ -146,7 +147,7 @@ struct ArchivedTopics: TopicHistory {
 }
 
 extension SessionTable {
-    /// Nil without an archive.
+    /// Earlier values of topics; nil if the journal has no archive.
     var topicHistory: (any TopicHistory)? {
         journal.archive.map { ArchivedTopics(archive: $0, hop: services.hop) }
     }

@@ -70,8 +70,8 @@ extension TypedMachine {
 }
 
 extension TypedMachine {
-    /// For each source the name under which a session keeps how far it has read; nil if it reads no
-    /// topic. Two sources may read the same one.
+    /// For each source, the name under which a session stores how far the source has read; nil if
+    /// the source reads no topic. Two sources of one topic have different names.
     private static func readers(of sources: [ReactorSource<Action, Mutation>]) -> [String?] {
         var seen: [String: Int] = [:]
         return sources.map { source in

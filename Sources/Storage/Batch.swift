@@ -94,7 +94,7 @@ package struct RunningAction: Sendable, Equatable {
     /// How often it was started: once, and again by each process that received it again.
     package var begun: Int
 
-    /// The number of the row that has no action, but how far the session has read its topics
+    /// The number of a row that is no action: it stores how far the session has read its topics
     /// (ADR-0078). Actions are numbered from 1.
     package static let topicsRead: UInt64 = 0
 
@@ -116,7 +116,7 @@ package struct RunningAction: Sendable, Equatable {
 }
 
 extension SavedSession {
-    /// ``running`` without ``RunningAction/topicsRead``.
+    /// The actions in ``running``, without the row ``RunningAction/topicsRead``.
     package var interrupted: [RunningAction] {
         running.filter { $0.action != RunningAction.topicsRead }
     }

@@ -12,7 +12,7 @@ package struct SessionRange: Sendable {
     package init(
         after: String? = nil, prefix: String = "", reactor: String? = nil, limit: Int
     ) {
-        // The sessions of topics, which are in no page, come first: no other id begins before this.
+        // No page has the sessions of topics. Their ids begin with `$` and sort before all others.
         let after = after ?? ""
         let isLater = Self.afterTopics.utf8.lexicographicallyPrecedes(after.utf8)
         self.after = isLater ? after : Self.afterTopics

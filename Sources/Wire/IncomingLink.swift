@@ -54,7 +54,7 @@ package struct IncomingLink: Sendable {
     /// The bytes of memory that a partly received request takes.
     package var partialBytes: Int { isOpen ? reader.partialBytes(of: .request) : 0 }
 
-    /// Releases the partly received request, and skips the rest of it. It has no effect.
+    /// Releases the partly received request, and skips its rest. The request has no effect.
     ///
     /// - Returns: Its stream, which needs an answer; nil if the link is finishing.
     package mutating func skipPartial() -> UInt32? {

@@ -137,7 +137,7 @@ struct DurableTopicTests {
         #expect(third.state(try third.session("s")) == read("a", "b", "c", "d", "e"))
     }
 
-    // It was at a node that had read more.
+    // The session was at a node that had read more.
     @Test func `a value that a session has read elsewhere is skipped`() async throws {
         let first = await begin()
         let session = try first.create("s", news)
@@ -167,7 +167,7 @@ struct DurableTopicTests {
         try rig.post("{\"value\":\"a\"}", to: topic)
         rig.endRound()
         rig.settle()
-        // The commit of what the session makes of it.
+        // Wait for the commit of the session's change for the value.
         while rig.journal.pendingCount == 0 {
             await rig.inbox.hasJob()
             rig.drainInbox()
@@ -198,7 +198,7 @@ struct DurableTopicTests {
         try publish("bob", "eve", to: "name", at: third)
         _ = try third.wake("s")
         third.settleAll()
-        // The newest value stands for those before it.
+        // It gets only the newest value, in place of all that it missed.
         #expect(third.state(try third.session("s")) == #"{"names":["ada","eve"]}"#)
     }
 
@@ -211,8 +211,8 @@ struct DurableTopicTests {
         #expect(rig.state(session) == read("a"))
     }
 
-    // Fails without `open` in `TopicReaders.whenRead`, and if the first value that a bus gets goes
-    // to no reader.
+    // Fails without `open` in `TopicReaders.whenRead`. Also fails if no reader gets the first value
+    // that a bus receives.
     @Test func `a topic that could not be read is read again with its next value`() async throws {
         let first = await begin()
         let session = try first.create("s", news)
@@ -244,11 +244,12 @@ struct DurableTopicTests {
         try publish("c", at: rig)
         await rig.work { woken.version == 3 && late.version > 0 }
         #expect(rig.state(woken) == read("a", "b", "c"))
-        // It does not know whether the first value is older than itself.
+        // This session cannot know whether the first value is older than itself.
         #expect(rig.state(late) == read("c"))
     }
 
-    // A page of records that has none of it is not the end: a note with the value precedes it.
+    // The note before the value has the value too, so it may fill a page of records. A page without
+    // a value is not the end.
     @Test func `a large value is read when the session wakes, and so is what follows it`()
         async throws
     {
@@ -311,7 +312,8 @@ struct DurableTopicTests {
         #expect(third.state(woken) == read("a", "b", "c", "d"))
     }
 
-    /// - Parameter lost: batches of the journal: first what the session made of `b`, then `b`.
+    /// - Parameter lost: how many batches the journal loses: first the session's commit for `b`,
+    ///   then `b` itself.
     @Test(arguments: [
         (0, ["a", "b", "c", "d"]), (1, ["a", "b", "c", "d"]), (2, ["a", "c", "d"]),
     ])

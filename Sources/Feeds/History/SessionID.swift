@@ -11,14 +11,14 @@ package struct SessionID: Hashable, Sendable {
 
     /// The session of a topic (ADR-0078): `$` and the topic's name. No request can name it.
     ///
-    /// Nil for a name that no path has in this form, and for one that is too long.
+    /// Nil if the name is empty, is too long, or has a character that no topic in a path may have.
     package init?(topic: String) {
         guard (1...127).contains(topic.utf8.count), topic.utf8.allSatisfy(Self.isAllowedInTopic)
         else { return nil }
         text = "$" + topic
     }
 
-    /// An id that a node has stored or sent: of any session, also of a topic's.
+    /// An id that a node has stored or sent. The session may be that of a topic.
     package init?(own text: String) {
         guard text.utf8.first == UInt8(ascii: "$") else {
             self.init(text)
@@ -77,7 +77,7 @@ package struct SessionID: Hashable, Sendable {
         self.text = text
     }
 
-    /// Visible ASCII without the delimiters of a path (RFC 3986 §3.3), and without escapes.
+    /// Visible ASCII except the delimiters of a path (RFC 3986 §3.3) and `%`.
     private static func isAllowedInTopic(_ byte: UInt8) -> Bool {
         (0x21...0x7E).contains(byte) && !"/?#%".utf8.contains(byte)
     }

@@ -9,7 +9,7 @@ package enum ReaderToken {
     /// Whether the token belongs to a relay, and not to a connection.
     package static func isRelay(_ token: UInt64) -> Bool { token & relayMark != 0 }
 
-    /// Of a request whose answer nobody reads. No relay has it.
+    /// The token of a request whose answer nobody reads. No relay has it.
     package static let nobody = UInt64.max - 1
 
     /// Of all subscribers for readers on other loops, which have no connection on this one. No

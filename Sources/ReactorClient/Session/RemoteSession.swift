@@ -88,8 +88,8 @@ where
     /// It waits as long as it takes: over a lost connection the action is sent again, and applied
     /// once. Cancelling the task ends the wait, not the action.
     ///
-    /// If the reactor refuses the action, the result has its reason (`SendResult.refusal`), as that
-    /// of a `ReactorHost`.
+    /// If the reactor refuses the action, `SendResult.refusal` has the reason, as with a
+    /// `ReactorHost`.
     @discardableResult
     public func send(_ action: Action) async throws(SendFailure) -> SendResult {
         let receipt: Receipt

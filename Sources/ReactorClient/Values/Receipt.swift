@@ -9,11 +9,11 @@ public struct Receipt: Hashable, Sendable {
     public let version: UInt64?
     /// The indices of the actions that the reactor rejected.
     public let rejected: [Int]
-    /// By the index of the action: the error of the hook that rejected it, or the error with which
-    /// the synchronous part of its effect ended. The server says at most 16 of them.
+    /// By the index of the action: the error of the hook that rejected it, or the error of its
+    /// effect before the first wait. The server sends at most 16.
     public let failures: [Int: String]
-    /// By the index of the action: the refusal with which a Cycler rejected one of a batch. A
-    /// reactor refuses all of a send.
+    /// By the index of the action: the Cycler's refusal of one action of a batch. A reactor refuses
+    /// the whole send instead.
     public let refusals: [Int: Refusal]
 
     init(_ receipt: MachineReceipt) {

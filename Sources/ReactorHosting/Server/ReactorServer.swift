@@ -364,7 +364,7 @@ struct RunningServer {
         }
     }
 
-    /// Returns when the newest values of topics are known, because new sessions begin with them.
+    /// Returns once the newest values of topics are known: new sessions begin with them.
     private func beginTopics() async {
         guard service.hasTopics else { return }
         let topics = Set(service.reactors.flatMap(\.topics))

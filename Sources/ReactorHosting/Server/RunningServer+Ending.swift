@@ -102,7 +102,7 @@ extension RunningServer {
         timer.cancel()
     }
 
-    /// Stops reading topics, so that other nodes continue those that this one decides on.
+    /// Stops reading topics. Other nodes can then continue the topics that this one decides on.
     private func leaveTopics() async {
         guard service.node != nil else { return }
         await Self.visit(loops) { loop, done in

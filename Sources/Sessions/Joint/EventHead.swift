@@ -1,13 +1,15 @@
 /// The beginning of an event on its session's own stream, as ``EventFramer`` makes it: the size of
-/// its chunk, and the lines `event` and `id`. A stream of several sessions has other ones
-/// (``JointIDs``), and the same bytes after them.
+/// its chunk, and the lines `event` and `id`.
+///
+/// A stream of several sessions has a head of its own in place of it (``JointIDs``). The bytes
+/// after the head are the same.
 struct EventHead {
-    /// Nil: the block only sets the id.
+    /// The event's name; nil: the block only sets the id.
     let name: ArraySlice<UInt8>?
     /// The id; nil: the event has none, because it is the `reset` before a snapshot.
     let position: ArraySlice<UInt8>?
     let byteCount: Int
-    /// The number of bytes that follow, with the line end of the chunk.
+    /// The number of bytes after the head, including the line end of the chunk.
     let restCount: Int
 
     private static let lineEnd = UInt8(ascii: "\n")
@@ -15,7 +17,7 @@ struct EventHead {
     private static let id = Array("id: ".utf8)
     static let chunkEndCount = 2
 
-    /// Nil unless the bytes, from the beginning of a chunk on, have all of it.
+    /// Reads the head from bytes that begin with a chunk. Nil if they do not have all of it yet.
     init?(_ bytes: ArraySlice<UInt8>) {
         guard let sizeEnd = bytes.firstIndex(of: Self.lineEnd),
             let firstEnd = bytes[(sizeEnd + 1)...].firstIndex(of: Self.lineEnd)
@@ -37,7 +39,7 @@ struct EventHead {
         restCount = Self.size(bytes[..<sizeEnd].dropLast()) - (last - sizeEnd) + Self.chunkEndCount
     }
 
-    /// - Parameter digits: as ``ChunkEncoder`` writes them.
+    /// - Parameter digits: hexadecimal, as ``ChunkEncoder`` writes them.
     private static func size(_ digits: ArraySlice<UInt8>) -> Int {
         digits.reduce(0) { $0 << 4 | Int($1 - ($1 < UInt8(ascii: "a") ? 0x30 : 0x57)) }
     }

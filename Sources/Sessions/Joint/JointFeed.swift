@@ -17,10 +17,11 @@ struct JointFeed {
     /// Bytes that wait for the connection. Invariant: they, the bytes on the way, the relay's
     /// credit and `owed` are one window.
     private(set) var pending: ArraySlice<UInt8> = []
-    /// Written bytes for which the relay does not have credit yet. Negative: the relay has got more
-    /// credit than the window, for a name that exceeds it.
+    /// The number of written bytes whose credit the relay has not got back yet. Negative: the relay
+    /// has more credit than the window, because a name is longer than the window.
     private var owed = 0
-    /// The bytes that follow of the block that is written in part, with the line end of its chunk.
+    /// The number of bytes still to write of a block that is written in part, including the line
+    /// end of its chunk.
     private var restCount = 0
     /// The relay has ended. The client sees this after `pending`.
     private var end: RelayReport.End?
@@ -44,7 +45,7 @@ struct JointFeed {
     var isSubscribed: Bool { if case .subscribed = phase { true } else { false } }
     var isWaiting: Bool { if case .waiting = phase { true } else { false } }
     var isOver: Bool { if case .over = phase { true } else { false } }
-    /// Whether the output ends with a whole block: those of other sessions may follow.
+    /// Whether the output ends with a whole block, so that other sessions may write theirs.
     var isBetweenEvents: Bool { restCount == 0 }
 
     mutating func beginAttempt() {
@@ -76,9 +77,9 @@ struct JointFeed {
         end != nil || (isBetweenEvents ? nextHead(windowBytes) != nil : !pending.isEmpty)
     }
 
-    /// The head of the block that waits; nil if it may not be started. An incomplete block would
-    /// make the other sessions wait for its rest, so only a block that is larger than the window is
-    /// started early.
+    /// The head of the next block; nil if the block may not be started. Other sessions would wait
+    /// for the rest of an incomplete block. So a block is started only when it is whole, or when it
+    /// fills the window.
     private func nextHead(_ windowBytes: Int) -> EventHead? {
         guard let head = EventHead(pending) else { return nil }
         let isWhole = pending.count >= head.byteCount + head.restCount
@@ -117,7 +118,7 @@ struct JointFeed {
         }
     }
 
-    /// Appends what has arrived of the block that is written in part.
+    /// Appends the bytes that have arrived of a block that is written in part.
     private mutating func writeRest(to out: inout [UInt8]) {
         let count = min(restCount, pending.count)
         let contentCount = min(count, max(restCount - EventHead.chunkEndCount, 0))
@@ -156,7 +157,8 @@ struct JointFeed {
             defer { owed = 0 }
             return owed
         }
-        // A head has to arrive whole, and the name of an activity may be longer than the window.
+        // A head is written only when it is whole. The name of an activity may be longer than the
+        // window: the relay then gets credit for more than one.
         guard isBetweenEvents, pending.count + owed >= windowBytes, EventHead(pending) == nil else {
             return nil
         }

@@ -26,7 +26,7 @@ struct JointIDs {
         if let position = head.position {
             appendFields(of: index, name: head.name, position: position, to: &out)
         } else if let name = head.name {
-            // The client's position stays the same until the snapshot, which follows.
+            // The client's position stays the same until the snapshot that follows.
             appendName(of: index, name, to: &out)
         }
     }

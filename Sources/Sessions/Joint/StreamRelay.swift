@@ -67,7 +67,7 @@ package struct RelayKey: Hashable, Sendable {
     /// The number of earlier relays of the session on this stream.
     let attempt: UInt64
 
-    /// In place of a loop: the reports are for the ``TopicReaders`` of this one.
+    /// In place of the number of a loop: the reports go to the ``TopicReaders`` of the same loop.
     static let ownLoop = -1
 }
 

@@ -43,7 +43,7 @@ struct ClusterTopicTests {
             for index in 0..<3 {
                 let answer = try await cluster.client(index).post(Self.topic, "\"\(index)\"")
                 #expect(answer.status == 200, "\(answer.text)")
-                // Those of the node that has decided.
+                // The sessions of the node that decided on the value.
                 #expect(try answer.json == ["sessions": 1])
                 #expect(answer.head["Durability"] == "shared")
                 for session in sessions {

@@ -215,7 +215,7 @@ struct RollingTests: ProcessCluster {
             {}
             #expect(try await nodes.accept(mark("b"), session, key: "b") == 2)
             let metrics = try await stays.client().get("/metrics").text
-            // And those of four topics, which it has created.
+            // This session, and those of four topics, which the node has created.
             #expect(metrics.contains("reactor_owned_sessions 5\n"))
             #expect(try await leaves.client().get("/livez").status == 200)
             try await leaves.murder()
@@ -246,7 +246,7 @@ struct RollingTests: ProcessCluster {
             while try await session.on(stays).read()["version"]?.integer != 1 {}
             let state = try await session.on(stays).state()
             #expect(state["marks"]?.array?.compactMap(\.string) == ["done"])
-            // These two, and four topics.
+            // These two sessions, and those of four topics.
             while try await !stays.client().get("/metrics").text.contains(
                 "reactor_owned_sessions 6\n")
             {}

@@ -144,7 +144,8 @@ struct OperationsAddressTests {
             let writer = await pipe.open()
             let operators = try #require(server.operationsClient)
             #expect(try await operators.get("/livez").status == 200)
-            // When the value is committed, it is decoded again. Then nothing blocks.
+            // The value is decoded again after its commit. With a file in place of the pipe, that
+            // does not block.
             try FileManager.default.removeItem(atPath: pipe.path)
             try "".write(toFile: pipe.path, atomically: false, encoding: .utf8)
             close(writer)

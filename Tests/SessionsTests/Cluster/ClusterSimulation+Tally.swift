@@ -25,8 +25,8 @@ extension ClusterSimulation {
         var spread = 0
         /// Looks at followed sessions whose state is kept.
         var states = 0
-        /// Values of a topic whose publication was acknowledged, and times that a process has
-        /// missed some between two.
+        /// The number of acknowledged publications of a topic, and of gaps: times that a process
+        /// has missed values between two others.
         var published = 0
         var topicGaps = 0
         /// The most claims of followers that were under way at one node.

@@ -25,8 +25,8 @@ struct TopicLife {
     var outcomes: [ClusterSimulation.Outcome] = []
     /// The ends of all processes, also of those that have ended.
     var ends: [(node: Node, end: TopicEnd)] = []
-    /// The sessions that read a topic in each process skip what they have, and read what is missing
-    /// between two values in the journal. Here the number of such gaps.
+    /// The number of gaps: times that a process has missed values between two others. A session
+    /// reads the missing values from the journal.
     var gaps = 0
 }
 
@@ -40,7 +40,7 @@ extension ClusterSimulation {
         guard !process.isPaused, let id = SessionID(topic: TopicLife.topic) else { return }
         fetch(id, at: process) { [unowned self, unowned process] found in
             guard case .session(let session) = found else { return }
-            // It may be applied from now on.
+            // The value may be applied from now on.
             topics.outcomes[value] = .none
             process.topics.tokens[process.rig.lastToken + 1] = value
             do {
@@ -51,8 +51,8 @@ extension ClusterSimulation {
         }
     }
 
-    /// Without a fence the owner of the topic may not know of a value that another node has
-    /// published. The chain refuses its next one.
+    /// Without a fence, the topic's owner may not know that another node has published a value. The
+    /// chain then refuses the owner's next value.
     func finishTopics() {
         for process in processes {
             publish(at: process)
@@ -83,8 +83,8 @@ extension ClusterSimulation {
         }
     }
 
-    /// A process reads values in order, each once. It may lack some between two: then its sessions
-    /// see the gap in the places.
+    /// A process reads values in order, each once. It may miss some. Its sessions then see the gap
+    /// between two places.
     private func check(_ end: TopicEnd, of node: Node, _ numbers: [UInt64], _ values: [Int]) {
         var last: UInt64 = 0
         for (place, value) in end.read {

@@ -127,9 +127,9 @@ extension WholeLife {
         checkAllGenerations()
     }
 
-    /// Each session has the values of its topic in their order, each once, and lacks none after
-    /// the first one. A database loses the end of its history: of the topic no more than of its
-    /// sessions. So this also holds for what is left.
+    /// Each session has the values of its topic in order, each once, and misses none after its
+    /// first one. This also holds after a database has lost the end of its history: if it loses a
+    /// value, it also loses what sessions have made of the value.
     private func checkTopics() {
         guard scope.hasTasks, scope.hasArchive else { return }
         let present = rig.journal.all
@@ -142,7 +142,7 @@ extension WholeLife {
         for (life, records) in lives {
             let read = records.filter { $0.kind == .mutation }.compactMap(Self.announced)
             guard let first = read.first.flatMap(news.firstIndex(of:)) else { continue }
-            // Its state may have refused some.
+            // The reactor may have refused some of them.
             if records.contains(where: Self.refusesSource) || stubbed.contains(life.session) {
                 let places = read.compactMap(news.firstIndex(of:))
                 if places != places.sorted() || Set(places).count != read.count {

@@ -5,10 +5,11 @@ import Storage
 
 // Some posts are refused by their reactor. Nothing of such a post happens.
 extension WholeLife {
-    /// By the mark, so that the rest of a life does not depend on it.
+    /// The mark decides, so that the rest of a life stays the same.
     private func isDeclined(_ mark: Int) -> Bool { mark.isMultiple(of: 5) }
 
-    /// A last action of the body, for which the reactor refuses all of them, or a Cycler that one.
+    /// A last action for the body. Because of it a reactor refuses the whole body; a Cycler refuses
+    /// only this action.
     func decline(_ id: String, _ mark: Int) -> String {
         guard isDeclined(mark) else { return "" }
         switch reactors[id] {
@@ -28,8 +29,8 @@ extension WholeLife {
         if refusal.code != "declined" || (index ?? 0) < 2 { blame("\(refusal) at \(index ?? -1)") }
     }
 
-    /// Of a refused post there is no record, no note, no stored answer and no running effect. Sent
-    /// again, it is refused again.
+    /// A refused post leaves no record, note, stored answer or running effect. If it is sent again,
+    /// it is refused again.
     func checkDeclined() {
         for entry in everything where !stubbed.contains(entry.session) {
             check(String(decoding: entry.content, as: UTF8.self), of: entry.session)
@@ -56,7 +57,7 @@ extension WholeLife {
         }
     }
 
-    /// Whether all of a post is refused.
+    /// Whether the whole post is refused.
     private func isWholly(_ request: Request) -> Bool {
         guard let mark = request.mark, isDeclined(mark) else { return false }
         return reactors[request.id] == "ledger" || reactors[request.id] == "player"

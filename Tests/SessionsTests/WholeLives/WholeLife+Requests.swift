@@ -371,7 +371,7 @@ extension WholeLife {
 
     private func publish() {
         lastNews += 1
-        // With some of them a page of records has no value.
+        // Some values are so large that a page of records has no value.
         let filling = String(repeating: "x", count: chance(1, in: 4) ? 23_000 : 0)
         let value = Array("\"\(lastNews)\(filling)\"".utf8)
         reach("$news", Request(operation: .publishTopic, id: "$news")) {

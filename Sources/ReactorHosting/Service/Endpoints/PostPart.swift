@@ -116,7 +116,7 @@ extension Response {
         case .applied: self.init(status: 200)
         case .failed(is CyclerParentMissing): self.init(status: 409, code: "no_parent")
         case .failed(let refusal as Refusal):
-            // No code has a space.
+            // The first space ends the code: a code has none.
             self.init(422, "action_refused", "\(refusal.code) \(refusal.detail)")
         case .failed(let error): self.init(422, "action_failed", String(describing: error))
         case .unavailable(let reason): self.init(503, PartOutcome.unavailableCode, reason)

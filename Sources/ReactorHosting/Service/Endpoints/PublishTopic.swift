@@ -7,9 +7,11 @@ internal import Sockets
 internal import Storage
 internal import Wire
 
-/// `POST /v1/topics/{topic}` (`--admin on`): publishes a value. It is an action of the topic's
-/// session (ADR-0078). The response follows when it is committed, and the listening sessions of
-/// this process have committed what they make of it.
+/// `POST /v1/topics/{topic}` (`--admin on`): publishes a value. A publication is an action of the
+/// topic's session (ADR-0078).
+///
+/// The response is sent once the action is committed, and the listening sessions of this process
+/// have committed their changes for the value, or ``limit`` has passed.
 enum PublishTopic: SessionEndpoint {
     static let isForwarded = true
 
@@ -20,7 +22,7 @@ enum PublishTopic: SessionEndpoint {
         try request.requireJSON()
         let name = id.topic ?? ""
         try checkHosted(name, target.found, in: loop)
-        // Without the client: grants of sessions and reactors do not concern topics.
+        // Access is not checked here: grants of sessions and reactors do not concern topics.
         let session = try SessionTarget(id: id, found: target.found, access: nil).session()
         try check(request.body, of: name, in: loop.service)
         var post = ActionPost(
@@ -37,14 +39,17 @@ enum PublishTopic: SessionEndpoint {
         return nil
     }
 
+    /// An earlier program may have created the topic's session, so its existence is not enough.
+    ///
     /// - Throws: ``Problem/unknownTopic(_:)`` if this process hosts no reactor with the topic, and
-    ///   knows of no other that may. An earlier program may have created the topic.
+    ///   knows of no other process that may host one.
     private static func checkHosted(
         _ name: String, _ found: SessionLookup, in loop: LoopResources
     ) throws(Problem) {
         if loop.service.topics.isDecodable(name) {
             guard case .nothing = found else { return }
-            // Its session is created at the start, and again as long as it cannot be committed.
+            // The process creates the session when it starts, and tries again until it is
+            // committed.
             throw Problem(
                 loop.sessions.journal.failure
                     ?? JournalFailure(reason: .unavailable, detail: "the topic is being created"))
@@ -68,11 +73,11 @@ enum PublishTopic: SessionEndpoint {
         }
     }
 
-    /// How long a response waits for the sessions after the commit. Precedent: a publication waited
-    /// as long for other nodes before (ADR-0057).
+    /// How long a response waits for the sessions after the commit. Precedent: earlier, a
+    /// publication waited as long for other nodes (ADR-0057).
     private static let limit = Duration.seconds(5)
 
-    /// The value is committed.
+    /// Responds after the commit of the value.
     static func respond(_ content: Reply.Content, on connection: HTTPConnection) {
         let (id, loop) = (connection.id, connection.loop)
         let (index, peers) = (loop.index, loop.peers)

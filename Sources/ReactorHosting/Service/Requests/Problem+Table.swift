@@ -18,7 +18,7 @@ extension Problem {
             self.init(
                 422, "not_an_action",
                 "the body is invalid at \(path.isEmpty ? "its root" : path): \(reason)")
-            // It may quote input.
+            // The path may quote input, so its length is limited.
             if path.utf8.count <= Self.detailLimit { pointer = path }
         }
     }

@@ -16,7 +16,7 @@ package struct Problem: Error, Sendable, Equatable {
     package var fields: [(name: String, value: String)] = []
     /// The reactor's own code, if it refuses an action.
     private(set) var refusal: String?
-    /// A JSON pointer to the part of the body that is refused; nil if that is none in particular.
+    /// A JSON pointer to the part of the body that is at fault; nil if there is no such part.
     var pointer: String?
 
     package init(
@@ -29,11 +29,11 @@ package struct Problem: Error, Sendable, Equatable {
         self.fields = fields
     }
 
-    /// - Parameter index: of the refused action, if it is part of a batch.
+    /// - Parameter index: the index of the refused action, if it is part of a batch.
     init(_ refusal: Refusal, at index: Int?) {
         status = 422
         code = "action_refused"
-        // The sentence is the reactor's, with a limit of its own.
+        // Not shortened here: the reactor's sentence has a limit of its own.
         detail = refusal.detail
         self.refusal = refusal.code
         pointer = index.map { "/\($0)" }
@@ -59,8 +59,8 @@ package struct Problem: Error, Sendable, Equatable {
         return String(start.trimmed(while: isPart)) + " … " + String(end.trimmed(while: isPart))
     }
 
-    /// The document: `type`, `title`, `status`, `detail`, `code`, with `refusal` and `pointer` if
-    /// there are any, and a line break.
+    /// The document: `type`, `title`, `status`, `detail` and `code`; `refusal` and `pointer` if
+    /// they are set; and a line break.
     package var body: [UInt8] { JSON.line(ProblemDocument(self)) }
 
     package static func == (one: Problem, other: Problem) -> Bool {

@@ -121,7 +121,7 @@ final class RequestOptions {
     var knownTags: EntityTags?
     /// The seconds since the state that is read was confirmed to be the newest; nil: it is.
     var age: Int64?
-    /// The session is that of a topic. The response says how many sessions have got the value.
+    /// The request publishes to a topic. The response counts the sessions that have the value.
     var isPublication = false
     var heartbeatIsEvent = false
     /// The response is an event stream unless the request is refused.

@@ -176,7 +176,7 @@ enum RequestDispatcher {
             }
         case .session(let endpoint):
             let session = try request.readSessionID()
-            // Here, because another node may serve it.
+            // Checked at this node, because another node may serve the request.
             if request.route?.namesTopic ?? false {
                 try connection.loop.service.requireAdministration()
             }

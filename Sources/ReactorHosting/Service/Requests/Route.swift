@@ -12,7 +12,7 @@ package final class Route: Sendable {
     /// The names that its query may have; nil for pages, whose query is for their scripts.
     package let parameters: [String]?
     let endpoint: Endpoint
-    /// Whether the segment in braces is a topic, whose session serves the request.
+    /// Whether the segment in braces is a topic. The topic's session then serves the request.
     let namesTopic: Bool
     /// The index in ``table``, for counters.
     let index: Int
@@ -183,8 +183,8 @@ package final class Route: Sendable {
     /// Whether its path names a session.
     package var concernsSession: Bool { isServedBySession && !namesTopic }
 
-    /// Whether a session serves it, on the loop that owns the session: the one in the path, or that
-    /// of the topic in the path.
+    /// Whether a session serves the request, on the loop that owns the session. The path names the
+    /// session, or the topic whose session it is.
     var isServedBySession: Bool {
         switch endpoint {
         case .service: false
