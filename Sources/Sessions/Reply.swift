@@ -54,7 +54,7 @@ extension Reply {
         case ended
         /// The commit failed, and the decision was undone.
         case failed(JournalFailure)
-        /// The request was refused after its key had been looked up.
+        /// The reactor has refused the request, or it was refused after its key had been looked up.
         case refused(ActionRefusal, by: Registration)
         /// The stored answer of an earlier request with the same `Idempotency-Key`.
         case replayed(StoredAnswer)

@@ -23,6 +23,14 @@ extension Session {
         table.output.reply(content(kind), to: token)
     }
 
+    /// Replies to a request that the reactor refuses. The state that it was refused for may not be
+    /// committed yet, and another node may decide on the session by now.
+    func refuse(_ refusal: ActionRefusal, of post: ActionPost) {
+        confirm(for: post.token) { [self] in
+            answer(content(.refused(refusal, by: registration)), post.token)
+        }
+    }
+
     /// Replies to a request whose `If-Match` does not hold.
     func refuseCondition(of post: ActionPost) {
         let content = content(.conditionFailed)

@@ -250,10 +250,15 @@ package final class Session {
             arrival = Arrival()
             meters.mutation.unchargedBytes = nil
         }
-        guard
-            var receipt = try machine.receive(
+        let received: Receipt?
+        do throws(ActionRefusal) {
+            received = try machine.receive(
                 post.body.json, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
-        else { return refuseCondition(of: post) }
+        } catch {
+            guard case .refused = error else { throw error }
+            return refuse(error, of: post)
+        }
+        guard var receipt = received else { return refuseCondition(of: post) }
         receipt.failures = arrival.failures
         if let step = uncommitted.last {
             table.commits.charge(post.body.bytes.count, to: step)

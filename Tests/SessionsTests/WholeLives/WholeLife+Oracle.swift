@@ -19,7 +19,11 @@ extension WholeLife {
             }
             positions[request.id, default: []].append(answer.content.position.text)
             checkEra(answer.content)
-            if case .gone = answer.content.kind { checkEnded(answer.token) }
+            switch answer.content.kind {
+            case .gone: checkEnded(answer.token)
+            case .refused(let refusal, _): record(refusal, answer.token)
+            default: break
+            }
         }
         answersSeen = rig.output.answers.count
     }
