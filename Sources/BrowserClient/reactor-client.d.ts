@@ -294,9 +294,9 @@ export interface Receipt {
   /** The indices of the actions that the reactor has rejected. */
   readonly rejected: number[];
   /**
-   * At the index of an action: the error of the hook that rejected it, or the error of its effect before the first wait.
-   * The server sends at most 16. If a Cycler refuses one of several actions, this is the Cycler's code and sentence. A
-   * reactor refuses all of the actions (`ProblemError`).
+   * At the index of an action: the error of the hook that rejected it, or the error of its effect
+   * before the first wait. The server sends at most 16. If a Cycler refuses one of several actions,
+   * this is the Cycler's code and sentence. A reactor refuses all of the actions (`ProblemError`).
    */
   readonly failures: readonly (string | { readonly code: string; readonly detail: string } | undefined)[];
 }

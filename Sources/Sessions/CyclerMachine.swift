@@ -337,9 +337,9 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     // MARK: Life
 
-    /// Whether an action changes the state is known only when it is carried out. So a present value
-    /// is received each time the session wakes; an action that uses `updateIfChanged` makes no
-    /// version then.
+    /// Whether an action changes the state is known only when it is carried out. So a session that
+    /// wakes receives the present value of each sequence, and of each topic whose value it has not
+    /// read yet. An action that uses `updateIfChanged` then makes no version.
     func openSources(in session: Session, isNew: Bool) -> [SourceLaunch] {
         open(cycler.sources, in: session) { _ in true }
     }
