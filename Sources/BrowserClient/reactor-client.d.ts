@@ -57,6 +57,8 @@ export interface Demand {
 export interface SessionOptions<R extends ReactorTypes = AnyReactor> {
   /** The name under which the server hosts its reactor. Without it the session must exist. */
   reactor?: string | undefined;
+  /** What the session is created with, if its reactor takes an input. One that exists must have an equal one. */
+  input?: unknown;
   /** Whether the session is made if it is missing. Default: true if there is a `reactor`. */
   make?: boolean | undefined;
   /** Default: everything. Why not less: a listener that is added later would miss what happens meanwhile. */
@@ -393,8 +395,12 @@ export interface HostedReactor {
   pulses: string[];
   activities: string[];
   examples: unknown[];
+  /** Inputs that sessions can be created with; missing if they take none. */
+  inputExamples?: unknown[];
   /** JSON Schemas, if the server has them. */
   schemas?: {
+    /** Of what sessions are created with; missing if they take no input. */
+    input?: unknown;
     action: unknown;
     state: unknown;
     pulses: Record<string, unknown>;
@@ -429,7 +435,8 @@ export type ClientCode =
 /** The codes of `openapi.yaml`. A newer server may have more. */
 // deno-fmt-ignore
 export type ProblemCode =
-  | "malformed_json" | "not_an_action" | "not_a_session" | "batch_too_large" | "empty_batch"
+  | "malformed_json" | "not_an_action" | "not_a_session" | "not_an_input" | "other_input"
+  | "batch_too_large" | "empty_batch"
   | "too_busy" | "journal_full" | "journal_unavailable" | "outcome_unknown" | "moved"
   | "owner_unreachable" | "no_node_for_session"
   | "reactor_elsewhere" | "unknown_session" | "session_ended" | "unknown_reactor" | "session_limit"

@@ -31,7 +31,7 @@ extension ClientMachine {
             narrow(refusal, session, at: now)
         case .keyReused: settleSent(session, .inDoubt, at: now)
         case .unknownSession(let problem):
-            guard reactor(of: session) != nil else {
+            guard making(of: session) != nil else {
                 return refuseSent(session, problem, at: now)
             }
             retry(purpose, why: problem.detail, at: now)

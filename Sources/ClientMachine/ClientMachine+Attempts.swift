@@ -50,7 +50,7 @@ extension ClientMachine {
                     ? .post($0, of: session, done: link?.doneKey) : .question($0, of: session)
             }
         case .create(let session):
-            request = reactor(of: session).map { .create(session, of: $0) }
+            request = making(of: session).map { .create(session, of: $0) }
         case .readBack(let session): request = .read(session)
         case .lookUp(let session, let ofLog): request = .lookUp(session, ofLog: ofLog)
         case .revive: request = nil
@@ -74,7 +74,7 @@ extension ClientMachine {
         }
     }
 
-    func reactor(of session: SessionName) -> String? {
+    func making(of session: SessionName) -> SessionMaking? {
         links[session]?.following?.makes ?? outbox[session].entries.first?.makes
     }
 

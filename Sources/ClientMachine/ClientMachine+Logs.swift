@@ -42,7 +42,7 @@ extension ClientMachine {
         at now: ClientInstant
     ) {
         guard let log = stream.log else { return }
-        if reason == .unknown, reactor(of: log.reading.session) != nil {
+        if reason == .unknown, making(of: log.reading.session) != nil {
             // This client is about to make the session.
             return retry(.stream(stream.id), why: problem.detail, at: now)
         }

@@ -66,10 +66,13 @@ extension ClientRequest {
             ], body: body)
     }
 
-    /// - Parameter reactor: any text: a name that the server does not know is its refusal.
-    static func create(_ session: SessionName, of reactor: String) -> ClientRequest {
+    static func create(_ session: SessionName, of making: SessionMaking) -> ClientRequest {
         var body = Array("{\"reactor\":".utf8)
-        JSON.appendString(reactor, to: &body)
+        JSON.appendString(making.reactor, to: &body)
+        if let input = making.input {
+            body += ",\"input\":".utf8
+            body += input
+        }
         body.append(UInt8(ascii: "}"))
         return ClientRequest(
             "PUT", "/v1/sessions/\(session)", fields: [Field("Content-Type", "application/json")],

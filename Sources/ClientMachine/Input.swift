@@ -59,8 +59,9 @@ package struct Following: Equatable, Sendable {
     }
 
     package var demand: Demand
-    /// The reactor of which the session is made if it is missing; nil to join one that must exist.
-    package var makes: String?
+    /// The reactor and the input with which the session is created if it is missing; nil to join
+    /// one that must exist.
+    package var makes: SessionMaking?
     /// Whether unconfirmed actions are reduced over the state (R4).
     package var predicts: Bool
     package var start: Start
@@ -71,8 +72,8 @@ package struct Following: Equatable, Sendable {
     package var saved: SavedState?
 
     package init(
-        demand: Demand, makes: String? = nil, predicts: Bool = false, start: Start = .present,
-        after: StreamPosition? = nil, saved: SavedState? = nil
+        demand: Demand, makes: SessionMaking? = nil, predicts: Bool = false,
+        start: Start = .present, after: StreamPosition? = nil, saved: SavedState? = nil
     ) {
         self.demand = demand
         self.makes = makes

@@ -5,13 +5,13 @@ package struct OutboxEntry: Equatable, Sendable {
     /// The actions as JSON. Invariant: not empty.
     package let actions: [[UInt8]]
     package let options: SendOptions
-    /// The reactor of which the session is made if the server does not know it; nil if the program
-    /// has joined a session that must exist.
-    package let makes: String?
+    /// The reactor and the input with which the session is created if the server does not know it;
+    /// nil if the program has joined a session that must exist.
+    package let makes: SessionMaking?
 
     package init(
         ticket: Ticket, session: SessionName, actions: [[UInt8]], options: SendOptions = .init(),
-        makes: String? = nil
+        makes: SessionMaking? = nil
     ) {
         self.ticket = ticket
         self.session = session
@@ -20,7 +20,7 @@ package struct OutboxEntry: Equatable, Sendable {
         self.makes = makes
     }
 
-    package var byteCount: Int { actions.reduce(0) { $0 + $1.count } }
+    package var byteCount: Int { actions.reduce(makes?.input?.count ?? 0) { $0 + $1.count } }
 
     /// The body of a request with these sends: one action by itself, several as an array.
     static func body(of entries: some Sequence<OutboxEntry>) -> [UInt8] {

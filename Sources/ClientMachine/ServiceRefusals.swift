@@ -8,7 +8,7 @@ struct ServiceRefusals {
 
     static let create = ServiceRefusals(codes: [
         "unknown_reactor", "other_reactor", "other_owner", "forbidden", "too_many_sessions",
-        "session_ended",
+        "session_ended", "not_an_input", "other_input", "body_too_large",
     ])
     static let post = ServiceRefusals(codes: [
         "malformed_json", "body_too_large", "body_too_slow", "not_an_action", "batch_too_large",

@@ -78,7 +78,7 @@ struct SessionLink: Sendable {
 
     var canPost: Bool { creation == .settled }
 
-    mutating func makes() -> String? { following?.makes }
+    mutating func makes() -> SessionMaking? { following?.makes }
 
     mutating func sendRefusal(within limits: ClientLimits) -> SendRefusal? {
         if end == .deleted { return .ended }

@@ -1,8 +1,10 @@
 // The console: puts the parts together, and follows the address.
 
 import { announce, button, every, find, grey, h, stored } from "./dom.js";
+import { ActionForm, Fault } from "./form.js";
 import { Metrics } from "./plots.js";
 import { format, parse } from "./router.js";
+import { place } from "./schema.js";
 import { Server } from "./server.js";
 import { SessionList } from "./sessions.js";
 import { SessionView } from "./session.js";
@@ -113,14 +115,35 @@ async function askForSession(id = "") {
 	const picker = find("create-reactor");
 	const reactors = await server.reactors().catch(() => new Map());
 	picker.replaceChildren(...[...reactors.keys()].map((name) => h("option", { value: name }, name)));
+	picker.onchange = () => showInput(reactors.get(picker.value));
+	picker.onchange();
 	dialog.showModal();
+}
+
+/** The form of what a session is created with; undefined if its reactor takes no input. */
+let input;
+
+function showInput(reactor) {
+	const schema = reactor?.schemas?.input;
+	input = schema === undefined ? undefined : new ActionForm(schema, "input");
+	if (reactor?.inputExamples?.length > 0) input?.fill(reactor.inputExamples[0]);
+	find("create-input").replaceChildren(...input ? [h("h3", "Input"), input.node] : []);
+}
+
+/** Shows why there is no session: at the field of the input that is at fault, or below the form. */
+function refuse(pointer, sentence) {
+	const isBeside = pointer !== undefined && input?.refuse(pointer, sentence);
+	find("create-fault").textContent = isBeside ? "" : sentence;
+	if (isBeside) announce(sentence);
 }
 
 async function create(event) {
 	event.preventDefault();
 	const id = find("create-id").value.trim();
 	const body = { reactor: find("create-reactor").value };
+	find("create-fault").textContent = "";
 	try {
+		if (input) body.input = input.read();
 		const made = id === ""
 			? await server.request("POST", "/v1/sessions", body)
 			: await server.request("PUT", `/v1/sessions/${encodeURIComponent(id)}`, body);
@@ -133,7 +156,8 @@ async function create(event) {
 		if (!view) follow();
 	} catch (error) {
 		if (error.status === 403) grey(find("new-session"), error.detail);
-		find("create-fault").textContent = error.detail ?? error.message;
+		const at = error instanceof Fault ? error.pointer : error.code === "not_an_input" ? place(error.detail) ?? "" : undefined;
+		refuse(at, error.detail ?? error.message);
 	}
 }
 

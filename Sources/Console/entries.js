@@ -11,7 +11,7 @@ export function family(kind) {
 	if (kind.endsWith(".failed")) return "faults";
 	if (kind.startsWith("action.")) return "actions";
 	if (kind.startsWith("mutation") || kind === "state.replaced") return "mutations";
-	if (kind.startsWith("effect.") || kind.startsWith("source.")) return "effects";
+	if (/^(effect|source|timer)\./.test(kind)) return "effects";
 	if (kind.startsWith("activity")) return "activities";
 	return "calls";
 }

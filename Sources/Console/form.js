@@ -1,4 +1,4 @@
-// A form made from the schema of a reactor's actions.
+// A form made from the schema of a reactor's actions, or of the input of its sessions.
 
 import { pointer as place } from "./diff.js";
 import { button, h, set } from "./dom.js";
@@ -42,14 +42,14 @@ export class Fault extends Error {
 	}
 }
 
-/** An action's form. `read` throws a Fault at a field whose text is no value. */
+/** The form of an action, or of another value. `read` throws a Fault at a field whose text is no value. */
 export class ActionForm {
 	#fields = [];
 	#part;
 	node;
 
-	constructor(schema) {
-		this.#part = this.#make(formOf(schema), "", "action");
+	constructor(schema, label = "action") {
+		this.#part = this.#make(formOf(schema), "", label);
 		this.node = this.#part.node;
 	}
 

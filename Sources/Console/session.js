@@ -15,6 +15,12 @@ const origins = new Map();
 /** States of versions that are kept in the page. */
 const CACHED = 64;
 
+/** The time since a moment, or (`sign` 1) until it. */
+function span(moment, sign) {
+	const seconds = Math.max(0, sign * (Date.parse(moment) - Date.now()) / 1e3);
+	return seconds < 6e3 ? `${seconds.toFixed(seconds < 10)} s` : `${Math.round(seconds / 3600)} h`;
+}
+
 export class SessionView {
 	node = h("div.session");
 	#server;
@@ -24,6 +30,8 @@ export class SessionView {
 	#route;
 	#session;
 	#reactor;
+	/** The input with which the session was created; undefined without one. */
+	#input;
 	#timeline;
 	#pulses;
 	#sending;
@@ -56,6 +64,7 @@ export class SessionView {
 		past: h("div.past", { hidden: true }),
 		body: h("div"),
 		state: h("div.state-body"),
+		input: h("section.card", { "aria-label": "Input" }),
 		buttons: h("div.bar"),
 	};
 	#treeList = h("div.tree");
@@ -65,6 +74,7 @@ export class SessionView {
 	#draw = perFrame(() => this.#showState(), 50);
 	#hidden = () => {
 		this.#showState();
+		this.#showInput();
 		this.#timeline?.redraw();
 		this.#pulses?.redraw();
 	};
@@ -148,6 +158,7 @@ export class SessionView {
 		const head = await this.#server.request("GET", `/v1/sessions/${this.#id}`);
 		await this.#readRuntime(true);
 		this.#version = head.version;
+		this.#input = head.input;
 		return head;
 	}
 
@@ -215,7 +226,7 @@ export class SessionView {
 		if (!this.#server.isReadOnly) this.#sending = new Sending(this.#session, this.#reactor);
 		this.#parts.body.replaceChildren(
 			h("div.columns",
-				h("div.column", state, this.#pulses.node),
+				h("div.column", state, this.#input === undefined ? "" : this.#parts.input, this.#pulses.node),
 				h("div.column", this.#timeline.node),
 			),
 			this.#scrubber.node,
@@ -228,6 +239,7 @@ export class SessionView {
 			buttons.push(fork, remove);
 		}
 		this.#parts.buttons.replaceChildren(...buttons);
+		this.#showInput();
 		this.#showLink();
 	}
 
@@ -239,7 +251,7 @@ export class SessionView {
 	}
 
 	#showFacts() {
-		const { awake, subscribers, effects = [], sources = [], stubbed } = this.#runtime ?? {};
+		const { awake, subscribers, effects = [], sources = [], timers = [], stubbed } = this.#runtime ?? {};
 		const parts = [this.#reactor?.name, this.#version === undefined ? "" : `version ${this.#version}`, this.#session?.position];
 		if (awake === false) parts.push("asleep");
 		if (subscribers !== undefined) parts.push(`${subscribers} ${subscribers === 1 ? "subscriber" : "subscribers"}${
@@ -247,16 +259,14 @@ export class SessionView {
 		}`);
 		const origin = origins.get(this.#id);
 		if (origin) parts.push(`forked from ${origin}`);
-		const now = Date.now();
-		const running = effects.map(({ id, step, action, since }) => {
-			const seconds = Math.max(0, (now - Date.parse(since)) / 1_000);
-			return `${id ?? `step ${step ?? "?"}`} (action ${action}, ${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s)`;
-		});
-		if (running.length > 0) {
-			const few = running.slice(0, 5).join(", ") + (running.length > 5 ? "…" : "");
-			parts.push(`${running.length} ${running.length === 1 ? "effect" : "effects"} running: ${few}`);
-		}
-		if (sources.length > 0) parts.push(`sources: ${sources.slice(0, 5).join(", ")}`);
+		const list = (words, all) => all.length > 0 &&
+			parts.push(`${words}: ${all.slice(0, 5).join(", ")}${all.length > 5 ? "…" : ""}`);
+		list(
+			`${effects.length} ${effects.length === 1 ? "effect" : "effects"} running`,
+			effects.map(({ id, step, action, since }) => `${id ?? `step ${step ?? "?"}`} (action ${action}, ${span(since, -1)})`),
+		);
+		list("timers", timers.map(({ name, due }) => `${name} in ${span(due, 1)}`));
+		list("sources", sources);
 		if (stubbed) parts.push("stubbed");
 		this.#parts.facts.textContent = parts.filter(Boolean).join(" · ");
 	}
@@ -314,6 +324,11 @@ export class SessionView {
 			this.#server.isReadOnly ? "" : button("Fork from here", (event) => this.#fork(event.target)),
 			button("Back to live", () => this.#choose(undefined)),
 		);
+	}
+
+	/** The input with which the session was created never changes. */
+	#showInput() {
+		this.#parts.input.replaceChildren(h("h2", "Input"), ...text(this.#input, "The input as JSON"));
 	}
 
 	// MARK: The state

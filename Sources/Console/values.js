@@ -101,11 +101,11 @@ export class TreeView {
 }
 
 /** A value as text; a large one is cut. */
-export function text(value) {
+export function text(value, label = "The state as JSON") {
 	if (secrecy.isOn) return [h("p.quiet", "Values are hidden (h shows them).")];
 	const whole = JSON.stringify(value, null, 2) ?? "null";
 	const cut = whole.slice(0, LARGE);
-	const nodes = [h("pre.json", { tabindex: "0", "aria-label": "The state as JSON" }, cut)];
+	const nodes = [h("pre.json", { tabindex: "0", "aria-label": label }, cut)];
 	if (cut.length < whole.length) {
 		nodes.unshift(h("p.note", `The first ${LARGE} of ${whole.length} characters.`));
 	}

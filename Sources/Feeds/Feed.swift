@@ -15,8 +15,8 @@ package final class Feed {
     package let generation: Generation
     package let key: SessionKey
     let loop: FeedLoop
-    /// The client that created the session; nil if the client was not authenticated.
-    package var owner: ExactText?
+    /// The owner and the input of the session. Set once, before the session is made.
+    package var creation: SessionCreation
     /// The events of the session's reactor.
     package let catalog: EventCatalog
     /// Why a constant: a variable reference is retained for each use.
@@ -48,7 +48,7 @@ package final class Feed {
         self.generation = generation
         self.catalog = catalog
         self.loop = loop
-        owner = saved?.owner
+        creation = saved?.creation ?? SessionCreation()
         key = SessionKey(session: id.text, generation: generation.text)
         archive = loop.journal.isArchived ? FeedArchive(saved) : nil
     }
@@ -56,6 +56,9 @@ package final class Feed {
     deinit { if lag > 0 { loop.pass.countLag(-lag) } }
 
     package var reactor: String { catalog.reactor }
+
+    /// The client that created the session; nil if the client was not authenticated.
+    package var owner: ExactText? { creation.owner }
 
     /// One for each selection that has readers.
     package internal(set) var streams: FeedStreams {

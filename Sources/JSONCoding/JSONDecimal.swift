@@ -32,6 +32,12 @@ struct JSONDecimal {
         }
     }
 
+    /// Whether both are one number. Exponents above the limit are equal.
+    func isSame(as other: JSONDecimal) -> Bool {
+        digits == other.digits
+            && (digits.isEmpty || exponent == other.exponent && isNegative == other.isNegative)
+    }
+
     var isWhole: Bool { digits.isEmpty || exponent >= 0 }
 
     /// Nil if it does not fit. Negative ones are built downwards: `-Int.min` does not exist.

@@ -22,11 +22,11 @@ extension Append {
     static let whole = whole(fence: nil)
     static let shortFenced = short(fence: 14)
     static let plainFenced = plain(fence: 17)
-    static let wholeFenced = whole(fence: 47)
+    static let wholeFenced = whole(fence: 56)
 
     /// - Parameter hasOwnTimes: Whether the times of the parts are written; only in tests.
     static func statement(_ form: Form, isFenced: Bool, hasOwnTimes: Bool = false) -> String {
-        if hasOwnTimes, form == .whole { return whole(fence: isFenced ? 47 : nil) { $0 } }
+        if hasOwnTimes, form == .whole { return whole(fence: isFenced ? 56 : nil) { $0 } }
         return switch form {
         case .short: isFenced ? shortFenced : short
         case .plain: isFenced ? plainFenced : plain
@@ -129,17 +129,17 @@ extension Append {
         let node = fence.map { "CASE WHEN t.deleted IS NULL THEN $\($0) END" } ?? "NULL"
         return """
             WITH born AS (
-                INSERT INTO sessions(id, reactor, generation, created, owner, deleted, node)
+                INSERT INTO sessions(id, reactor, generation, created, owner, deleted, input, node)
                 SELECT t.id, t.reactor, t.generation, \(time("t.created")), t.owner,
-                    CASE WHEN t.deleted IS NOT NULL THEN \(time("t.deleted")) END, \(node)::bigint
+                    CASE WHEN t.deleted IS NOT NULL THEN \(time("t.deleted")) END, t.input, \(node)::bigint
                 FROM unnest($17::bigint[], $18::text[], $19::text[], $20::text[], $21::bigint[],
-                    $22::text[], $23::bigint[])
-                    t(i, id, reactor, generation, created, owner, deleted)
+                    $22::text[], $23::bigint[], $47::bytea[])
+                    t(i, id, reactor, generation, created, owner, deleted, input)
                 ORDER BY t.id
                 ON CONFLICT (id) DO UPDATE SET session = DEFAULT, reactor = excluded.reactor,
                     generation = excluded.generation, created = excluded.created,
-                    owner = excluded.owner, deleted = excluded.deleted, kept_number = 0,
-                    kept_version = 0, node = excluded.node, epoch = 1, taken = NULL
+                    owner = excluded.owner, deleted = excluded.deleted, input = excluded.input,
+                    kept_number = 0, kept_version = 0, node = excluded.node, epoch = 1, taken = NULL
                     WHERE sessions.deleted IS NOT NULL
                 RETURNING session, id),
             p AS MATERIALIZED (
@@ -197,10 +197,26 @@ extension Append {
             settled AS (
                 DELETE FROM running r USING unnest($45::bigint[], $46::bigint[]) t(i, action), good
                 WHERE good.i = t.i AND r.session = good.session AND r.action = t.action
+                RETURNING 1),
+            scheduled AS (
+                INSERT INTO timers(session, name, number, due, content)
+                SELECT good.session, t.name, t.number,
+                    coalesce(\(time("t.due - t.delay")) + t.delay, t.due), t.content
+                FROM unnest($48::bigint[], $49::text[], $50::bigint[], $51::bigint[], $52::bytea[],
+                    $53::bigint[]) t(i, name, number, due, content, delay)
+                JOIN good ON good.i = t.i
+                ON CONFLICT (session, name) DO UPDATE SET number = excluded.number,
+                    due = excluded.due, content = excluded.content
+                RETURNING 1),
+            unscheduled AS (
+                DELETE FROM timers d USING unnest($54::bigint[], $55::text[]) t(i, name), good
+                WHERE good.i = t.i AND d.session = good.session AND d.name = t.name
                 RETURNING 1)
             SELECT p.i, p.is_deleted, p.number, p.part,
                 p.i IN (SELECT i FROM good) OR (p.is_deleted AND p.has_runs = 0),
-                \(CommitPoint.columns(after: ["saved", "answered", "started", "settled"]))
+                \(CommitPoint.columns(after: [
+                    "saved", "answered", "started", "settled", "scheduled", "unscheduled",
+                ]))
                 \(owner(fence))
             FROM p
             """

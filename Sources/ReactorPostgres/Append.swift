@@ -144,7 +144,7 @@ extension Parameters {
         add(new.map { $0.element.runs.first?.reactor ?? "" })
         add(new.map(\.element.key.generation))
         add(new.map { $0.element.runs.first?.created ?? 0 as Int64 })
-        add(new.map { $0.element.runs.first?.owner?.text })
+        add(new.map { $0.element.runs.first?.creation.owner?.text })
         add(new.map(\.element.deleted))
         let ended = parts.enumerated().filter {
             $0.element.after != nil && $0.element.deleted != nil
@@ -170,5 +170,14 @@ extension Parameters {
         let settled = actions.filter { $0.1.value == nil }
         add(settled.map(\.0))
         add(settled.map(\.1.key))
+        add(new.map { $0.element.runs.first?.creation.input })
+        let timers = living.flatMap { one in one.element.timers.map { (one.offset, $0) } }
+        let set = timers.compactMap { index, timer in timer.value.map { (index, $0) } }
+        add(set.map(\.0))
+        addColumns(of: set.map(\.1))
+        add(set.map(\.1.delay))
+        let removed = timers.filter { $0.1.value == nil }
+        add(removed.map(\.0))
+        add(removed.map(\.1.key.text))
     }
 }

@@ -56,6 +56,7 @@ struct GroupPlan {
         for one in batch.answers { part(one.session, one.generation)?.append(one) }
         for one in batch.started { part(one.session, one.generation)?.append(one) }
         for one in batch.settled { part(one.session, one.generation)?.append(one) }
+        for one in batch.timers { part(one.session, one.generation)?.append(one) }
         batches.append((order.compactMap { parts[$0] }, refused))
     }
 

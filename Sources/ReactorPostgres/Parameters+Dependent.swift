@@ -26,4 +26,11 @@ extension Parameters {
         add(all.map(\.begun))
         add(all.map(\.subject))
     }
+
+    mutating func addColumns(of all: [SessionTimer]) {
+        add(all.map(\.name.text))
+        add(all.map(\.number))
+        add(all.map(\.due))
+        add(all.map(\.content))
+    }
 }

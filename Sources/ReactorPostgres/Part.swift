@@ -23,6 +23,8 @@ final class Part {
     private(set) var answers: [ExactText: StoredAnswer] = [:]
     /// By the action's number; nil: it has ended.
     private(set) var actions: [UInt64: RunningAction?] = [:]
+    /// By its name; nil: it is removed.
+    private(set) var timers: [ExactText: SessionTimer?] = [:]
 
     var outcome = Outcome.open
     /// Whether it was sent, and not answered: it may be in the database.
@@ -54,7 +56,7 @@ final class Part {
     /// Whether it is more than records that continue a session.
     var needsWholeStatement: Bool {
         runs.isEmpty || after == nil || deleted != nil || !snapshots.isEmpty || !answers.isEmpty
-            || !actions.isEmpty
+            || !actions.isEmpty || !timers.isEmpty
     }
 
     func append(_ run: RecordBatch) {
@@ -77,11 +79,14 @@ final class Part {
 
     func append(_ action: SettledAction) { actions[action.action] = .some(nil) }
 
+    func append(_ change: TimerChange) { timers[change.name] = .some(change.timer) }
+
     /// The approximate number of bytes to send.
     var bytes: Int {
         runs.reduce(128) { $0 + $1.text.count + 64 }
             + snapshots.values.reduce(0) { $0 + $1.state.count }
             + answers.values.reduce(0) { $0 + $1.body.count }
             + actions.values.reduce(0) { $0 + ($1?.content.count ?? 0) }
+            + timers.values.reduce(0) { $0 + ($1?.content.count ?? 0) }
     }
 }

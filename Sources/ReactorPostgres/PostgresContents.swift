@@ -95,7 +95,9 @@ package final class PostgresContents {
     private static let limit = Duration.seconds(600)
 
     private func visit(_ stored: SessionRow, _ visitor: any JournalVisitor) throws {
-        try visitor.visit(stored.head, created: stored.created)
+        var head = stored.head
+        head.creation.input = try stored.rest(connection).input
+        try visitor.visit(head, created: stored.created)
         // The newest record is always kept: it is the session's head.
         let first = min(stored.keptAfter + 1, stored.end.number)
         let start = stored.keptAfter > 0 ? HistoryPosition(first - 1) : nil
@@ -106,6 +108,7 @@ package final class PostgresContents {
         for snapshot in try stored.snapshots(connection) { try visitor.visit(snapshot) }
         for answer in try stored.answers(connection) { try visitor.visit(answer) }
         for action in try stored.running(connection) { try visitor.visit(action) }
+        for timer in try stored.timers(connection) { try visitor.visit(timer) }
     }
 
     /// A sentence for each row that no session has, and for each that does not continue the one
@@ -113,7 +116,7 @@ package final class PostgresContents {
     package func rowProblems() throws(JournalFailure) -> [String] {
         var problems: [String] = []
         do throws(PostgresFault) {
-            for table in ["runs", "snapshots", "answers", "running"] {
+            for table in ["runs", "snapshots", "answers", "running", "timers"] {
                 let lost = try connection.run(
                     """
                     SELECT count(*) FROM \(table) t

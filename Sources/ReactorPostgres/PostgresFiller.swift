@@ -19,6 +19,7 @@ package final class PostgresFiller: JournalVisitor {
         var snapshots: [(row: Int64, snapshot: Snapshot)] = []
         var answers: [(row: Int64, answer: StoredAnswer)] = []
         var actions: [(row: Int64, action: RunningAction)] = []
+        var timers: [(row: Int64, timer: SessionTimer)] = []
         var bytes = 0
     }
 
@@ -78,6 +79,7 @@ package final class PostgresFiller: JournalVisitor {
         self.session = session
         place = Schema.beginning
         rows.sessions.append((row, session, created, nil))
+        rows.bytes += session.creation.input?.count ?? 0
     }
 
     package func visit(_ record: HistoryEntry) throws {
@@ -105,6 +107,11 @@ package final class PostgresFiller: JournalVisitor {
     package func visit(_ action: RunningAction) throws {
         rows.actions.append((row, action))
         rows.bytes += action.content.count
+    }
+
+    package func visit(_ timer: SessionTimer) throws {
+        rows.timers.append((row, timer))
+        rows.bytes += timer.content.count
     }
 
     package func visit(_ tombstone: SavedHead, deleted: Int64) throws {
@@ -141,13 +148,14 @@ package final class PostgresFiller: JournalVisitor {
             all.map(\.row), all.map(\.head.key.session), all.map(\.head.reactor),
             all.map(\.head.key.generation), all.map(\.created), all.map(\.head.owner?.text),
             all.map(\.deleted), all.map(\.head.keptAfter), all.map(\.head.keptVersion),
+            all.map(\.head.creation.input),
         ]
         _ = try connection.run(
             """
             INSERT INTO sessions(session, id, reactor, generation, created, owner, deleted,
-                kept_number, kept_version)
+                kept_number, kept_version, input)
             SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[],
-                $6::text[], $7::bigint[], $8::bigint[], $9::bigint[])
+                $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bytea[])
             """, parameters, within: Self.limit)
     }
 
@@ -195,6 +203,13 @@ package final class PostgresFiller: JournalVisitor {
             """
             INSERT INTO running(session, action, content, begun, subject)
             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::text[])
+            """, parameters, within: Self.limit)
+        parameters = [rows.timers.map(\.row)]
+        parameters.addColumns(of: rows.timers.map(\.timer))
+        _ = try connection.run(
+            """
+            INSERT INTO timers(session, name, number, due, content)
+            SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[])
             """, parameters, within: Self.limit)
     }
 }

@@ -149,6 +149,8 @@ package final class PostgresJournal: Journal {
         return figures
     }
 
+    package func timerTime(_ wall: Int64) -> Int64 { sweeper.databaseTime ?? wall }
+
     package func watchDoubt(_ began: @escaping @Sendable (String) -> Void) {
         connector.watchDatabase(doubts: began)
     }

@@ -17,14 +17,58 @@ extension PostgresArchive: WorkFinder {
         }
     }
 
+    func findTimers(
+        after place: TimerPosition, before end: Int64, _ answer: @escaping Answer<FoundTimers>
+    ) {
+        read(answer) { connection in
+            let rows = try connection.run(
+                Self.timers, [place.due, place.row, end], within: SessionRow.limit)
+            var found = FoundTimers()
+            for row in 0..<rows.count where rows.bool(row, 5) {
+                let session = WorkingSession(
+                    session: rows.text(row, 2), reactor: rows.text(row, 3),
+                    stateVersion: Int(clamping: rows.integer(row, 4)))
+                found.sessions.append((session, rows.integer(row, 0)))
+            }
+            if rows.count == FoundTimers.limit {
+                let last = rows.count - 1
+                found.next = TimerPosition(due: rows.integer(last, 0), row: rows.integer(last, 1))
+            }
+            return found
+        }
+    }
+
+    func timers(of session: SessionKey, _ answer: @escaping Answer<[SessionTimer]>) {
+        read(answer, proves: { !$0.isEmpty }) { connection in
+            try SessionRow.find(session, isEnded: false, connection)?.timers(connection) ?? []
+        }
+    }
+
+    /// The same rules as for ``work``.
+    static let timers = """
+        SELECT t.due, t.session, coalesce(s.id, ''), coalesce(s.reactor, ''),
+            coalesce(n.state_version, 0), s.deleted IS NULL AND s.id IS NOT NULL AND \(isUnowned)
+        FROM (SELECT DISTINCT due, session FROM timers WHERE (due, session) > ($1, $2) AND due < $3
+            ORDER BY due, session LIMIT \(FoundTimers.limit)) t
+        LEFT JOIN LATERAL (
+            SELECT id, reactor, deleted, node FROM sessions WHERE session = t.session LIMIT 1) s ON true
+        LEFT JOIN LATERAL (
+            SELECT state_version FROM snapshots WHERE session = t.session
+            ORDER BY version DESC, number DESC LIMIT 1) n ON true
+        ORDER BY t.due, t.session
+        """
+
+    private static let isUnowned = """
+        (SELECT true FROM nodes n WHERE n.node = s.node AND \(Membership.isMember) LIMIT 1)
+                    IS NULL
+        """
+
     /// Rows of ended and of owned sessions are examined as well. Only the newest snapshot counts.
     ///
     /// Why scalar and lateral queries: for `EXISTS` or a join PostgreSQL would read all rows.
     static let work = """
         SELECT w.session, coalesce(s.id, ''), coalesce(s.reactor, ''), coalesce(n.state_version, 0),
-            s.deleted IS NULL AND s.id IS NOT NULL
-                AND (SELECT true FROM nodes n WHERE n.node = s.node AND \(Membership.isMember) LIMIT 1)
-                    IS NULL
+            s.deleted IS NULL AND s.id IS NOT NULL AND \(isUnowned)
                 AND (coalesce(n.listens, false) OR
                     (SELECT true FROM running r WHERE r.session = w.session LIMIT 1) IS NOT NULL)
         FROM (

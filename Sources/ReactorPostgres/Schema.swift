@@ -7,7 +7,7 @@ internal import Storage
 /// length. Nothing is updated in place for an append: while somebody holds a snapshot open, the
 /// dead versions of a counter in a row make each append slower than the last (ADR-0047).
 enum Schema {
-    static let version: Int64 = 5
+    static let version: Int64 = 6
 
     /// The database's time in milliseconds since 1970; no node's clock matters.
     static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
@@ -107,7 +107,8 @@ enum Schema {
     ///              not; `adopted` is when the branch was drawn.
     ///   sessions   one row for each id that is used or was deleted; `session` changes when an id
     ///              is used again. Records up to `kept_number` (of the version `kept_version`) were
-    ///              trimmed. `owner` is the client that has created the session. `node` is the node
+    ///              trimmed. `owner` is the client that has created the session; `input`, from
+    ///              version 6 on, is the JSON that it was created with, if any. `node` is the node
     ///              that owns it, from version 2 on; `epoch` counts the changes of it, and `taken`
     ///              is when it was last changed against the will of the node before.
     ///   runs       consecutive records of a session, from the position `after_…` to the position
@@ -120,6 +121,8 @@ enum Schema {
     ///   answers    the replies to requests with an Idempotency-Key.
     ///   running    actions whose effects had not ended at the last commit. The row of action 0
     ///              says how far the session has read its topics.
+    ///   timers     since version 6: timers that were not due at the last commit, or rest since
+    ///              then; `number` is the action that has set it, `due` is when it is due.
     ///   removals   sessions that were deleted, and whose other rows are being removed.
     ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the
     ///              names and the versions of their states; `lease` in milliseconds.
@@ -194,6 +197,13 @@ enum Schema {
             WHERE deleted IS NULL AND owner IS NOT NULL;
         """,
         "CREATE TABLE branches(branch bigint PRIMARY KEY, ended bigint NOT NULL)",
+        """
+        ALTER TABLE sessions ADD input bytea;
+        CREATE TABLE timers(
+            session bigint NOT NULL, name text COLLATE "C" NOT NULL, number bigint NOT NULL,
+            due bigint NOT NULL, content bytea NOT NULL, PRIMARY KEY(session, name));
+        CREATE INDEX timers_by_due ON timers(due, session);
+        """,
     ]
 }
 

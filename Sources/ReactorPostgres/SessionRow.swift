@@ -101,12 +101,23 @@ struct SessionRow {
                 return true
             }
         }
-        saved.hasStoredAnswers =
-            try connection.run(Self.anyAnswer, [row], within: Self.limit).count > 0
+        saved.timers = try timers(connection)
+        (saved.head.creation.input, saved.hasStoredAnswers) = try rest(connection)
         return saved
     }
 
-    static let anyAnswer = "SELECT 1 FROM answers WHERE session = $1 LIMIT 1"
+    /// The input of the session's creation, and whether there is any stored answer.
+    func rest(_ connection: Connection) throws(PostgresFault) -> (input: [UInt8]?, Bool) {
+        let found = try connection.run(Self.restOfSession, [row], within: Self.limit)
+        guard found.count > 0, !found.bool(0, 2) else { throw .standby }
+        return (found.isNull(0, 0) ? nil : found.bytes(0, 0), found.bool(0, 1))
+    }
+
+    /// One row, like ``byID``.
+    static let restOfSession = """
+        SELECT s.input, EXISTS (SELECT 1 FROM answers WHERE session = $1), pg_is_in_recovery()
+        FROM (SELECT 1) one LEFT JOIN sessions s ON s.session = $1
+        """
 
     func snapshot(at version: UInt64, _ connection: Connection) throws(PostgresFault) -> Snapshot? {
         let found = try connection.run(Self.snapshotAt, [row, version], within: Self.limit)
@@ -177,6 +188,18 @@ struct SessionRow {
 
     static let runningActions =
         "SELECT action, content, begun, subject FROM running WHERE session = $1 ORDER BY action"
+
+    func timers(_ connection: Connection) throws(PostgresFault) -> [SessionTimer] {
+        let found = try connection.run(Self.timers, [row], within: Self.limit)
+        return (0..<found.count).map { index in
+            SessionTimer(
+                name: ExactText(found.text(index, 0)), number: found.number(index, 1),
+                due: found.integer(index, 2), content: found.bytes(index, 3))
+        }
+    }
+
+    static let timers =
+        "SELECT name, number, due, content FROM timers WHERE session = $1 ORDER BY due, name"
 
     // MARK: Records
 

@@ -25,6 +25,8 @@ final class Sweeper: @unchecked Sendable {
     private var scans = 0
     /// Of the work that is under way, in milliseconds since 1970.
     private var time: Int64 = 0
+    /// A time of the database, and when it was received.
+    private let heard = Mutex<(time: Int64, at: ContinuousClock.Instant)?>(nil)
 
     /// In seconds. Rows of a deleted session stay for a moment: statements may be under way.
     private let removalDelay: Double
@@ -55,6 +57,12 @@ final class Sweeper: @unchecked Sendable {
                 try look(fresh)
             }
         }.get()
+    }
+
+    /// The database's time, or a little before it: by as much as its last answer has travelled. It
+    /// follows a change of the database's clock within a second or two.
+    var databaseTime: Int64? {
+        heard.withLock { $0.map { $0.time + Int64($0.at.duration(to: .now) / .milliseconds(1)) } }
     }
 
     func record(_ plan: GroupPlan) {
@@ -121,6 +129,7 @@ final class Sweeper: @unchecked Sendable {
                 \(Schema.now), 'cluster'::regclass::oid::bigint
             """, within: Connector.limit)
         time = now(found.integer(0, 2))
+        heard.withLock { $0 = (found.integer(0, 2), .now) }
         broken.withLock { $0 = Self.failure(ofClock: wallClock(), at: found.integer(0, 2)) }
         if let table = connector.database?.table, table != found.integer(0, 3) {
             // A dump was restored over the tables.
@@ -205,7 +214,8 @@ final class Sweeper: @unchecked Sendable {
 
     static let removals = [
         ("snapshots", "state", "version, number"), ("answers", "body", "key"),
-        ("running", "content", "action"), ("runs", "lines", "after_number, after_part"),
+        ("running", "content", "action"), ("timers", "content", "name"),
+        ("runs", "lines", "after_number, after_part"),
     ].map { RowRemoval($0, content: $1, where: "session = $3", order: $2) }
 
     // MARK: Trimming

@@ -12,6 +12,11 @@ public struct ExportedSession: Sendable {
     /// The name under which its reactor was hosted.
     public let reactor: String
 
+    /// The subject that created it; nil if the client was not authenticated.
+    public let owner: String?
+    /// The input with which it was created; nil if it had none.
+    private let input: JSONValue?
+
     /// The version at which the kept history begins; 0 if nothing was trimmed.
     let start: UInt64
     private(set) var entries: [Entry] = []
@@ -55,7 +60,7 @@ public struct ExportedSession: Sendable {
                 guard line.keptVersion ?? 0 < Self.versionLimit else {
                     throw ReplayFault(line: number, reason: "no session has that many versions")
                 }
-                found = Self(id: name, reactor: line.reactor ?? "", start: line.keptVersion ?? 0)
+                found = Self(name, line)
                 isInside = true
             case .record where isInside:
                 try found?.append(Entry(line: try ExportLine(text, number), lineNumber: number))
@@ -87,10 +92,29 @@ public struct ExportedSession: Sendable {
         entries.append(entry)
     }
 
-    private init(id: String, reactor: String, start: UInt64) {
+    private init(_ id: String, _ line: ExportLine) {
         self.id = id
-        self.reactor = reactor
-        self.start = start
+        reactor = line.reactor ?? ""
+        owner = line.owner
+        input = line.input
+        start = line.keptVersion ?? 0
+    }
+
+    /// The input with which the session was created, for a reactor that needs it.
+    ///
+    /// ```swift
+    /// let auction = Auction(id: session.id, lot: try session.input(as: NewAuction.self).lot)
+    /// #expect(try session.replay(with: auction) == nil)
+    /// ```
+    ///
+    /// - Throws: ``ReplayFault``: it had no input, unless the type is an optional one; or the input
+    ///   cannot be decoded.
+    public func input<Input: Decodable>(as type: Input.Type) throws(ReplayFault) -> Input {
+        do {
+            return try JSON.decode(type, stored: ReplayJSON.bytes(input ?? .null))
+        } catch {
+            throw ReplayFault(line: nil, reason: "the input can't be decoded: \(error.sentence)")
+        }
     }
 }
 
@@ -117,6 +141,8 @@ struct ExportLine: Decodable, Sendable {
 
     var session: String?
     var reactor: String?
+    var owner: String?
+    var input: JSONValue?
     var keptVersion: UInt64?
     var record: UInt64?
     /// The part of a note; nil for a record.
@@ -138,7 +164,7 @@ struct ExportLine: Decodable, Sendable {
         case "session": return .session
         case "record": return .record
         case "snapshot": return .snapshot
-        case "journal", "answer", "running", "tombstone", "end": return .other
+        case "journal", "answer", "running", "timer", "tombstone", "end": return .other
         default: return nil
         }
     }

@@ -160,7 +160,7 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         let place = version + 1
         if let next = last.expected.first {
             guard number == last.number,
-                ReplayJSON.same(ReplayJSON.encoded(next), ReplayJSON.encoded(recorded))
+                JSON.areSame(ReplayJSON.encoded(next), ReplayJSON.encoded(recorded))
             else {
                 return difference(
                     place,
@@ -215,7 +215,7 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
             }
             var reading = PulseText()
             pulse.withValue(in: shown, &reading)
-            let isSame = value.map { ReplayJSON.same(reading.bytes, ReplayJSON.bytes($0)) } ?? false
+            let isSame = value.map { JSON.areSame(reading.bytes, ReplayJSON.bytes($0)) } ?? false
             guard found == nil, !isSame else { continue }
             found = difference(
                 version,
@@ -234,7 +234,7 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         guard let snapshot = session.snapshots[version] else { return nil }
         let saved = try Self.state(of: snapshot, reactor)
         form = snapshot.stateVersion ?? form
-        guard ReplayJSON.same(ReplayJSON.encoded(saved), ReplayJSON.encoded(state)) else {
+        guard JSON.areSame(ReplayJSON.encoded(saved), ReplayJSON.encoded(state)) else {
             return difference(
                 version,
                 "today the state is \(ReplayJSON.text(state)); the export has "

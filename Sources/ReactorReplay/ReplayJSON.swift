@@ -22,26 +22,6 @@ enum ReplayJSON {
     static func sentence(of error: any Error) -> String {
         (error as? JSONRefusal)?.sentence ?? String(describing: error)
     }
-
-    /// Whether two texts are the same value, regardless of the order of members.
-    static func same(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-        if left == right { return true }
-        guard let left = try? JSON.decode(JSONValue.self, stored: left),
-            let right = try? JSON.decode(JSONValue.self, stored: right)
-        else { return false }
-        return sorted(left) == sorted(right)
-    }
-
-    private static func sorted(_ value: JSONValue) -> JSONValue {
-        switch value {
-        case .array(let elements): .array(elements.map(sorted))
-        case .object(let members):
-            .object(
-                members.map { .init(key: $0.key, value: sorted($0.value)) }
-                    .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) })
-        default: value
-        }
-    }
 }
 
 /// A saved value in the form of the code that saved it.

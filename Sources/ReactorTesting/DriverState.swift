@@ -7,6 +7,7 @@ final class DriverState<R: Reactor>: SessionFollower {
         case mutation(R.Mutation, version: UInt64, state: R.State)
         case activity(R.Activity)
         case failure(ReactorFailure.Place, any Error)
+        case timer(EffectID)
     }
 
     struct Item {
@@ -58,6 +59,7 @@ final class DriverState<R: Reactor>: SessionFollower {
         case .effectFailed(_, let error): event = .failure(.effect, error)
         case .sourceFailed(_, let error): event = .failure(.source, error)
         case .hookFailed(let place, let error): event = .failure(place, error)
+        case .timerFired(let name): event = .timer(name)
         default: return nil
         }
         return .item(Item(action: entry.action, event: event))

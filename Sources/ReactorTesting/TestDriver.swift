@@ -40,7 +40,8 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ///
     /// - Parameters:
     ///   - reactor: The session's own instance.
-    ///   - clock: The session's clock. Default: a new one.
+    ///   - clock: The session's clock, which starts in 1970, for timers at a date. Default: a new
+    ///     one.
     ///   - topics: As for `ReactorHost`.
     ///   - fileID: The location of the call, for failures, as the next three parameters.
     ///   - filePath: likewise.
@@ -57,7 +58,9 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         self.clock = clock
         self.report = report
         origin = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
-        host = ReactorHost(reactor, clock: clock, topics: topics, now: nil, follower: driverState)
+        host = ReactorHost(
+            reactor, clock: clock, topics: topics, now: { clock.now.sinceStart },
+            follower: driverState)
         clock.follow { driverState.poke() }
     }
 
@@ -191,9 +194,54 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         }
     }
 
+    /// Asserts that the next event is this timer, whose action the session receives. The action's
+    /// mutations and activities are asserted after it.
+    ///
+    /// ```swift
+    /// await driver.send(.open) { $0.isOpen = true }
+    /// await driver.advance(by: .seconds(60))
+    /// await driver.receive(timer: "close")
+    /// await driver.receive(.close) { $0.isOpen = false }
+    /// ```
+    ///
+    /// Waits as ``receive(_:fileID:filePath:line:column:_:)`` does.
+    public func receive(
+        timer name: EffectID, fileID: String = #fileID, filePath: StaticString = #filePath,
+        line: Int = #line, column: Int = #column
+    ) async {
+        let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
+        guard let item = await next("the timer \(name)", at: place) else { return }
+        guard case .timer(name) = item.event else {
+            return mistake(item, for: "the timer \(name)", at: place)
+        }
+    }
+
+    /// Asserts that the session has these timers and no others. Timers that are still set do not
+    /// fail ``finish(fileID:filePath:line:column:)``.
+    ///
+    /// - Parameters:
+    ///   - expected: By name, the time until each is due.
+    ///   - fileID: The location of the call, for failures, as the next three parameters.
+    ///   - filePath: likewise.
+    ///   - line: likewise.
+    ///   - column: likewise.
+    public func expectTimers(
+        _ expected: [EffectID: Duration], fileID: String = #fileID,
+        filePath: StaticString = #filePath, line: Int = #line, column: Int = #column
+    ) async {
+        let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
+        let actual = await host.timers
+        guard actual != expected else { return }
+        fail(
+            "The timers are not as expected.\n"
+                + "expected: \(Self.text(of: expected))\nactual:   \(Self.text(of: actual))",
+            at: place)
+    }
+
     /// Advances the session's clock as soon as a task sleeps on it.
     ///
-    /// For one sleeper. If several tasks sleep, wait for them: `clock.waitForSleepers(2)`.
+    /// For one sleeper; all timers together are one. If several tasks sleep, wait for them:
+    /// `clock.waitForSleepers(2)`.
     public func advance(by duration: Duration) async {
         await clock.waitForSleepers(1)
         clock.advance(by: duration)
@@ -246,7 +294,7 @@ extension TestDriver {
             if let item = driverState.takeNext() { return item }
             let running = await host.runningCount
             if driverState.count != seen { continue }
-            if running == (0, 0) {
+            if running == (0, 0), await !host.hasTimers {
                 fail("Expected \(wanted), but nothing running can produce it.", at: place)
                 return nil
             }
@@ -263,7 +311,10 @@ extension TestDriver {
         while true {
             let seen = driverState.count
             let running = await host.runningCount.steps
-            if running == 0 || clock.sleeperCount >= running || Task.isCancelled { return running }
+            let timers = await host.hasTimers ? 1 : 0
+            if running == 0 || clock.sleeperCount >= running + timers || Task.isCancelled {
+                return running
+            }
             await driverState.waitForMore(than: seen)
         }
     }
@@ -282,6 +333,12 @@ extension TestDriver {
         fail(
             "The state after \(cause) is not as expected.\n" + lines.joined(separator: "\n"),
             at: place)
+    }
+
+    private static func text(of timers: [EffectID: Duration]) -> String {
+        timers.isEmpty
+            ? "none"
+            : timers.map { "\($0) in \($1)" }.sorted().joined(separator: ", ")
     }
 
     private func mistake(_ item: DriverState<R>.Item, for wanted: String, at place: CallPlace) {
@@ -313,6 +370,7 @@ extension DriverState.Item {
         case .mutation(let mutation, _, _): "the mutation \(mutation)"
         case .activity(let activity): "the activity \(activity)"
         case .failure(let place, let error): "a failure of \(place): \(error)"
+        case .timer(let name): "the timer \(name)"
         }
     }
 }

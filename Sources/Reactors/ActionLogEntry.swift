@@ -65,6 +65,12 @@ public struct ActionLogEntry<R: Reactor>: Sendable {
         case effectFailed(Step?, any Error)
         /// `effect.skipped`: the step did not begin.
         case effectSkipped(EffectID, DropReason)
+        /// `timer.set`: a timer was set, or set again.
+        case timerSet(EffectID)
+        /// `timer.fired`: the session receives the timer's action, and the timer is gone.
+        case timerFired(EffectID)
+        /// `timer.cancelled`.
+        case timerCancelled(EffectID)
         /// `source.ended`: the source ended without a failure.
         case sourceEnded(String)
         /// `source.failed`: a record.

@@ -132,6 +132,8 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
         case .cancel(let id):
             cancel(id)
             return .done
+        case .schedule(let name, let time, let action):
+            return schedule(name, time, action)
         case .error(let error):
             return fail(error)
         case .leaf:
@@ -142,7 +144,7 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
         }
     }
 
-    private typealias Leaf = EffectLeaf<R.Mutation, R.State, R.Activity>
+    private typealias Leaf = EffectLeaf<R.Mutation, R.State, R.Activity, R.Action>
 
     private func begin(_ leaf: Leaf) -> Outcome {
         switch leaf.content {
@@ -180,6 +182,17 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
         }
         for mutation in mutations { core.apply(mutation, action, observer) }
         return .done
+    }
+
+    private func schedule(
+        _ name: EffectID, _ time: TimerTime, _ action: any Sendable
+    ) -> Outcome {
+        guard let action = action as? R.Action else {
+            preconditionFailure("the effect's type says that its actions are of this reactor")
+        }
+        guard TimerBounds.admits(name) else { return fail(EffectLimitReached.timerName) }
+        let failure = observer.schedule(action, as: name, time, by: self.action)
+        return failure.map(fail) ?? .done
     }
 
     private func fail(_ error: any Error) -> Outcome {
@@ -220,6 +233,7 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
 
     private func cancel(_ id: EffectID) {
         cancelRunning(id)
+        observer.cancelTimer(id, by: action)
         let moment = steps.noteCancellation(of: id)
         // Later parts in its own concats and merges are not affected.
         var frame = frame

@@ -10,4 +10,13 @@ public enum EffectLimitReached: Error, Hashable, Sendable {
 
     /// 1000 asynchronous steps of the session are running already.
     case running
+
+    /// The session has 64 timers already.
+    case timers
+
+    /// The name of a timer is empty, has more than 64 bytes, or a control character.
+    case timerName
+
+    /// The action of a timer has no JSON, or more JSON than a request may have (`--body-limit`).
+    case timerAction
 }

@@ -9,6 +9,8 @@ class EffectPart {
         case concat([EffectPart])
         case merge([EffectPart])
         case cancel(EffectID)
+        // With an action of the reactor's type.
+        case schedule(EffectID, TimerTime, any Sendable)
         case error(any Error)
         // An `EffectLeaf`, which depends on the reactor's types.
         case leaf
@@ -32,17 +34,19 @@ class EffectPart {
             switch kind {
             case .concat(let parts), .merge(let parts): parts.contains { $0.mayRefuse }
             case .error(let error): error is Refusal
-            case .cancel, .leaf: mayRefuse
+            case .cancel, .schedule, .leaf: mayRefuse
             }
     }
 }
 
 /// A part that depends on the reactor's own types.
-final class EffectLeaf<Mutation: Sendable, State: Sendable, Activity: Sendable>: EffectPart {
+final class EffectLeaf<
+    Mutation: Sendable, State: Sendable, Activity: Sendable, Action: Sendable
+>: EffectPart {
     enum Content {
         case just(Mutation)
         case several([Mutation])
-        case deferred((State) throws -> ReactorEffect<Mutation, State, Activity>)
+        case deferred((State) throws -> ReactorEffect<Mutation, State, Activity, Action>)
         case run(Step)
         case emit(Activity)
     }

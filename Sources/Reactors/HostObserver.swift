@@ -29,6 +29,10 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private(set) var started: [EffectRun<R>] = []
     private(set) var cancelled: [RunID] = []
 
+    private(set) var timers: HostTimers<R>
+    // Whether another timer may be the next.
+    private(set) var hasOtherTimers = false
+
     // An action whose effect may refuse it: where the session was before, and the reports that wait
     // for the readers. Readers must not see anything that is rolled back. There are at most as many
     // reports as the effect has steps.
@@ -38,6 +42,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         let counter: ActionLogCounter
         let started: Int
         let cancelled: Int
+        let timers: HostTimers<R>
         var reports: [() -> Void] = []
     }
 
@@ -49,7 +54,11 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private var received = ActionTag.none
     private(set) var failure: String?
 
-    init(now: @escaping @Sendable () -> Duration, follower: (any SessionFollower<R>)?) {
+    init(
+        now: @escaping @Sendable () -> Duration, timers: HostTimers<R>,
+        follower: (any SessionFollower<R>)?
+    ) {
+        self.timers = timers
         log = ActionLogState(now: now, follower: follower)
         isRead = follower != nil
         isWatched = isRead
@@ -119,6 +128,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     func forgetDecisions() {
         started.removeAll(keepingCapacity: true)
         cancelled.removeAll(keepingCapacity: true)
+        hasOtherTimers = false
         hasDecisions = false
     }
 
@@ -143,6 +153,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         counter = attempt.counter
         started.removeLast(started.count - attempt.started)
         cancelled.removeLast(cancelled.count - attempt.cancelled)
+        timers = attempt.timers
         return answer
     }
 
@@ -150,7 +161,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         _ = core.beginAttempt()
         attempt = Attempt(
             state: core.state, version: core.version, counter: counter, started: started.count,
-            cancelled: cancelled.count)
+            cancelled: cancelled.count, timers: timers)
         isHolding = true
     }
 
@@ -226,6 +237,38 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     }
 
     func settled(_ action: ActionTag) {}
+
+    // MARK: Timers
+
+    func schedule(
+        _ action: R.Action, as name: EffectID, _ time: TimerTime, by tag: ActionTag
+    ) -> (any Error)? {
+        guard timers.set(name, time, action, by: tag) else { return EffectLimitReached.timers }
+        changeTimers()
+        recordNote(.timerSet(name), by: tag)
+        return nil
+    }
+
+    func cancelTimer(_ name: EffectID, by action: ActionTag) {
+        guard timers.remove(name) else { return }
+        changeTimers()
+        recordNote(.timerCancelled(name), by: action)
+    }
+
+    /// Removes a timer that is due. Nil if there is none of this name.
+    func takeTimer(_ name: EffectID) -> HostTimers<R>.Timer? {
+        guard let timer = timers.dequeue(name) else { return nil }
+        changeTimers()
+        recordNote(.timerFired(name), by: timer.setter)
+        return timer
+    }
+
+    func removeTimers() {
+        timers.removeAll()
+        changeTimers()
+    }
+
+    private func changeTimers() { (hasOtherTimers, hasDecisions) = (true, true) }
 
     // MARK: For the action log alone
 

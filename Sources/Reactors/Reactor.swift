@@ -139,9 +139,9 @@ public protocol Reactor:
 extension Reactor {
     /// An effect of this reactor: the result of ``mutate(state:action:)``.
     ///
-    /// The alias brings the reactor's state and activity with it, so that
-    /// `.deferred { state in … }` and `.emit(activity)` are checked by the compiler.
-    public typealias Effect<Change: Sendable> = ReactorEffect<Change, State, Activity>
+    /// The alias brings the reactor's state, activity and action with it, so that the compiler
+    /// checks `.deferred { state in … }`, `.emit(activity)` and `.schedule(…)`.
+    public typealias Effect<Change: Sendable> = ReactorEffect<Change, State, Activity, Action>
 
     /// An external stream for this reactor.
     public typealias Source = ReactorSource<Action, Mutation>

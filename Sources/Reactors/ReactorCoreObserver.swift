@@ -25,6 +25,16 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// All steps of an action have ended that was not settled when it was received.
     func settled(_ action: ActionTag)
 
+    /// Sets a timer of the session, in place of one of the same name. The name is valid.
+    ///
+    /// - Returns: why it cannot be set; the effect fails with it. Default: nil, and sets none.
+    func schedule(
+        _ action: R.Action, as name: EffectID, _ time: TimerTime, by tag: ActionTag
+    ) -> (any Error)?
+
+    /// Removes the session's timer of this name, if there is one. Default: does nothing.
+    func cancelTimer(_ name: EffectID, by action: ActionTag)
+
     /// An effect begins that may refuse its action. If it refuses, the call to the core returns
     /// `.refused`, and the observer has to discard every report from this one on. Default: does
     /// nothing.
@@ -71,6 +81,16 @@ package protocol ReactorCoreObserver<R>: AnyObject {
 }
 
 extension ReactorCoreObserver {
+    /// Sets no timer.
+    @inlinable
+    package func schedule(
+        _ action: R.Action, as name: EffectID, _ time: TimerTime, by tag: ActionTag
+    ) -> (any Error)? { nil }
+
+    /// Does nothing.
+    @inlinable
+    package func cancelTimer(_ name: EffectID, by action: ActionTag) {}
+
     /// Does nothing.
     @inlinable
     package func mayRefuse(core: ReactorCore<R>) {}

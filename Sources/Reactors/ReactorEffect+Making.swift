@@ -1,4 +1,4 @@
-// The names are RxSwift's, except `run`, `cancel` and `emit`, which RxSwift lacks.
+// The names are RxSwift's, except `run`, `cancel`, `schedule` and `emit`, which RxSwift lacks.
 
 extension ReactorEffect {
     /// An effect of one mutation.
@@ -91,7 +91,8 @@ extension ReactorEffect {
         ReactorEffect(leaf: .run(.init(id: id, policy: policy, work: work)))
     }
 
-    /// Cancels the session's steps with this id, including those that have not begun.
+    /// Cancels the session's steps with this id, including those that have not begun, and its timer
+    /// of this name.
     ///
     /// Only the cancelled step ends: later parts of its `.concat` still run, after the current
     /// turn. Steps after this one in its own `.concat`s and `.merge`s are not affected, so

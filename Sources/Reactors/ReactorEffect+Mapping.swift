@@ -14,7 +14,7 @@ extension ReactorEffect {
     /// - Parameter transform: Called for each value, for a step in the step's task.
     public func map<Result: Sendable>(
         _ transform: @escaping @Sendable (Mutation) -> Result
-    ) -> ReactorEffect<Result, State, Activity> {
+    ) -> ReactorEffect<Result, State, Activity, Action> {
         switch node {
         case .none: .none
         case .just(let value): .just(transform(value))
@@ -28,20 +28,20 @@ extension ReactorEffect {
         _ part: EffectPart, _ transform: @escaping @Sendable (Mutation) -> Result
     ) -> EffectPart {
         switch part.kind {
-        case .cancel, .error: return part
+        case .cancel, .schedule, .error: return part
         case .concat(let parts):
             return EffectPart(.concat(parts.map { mapped($0, transform) }), depth: part.depth)
         case .merge(let parts):
             return EffectPart(.merge(parts.map { mapped($0, transform) }), depth: part.depth)
         case .leaf:
             guard let leaf = part as? Leaf else { return part }
-            return EffectLeaf<Result, State, Activity>(mapped(leaf.content, transform))
+            return EffectLeaf<Result, State, Activity, Action>(mapped(leaf.content, transform))
         }
     }
 
     private static func mapped<Result: Sendable>(
         _ content: Leaf.Content, _ transform: @escaping @Sendable (Mutation) -> Result
-    ) -> EffectLeaf<Result, State, Activity>.Content {
+    ) -> EffectLeaf<Result, State, Activity, Action>.Content {
         switch content {
         case .just(let value): .just(transform(value))
         case .several(let values): .several(values.map(transform))

@@ -12,7 +12,9 @@
 /// at most 1000 steps of a session run at once (``EffectLimitReached``). Beyond them the effect
 /// fails, the session lives. Mutations applied before stay; of a list of mutations that would
 /// exceed the limit (`.of`, `.from`, a `.concat` of nothing but mutations) none is applied.
-public struct ReactorEffect<Mutation: Sendable, State: Sendable, Activity: Sendable> {
+public struct ReactorEffect<
+    Mutation: Sendable, State: Sendable, Activity: Sendable, Action: Sendable
+> {
     @usableFromInline
     let node: Node
 
@@ -28,7 +30,7 @@ public struct ReactorEffect<Mutation: Sendable, State: Sendable, Activity: Senda
         case tree(EffectPart)
     }
 
-    typealias Leaf = EffectLeaf<Mutation, State, Activity>
+    typealias Leaf = EffectLeaf<Mutation, State, Activity, Action>
 
     init(leaf: Leaf.Content) { node = .tree(Leaf(leaf)) }
 

@@ -6,6 +6,7 @@ extension ReactorHost {
             core.beginStub(observer: observer)
         } else {
             core.endStub(observer: observer)
+            waitForTimer()
         }
         carryOut()
     }

@@ -16,9 +16,9 @@
 public actor ReactorHost<R: Reactor> {
     let core: ReactorCore<R>
     let observer: HostObserver<R>
-    private let clock: any Clock<Duration>
-    private let tasks = TaskBag()
-    private var lastTag: UInt64 = 0
+    let clock: any Clock<Duration>
+    let tasks = TaskBag()
+    var lastTag: UInt64 = 0
     private var openSources: Int
 
     // Callers that wait for the running steps to end: an empty stream ends with its task.
@@ -30,9 +30,9 @@ public actor ReactorHost<R: Reactor> {
     ///   - reactor: the session's own instance.
     ///   - clock: the ``Sink/clock`` of effects. Default: the system's continuous clock.
     ///   - topics: the bus of the reactor's topics. Default: a new bus without publishers.
-    ///   - now: the time of entries of the action log. Called only while the log is read. Default:
-    ///     the age of the session, by `clock`. For dates pass the time since 1970: this module has
-    ///     no calendar.
+    ///   - now: the time since 1970, for entries of the action log and for timers at a date.
+    ///     Default: entries have the age of the session, by `clock`, and dates are the system's,
+    ///     from when the session began, moving with `clock`.
     public init(
         _ reactor: sending R, clock: any Clock<Duration> = ContinuousClock(),
         topics: TopicBus = TopicBus(), now: (@Sendable () -> Duration)? = nil
@@ -47,8 +47,11 @@ public actor ReactorHost<R: Reactor> {
     ) {
         let core = ReactorCore(reactor: reactor)
         let sources = core.makeSources()
+        let elapsed = Self.timeSinceNow(by: clock)
         observer = HostObserver(
-            now: now ?? Self.timeSinceNow(by: clock), follower: follower)
+            now: now ?? elapsed,
+            timers: HostTimers(elapsed: elapsed, date: now ?? Self.date(movingWith: elapsed)),
+            follower: follower)
         openSources = sources.count
         follower?.began(with: core.visibleState(observer: observer))
         let openings = sources.map { $0.open(topics) }
@@ -56,11 +59,13 @@ public actor ReactorHost<R: Reactor> {
             Self.receive(element, &lastTag, core, observer)
         }
         let (started, cancelled) = (observer.started, observer.cancelled)
+        let nextTimer = observer.timers.all.first?.due
         observer.forgetDecisions()
         self.core = core
         self.clock = clock
         for run in started { start(run) }
         for run in cancelled { tasks.cancel(.run(run)) }
+        if let nextTimer { wait(for: nextTimer, elapsed) }
         let tasks = tasks
         for (index, (source, opening)) in zip(sources, openings).enumerated() {
             let task = Task { @concurrent [weak self] in
@@ -94,7 +99,7 @@ public actor ReactorHost<R: Reactor> {
         }
     }
 
-    private static func receive(
+    static func receive(
         _ action: R.Action, by subject: String?, _ lastTag: inout UInt64, _ core: ReactorCore<R>,
         _ observer: HostObserver<R>
     ) -> SendResult {
@@ -155,6 +160,7 @@ public actor ReactorHost<R: Reactor> {
     /// The state can still be read. A second call changes nothing.
     public func end() {
         core.end(observer: observer)
+        observer.removeTimers()
         carryOut()
         tasks.cancelAll()
         observer.finishAll()
@@ -178,7 +184,9 @@ public actor ReactorHost<R: Reactor> {
     func carryOut() {
         if observer.hasDecisions {
             let (started, cancelled) = (observer.started, observer.cancelled)
+            let hasOtherTimers = observer.hasOtherTimers
             observer.forgetDecisions()
+            if hasOtherTimers { waitForTimer() }
             for run in started { start(run) }
             for run in cancelled { tasks.cancel(.run(run)) }
         }

@@ -65,7 +65,7 @@ public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
             switch continuation.yield(element) {
             case .enqueued: return true
             case .dropped:
-                continuation.finish(throwing: ReaderTooSlow())
+                fail()
                 return false
             case .terminated: return false
             @unknown default: return false
@@ -73,6 +73,9 @@ public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
         }
 
         package func finish() { continuation.finish() }
+
+        /// Ends the stream after the buffered elements: later ones are lost.
+        package func fail() { continuation.finish(throwing: ReaderTooSlow()) }
 
         package func whenAbandoned(_ act: @escaping @Sendable () -> Void) {
             continuation.onTermination = { _ in act() }

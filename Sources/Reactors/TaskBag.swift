@@ -5,6 +5,8 @@ final class TaskBag: Sendable {
     enum Key: Hashable {
         case run(RunID)
         case source(Int)
+        // The next timer.
+        case timer
     }
 
     // Why a lock: a host's initialiser must add tasks that capture the host, and cannot access the

@@ -58,6 +58,7 @@ struct AttemptMark {
     fileprivate let snapshotNumber: UInt64
     fileprivate let snapshotListens: Bool?
     fileprivate let hasSettled: Bool
+    fileprivate let timers: SessionTimers
     /// The step that was collecting decisions; nil if there was none.
     fileprivate let step: StepMark?
 }
@@ -71,6 +72,8 @@ struct StepMark {
     let snapshots: Int
     let started: Int
     let settled: Int
+    let timers: Int
+    let timersBefore: SessionTimers?
     let effects: Int
 
     init(_ step: Step) {
@@ -81,6 +84,8 @@ struct StepMark {
         snapshots = step.batch.snapshots.count
         started = step.batch.started.count
         settled = step.batch.settled.count
+        timers = step.batch.timers.count
+        timersBefore = step.timersBefore
         effects = step.effects.count
     }
 }
@@ -95,6 +100,8 @@ extension Step {
         batch.snapshots.removeLast(batch.snapshots.count - mark.snapshots)
         batch.started.removeLast(batch.started.count - mark.started)
         batch.settled.removeLast(batch.settled.count - mark.settled)
+        batch.timers.removeLast(batch.timers.count - mark.timers)
+        timersBefore = mark.timersBefore
         effects.removeLast(effects.count - mark.effects)
     }
 
@@ -107,6 +114,8 @@ extension Step {
         batch.snapshots = []
         batch.started = []
         batch.settled = []
+        batch.timers = []
+        timersBefore = nil
         effects = []
     }
 }
@@ -163,7 +172,7 @@ extension Session {
         return AttemptMark(
             end: history.newest, snapshotNumber: persistence?.snapshotNumber ?? 0,
             snapshotListens: persistence?.snapshotListens,
-            hasSettled: attempt.hasSettled, step: step)
+            hasSettled: attempt.hasSettled, timers: timers, step: step)
     }
 
     /// Refuses the present decision: the request, or the mutation, is undone as a whole, with
@@ -191,6 +200,7 @@ extension Session {
         persistence?.snapshotNumber = mark.snapshotNumber
         persistence?.snapshotListens = mark.snapshotListens
         attempt.hasSettled = mark.hasSettled
+        timers = mark.timers
         meters.state.takeBack()
         guard let step = uncommitted.last, step.isGathering else { return }
         if let before = mark.step, before.step === step {

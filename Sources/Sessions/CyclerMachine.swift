@@ -383,8 +383,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     func recovery(of action: C.Action) -> Recovery { cycler.recovery(of: action) }
 
-    func receiveAgain(_ action: C.Action, for interrupted: ActionTag) {
-        begin(action, for: interrupted)
+    func receiveAgain(_ action: C.Action, for cause: ActionTag) {
+        begin(action, for: cause)
     }
 }
 

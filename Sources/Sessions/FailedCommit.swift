@@ -24,7 +24,7 @@ struct FailedCommit {
     func isHarmless(for step: Step) -> Bool {
         session.uncommitted.first === step && !step.creates && !step.beginsForm
             && step.end.position == history.committed.position && step.effects.isEmpty
-            && step.answered.isEmpty
+            && step.answered.isEmpty && step.timersBefore == nil
     }
 
     /// Continues without a harmless step.
@@ -78,6 +78,7 @@ struct FailedCommit {
         session.beginLineage()
         cancelEffects()
         session.takeBackEnd()
+        session.restoreTimers(before: rolledBack, failure)
         let wasNeverCreated = rolledBack.contains(where: \.creates)
         for step in rolledBack {
             session.table.commits.withdraw(step)

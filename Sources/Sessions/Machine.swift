@@ -84,6 +84,9 @@ package protocol MachineLifecycle: AnyObject {
     /// failure is recorded.
     func recover(_ action: RunningAction, in session: Session)
 
+    /// Receives the action of a timer, which is removed.
+    func fire(_ timer: SessionTimer)
+
     /// Cancels every effect. No call follows.
     func end(in session: Session)
 }

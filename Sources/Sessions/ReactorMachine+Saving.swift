@@ -19,7 +19,7 @@ extension ReactorMachine {
 
     func recovery(of action: R.Action) -> Recovery { reactor.recovery(of: action) }
 
-    func receiveAgain(_ action: R.Action, for interrupted: ActionTag) {
-        receiveAlone(action, for: interrupted)
+    func receiveAgain(_ action: R.Action, for cause: ActionTag) {
+        receiveAlone(action, for: cause)
     }
 }

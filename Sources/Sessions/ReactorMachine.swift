@@ -246,6 +246,27 @@ extension ReactorMachine: ReactorCoreObserver {
     }
 
     @usableFromInline
+    func schedule(
+        _ action: R.Action, as name: EffectID, _ time: TimerTime, by tag: ActionTag
+    ) -> (any Error)? {
+        var content: [UInt8] = []
+        do {
+            try JSON.encode(action, into: &content)
+        } catch {
+            return ActionRefusal.notEncodable("the action of a timer", error)
+        }
+        guard content.count <= session.table.limits.timerBytes else {
+            return EffectLimitReached.timerAction
+        }
+        return session.setTimer(name, time, content, by: tag) ? nil : EffectLimitReached.timers
+    }
+
+    @usableFromInline
+    func cancelTimer(_ name: EffectID, by action: ActionTag) {
+        session.cancelTimer(name, by: action)
+    }
+
+    @usableFromInline
     func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {
         session.order(.cancel(run))
         log.cancelled(run, effectID, of: action)

@@ -5,13 +5,16 @@ internal import Reactors
 ///
 /// Nothing of it can fail: what cannot be found is `{}`, which every value fits.
 package struct ReactorSchemas: Sendable {
+    /// Nil if sessions are created without an input.
+    private let input: JSONSchema?
     private let action: JSONSchema
     private let state: JSONSchema
     private let pulses: [(name: String, schema: JSONSchema)]
     private let activities: [(name: String, schema: JSONSchema)]
 
     /// The maximum size of their JSON, 64 KiB. A schema with which it would be exceeded is `{}`;
-    /// the action's comes first, then the state's, those of the pulses and those of the activities.
+    /// the input's comes first, then the action's, the state's, those of the pulses and those of
+    /// the activities.
     package static let limitBytes = 65_536
 
     /// - Parameters:
@@ -19,8 +22,8 @@ package struct ReactorSchemas: Sendable {
     ///   - fields: the pulses of the state.
     ///   - activities: the names that are listed.
     init<Action: Codable, State: Codable, Activity: Codable>(
-        action: Action.Type, examples: [[UInt8]], initial: State, fields: [PulseField<State>],
-        activity: Activity.Type, activities: [String]
+        input: JSONSchema?, action: Action.Type, examples: [[UInt8]], initial: State,
+        fields: [PulseField<State>], activity: Activity.Type, activities: [String]
     ) {
         let recorder = SchemaRecorder()
         for example in examples { recorder.record(action, in: example) }
@@ -31,6 +34,7 @@ package struct ReactorSchemas: Sendable {
         let members = JSON.members(of: written) ?? [:]
 
         var budget = Budget()
+        self.input = input.map { budget.spend($0) }
         self.action = budget.spend(
             SchemaBuilder(recorder, for: .accepted).schema(of: action, samples: examples))
         state = budget.spend(
@@ -48,7 +52,8 @@ package struct ReactorSchemas: Sendable {
         }
     }
 
-    /// As JSON: an object with `action`, `state`, `pulses` and `activities`, the last two by name.
+    /// As JSON: an object with `input` if sessions have one, `action`, `state`, `pulses` and
+    /// `activities`, the last two by name.
     /// All of them are `{}` if it would have more bytes than that.
     package func json(atMost limitBytes: Int) -> JSONValue {
         let whole = json(\.value)
@@ -59,10 +64,12 @@ package struct ReactorSchemas: Sendable {
         func byName(_ schemas: [(name: String, schema: JSONSchema)]) -> JSONValue {
             .object(schemas.map { .init(key: $0.name, value: show($0.schema)) })
         }
-        return [
-            "action": show(action), "state": show(state), "pulses": byName(pulses),
-            "activities": byName(activities),
+        let others: [JSONValue.Member] = [
+            .init(key: "action", value: show(action)), .init(key: "state", value: show(state)),
+            .init(key: "pulses", value: byName(pulses)),
+            .init(key: "activities", value: byName(activities)),
         ]
+        return .object((input.map { [.init(key: "input", value: show($0))] } ?? []) + others)
     }
 
     private static func size(of value: JSONValue) -> Int {

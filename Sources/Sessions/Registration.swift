@@ -21,12 +21,16 @@ package struct Registration: Sendable {
     package private(set) var listensToTopics = false
     /// The topics of the reactor's sources whose values may come over HTTP.
     package private(set) var topics: [String] = []
+    /// The type of a reactor, and its initial state; nil for a Cycler.
+    package private(set) var reactor: (type: any Reactor.Type, initialState: any Sendable)?
     /// The type of a Cycler, whose sessions may have parts; nil for any other reactor.
     private(set) var cycler: ObjectIdentifier?
     /// Whether the `type` of an action names its case.
     package private(set) var hasTaggedActions = false
     /// The JSON Schemas of its types.
     package let schemas: ReactorSchemas
+    /// The type of the input of its sessions; nil if they are created without one.
+    package let input: InputType?
     let makeMachine: @Sendable (Session, SavedSession?) throws(RecoveryFault) -> any Machine
 
     /// The names of the pulses on the wire, in declaration order.
@@ -44,6 +48,20 @@ package struct Registration: Sendable {
     ) throws(RegistrationFailure)
     where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
         try self.init(
+            name: name, activities: activities, examples: examples, clock: clock,
+            make: SessionMaker(make))
+    }
+
+    /// Hosts a reactor that knows its session.
+    ///
+    /// - Throws: ``RegistrationFailure``, naming every fault.
+    @inlinable
+    package init<R: Reactor>(
+        name: String, activities: [String], examples: [R.Action], clock: any Clock<Duration>,
+        make: SessionMaker<R>
+    ) throws(RegistrationFailure)
+    where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
+        try self.init(
             name: name, activities: activities, examples: examples, clock: clock, make: make,
             compiled: ReactorMachine<R>.Compiled())
     }
@@ -51,33 +69,34 @@ package struct Registration: Sendable {
     @usableFromInline
     init<R: Reactor>(
         name: String, activities: [String], examples: [R.Action], clock: any Clock<Duration>,
-        make: @escaping @Sendable () -> R, compiled: ReactorMachine<R>.Compiled
+        make: SessionMaker<R>, compiled: ReactorMachine<R>.Compiled
     ) throws(RegistrationFailure)
     where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Codable {
-        let first = make()
+        let first = make.example()
         let initial = first.initialState
         let fields = JSON.pulses(of: initial)
         try self.init(
-            name: name, stateVersion: R.stateVersion, initial: initial, fields: fields,
-            activity: R.Activity.self, activities: activities, examples: examples,
+            name: name, stateVersion: R.stateVersion, input: make.input, initial: initial,
+            fields: fields, activity: R.Activity.self, activities: activities, examples: examples,
             faults: Self.faults(inState: initial)
                 + Self.faults(inActivity: R.Activity.self, announced: activities)
                 + Self.faults(inCasesOf: R.Activity.self, "activity")
                 + Self.faults(inCasesOf: R.Action.self, "action")
                 + (R.Mutation.self == R.Action.self
                     ? [] : Self.faults(inCasesOf: R.Mutation.self, "mutation")),
-            makeFold: { (snapshot) throws(RecoveryFault) in
-                try ReactorFold(make(), pulses: fields, from: snapshot)
+            makeFold: { (id, creation, snapshot) throws(RecoveryFault) in
+                try ReactorFold(make.bind(id, creation)(), pulses: fields, from: snapshot)
             }
         ) { (session, saved) throws(RecoveryFault) in
             try ReactorMachine(
-                make(), pulses: fields, session: session, clock: clock, saved: saved,
-                compiled: compiled)
+                make.bind(session.id.text, session.feed.creation)(), pulses: fields,
+                session: session, clock: clock, saved: saved, compiled: compiled)
         }
-        announceTopics = { bus in for source in make().sources { source.announce(bus) } }
+        announceTopics = { bus in for source in make.example().sources { source.announce(bus) } }
         listensToTopics = first.sources.contains { $0.topic != nil }
         topics = first.sources.compactMap { $0.isDecodable ? $0.topic : nil }
         hasTaggedActions = R.Action.self is any TaggedCodable.Type
+        reactor = (R.self, initial)
     }
 
     /// Hosts a Cycler.
@@ -86,6 +105,17 @@ package struct Registration: Sendable {
     package init<C: ActionCycler & SendableMetatype>(
         name: String, activities: [String], examples: [C.Action],
         makeCycler make: @escaping @Sendable () -> C
+    ) throws(RegistrationFailure)
+    where C.Action: Codable, C.State: Codable, C.Activity: Codable {
+        try self.init(
+            name: name, activities: activities, examples: examples, makeCycler: SessionMaker(make))
+    }
+
+    /// Hosts a Cycler that knows its session.
+    ///
+    /// - Throws: ``RegistrationFailure``, naming every fault.
+    package init<C: ActionCycler & SendableMetatype>(
+        name: String, activities: [String], examples: [C.Action], makeCycler make: SessionMaker<C>
     ) throws(RegistrationFailure)
     where C.Action: Codable, C.State: Codable, C.Activity: Codable {
         try self.init(
@@ -105,6 +135,21 @@ package struct Registration: Sendable {
         C.Parent.State: Codable, C.Parent.Activity: Codable
     {
         try self.init(
+            name: name, activities: activities, examples: examples, makePart: SessionMaker(make))
+    }
+
+    /// Hosts a Cycler that is a part of another one and knows its session.
+    ///
+    /// - Throws: ``RegistrationFailure``, naming every fault.
+    package init<C: ActionCycler & ModularCycler & SendableMetatype>(
+        name: String, activities: [String], examples: [C.Action], makePart make: SessionMaker<C>
+    ) throws(RegistrationFailure)
+    where
+        C.Action: Codable, C.State: Codable, C.Activity: Codable,
+        C.Parent: ActionCycler & SendableMetatype, C.Parent.Action: Codable,
+        C.Parent.State: Codable, C.Parent.Activity: Codable
+    {
+        try self.init(
             name: name, activities: activities, examples: examples, makeCycler: make
         ) { part, session in
             if let mailbox = CyclerMachine<C.Parent>.mailbox(from: session) {
@@ -115,26 +160,29 @@ package struct Registration: Sendable {
 
     private init<C: ActionCycler & SendableMetatype>(
         name: String, activities: [String], examples: [C.Action],
-        makeCycler make: @escaping @Sendable () -> C, link: (@Sendable (C, Session) -> Void)?
+        makeCycler make: SessionMaker<C>, link: (@Sendable (C, Session) -> Void)?
     ) throws(RegistrationFailure)
     where C.Action: Codable, C.State: Codable, C.Activity: Codable {
-        let first = make()
+        let first = make.example()
         let initial = first.state.value
         let fields = JSON.pulses(of: initial)
         try self.init(
-            name: name, stateVersion: C.stateVersion, initial: initial, fields: fields,
-            activity: C.Activity.self, activities: activities, examples: examples,
+            name: name, stateVersion: C.stateVersion, input: make.input, initial: initial,
+            fields: fields, activity: C.Activity.self, activities: activities, examples: examples,
             faults: Self.faults(inState: initial)
                 + Self.faults(inActivity: C.Activity.self, announced: activities)
                 + Self.faults(inCasesOf: C.Activity.self, "activity")
                 + Self.faults(inCasesOf: C.Action.self, "action"),
-            makeFold: { (snapshot) throws(RecoveryFault) in
-                try CyclerFold<C>(make().state.value, pulses: fields, from: snapshot)
+            makeFold: { (id, creation, snapshot) throws(RecoveryFault) in
+                let cycler = try make.bind(id, creation)()
+                return try CyclerFold<C>(cycler.state.value, pulses: fields, from: snapshot)
             }
         ) { (session, saved) throws(RecoveryFault) in
-            try CyclerMachine(make, pulses: fields, session: session, saved: saved, link: link)
+            try CyclerMachine(
+                make.bind(session.id.text, session.feed.creation), pulses: fields,
+                session: session, saved: saved, link: link)
         }
-        announceTopics = { bus in for source in make().sources { source.announce(bus) } }
+        announceTopics = { bus in for source in make.example().sources { source.announce(bus) } }
         listensToTopics = first.sources.contains { $0.topic != nil }
         topics = first.sources.compactMap { $0.isDecodable ? $0.topic : nil }
         cycler = ObjectIdentifier(C.self)
@@ -142,9 +190,10 @@ package struct Registration: Sendable {
     }
 
     private init<Action: Codable, State: Codable, Activity: Codable>(
-        name: String, stateVersion: Int, initial: State, fields: [PulseField<State>],
-        activity: Activity.Type, activities: [String], examples: [Action], faults found: [String],
-        makeFold: @escaping @Sendable (Snapshot?) throws(RecoveryFault) -> any StateFold,
+        name: String, stateVersion: Int, input: InputType?, initial: State,
+        fields: [PulseField<State>], activity: Activity.Type, activities: [String],
+        examples: [Action], faults found: [String],
+        makeFold: @escaping EventCatalog.MakeFold,
         makeMachine:
             @escaping @Sendable (Session, SavedSession?) throws(RecoveryFault) ->
             any Machine
@@ -179,9 +228,10 @@ package struct Registration: Sendable {
             of: name, pulses: fields.map(\.name), properties: fields.map(\.property),
             activities: activities, makeFold: makeFold)
         self.examples = encodedExamples
+        self.input = input
         self.schemas = ReactorSchemas(
-            action: Action.self, examples: encodedExamples, initial: initial, fields: fields,
-            activity: activity, activities: activities)
+            input: input?.schema, action: Action.self, examples: encodedExamples, initial: initial,
+            fields: fields, activity: activity, activities: activities)
         self.makeMachine = makeMachine
     }
 
@@ -196,7 +246,7 @@ package struct Registration: Sendable {
     ///
     /// - Throws: what a load of the session would throw.
     func fold(of saved: SavedSession) throws(RecoveryFault) -> any StateFold {
-        let fold = try events.makeFold(saved.snapshot)
+        let fold = try events.makeFold(saved.key.session, saved.creation, saved.snapshot)
         try fold.applyAll(of: saved, in: stateVersion)
         return fold
     }

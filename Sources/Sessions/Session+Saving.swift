@@ -116,6 +116,7 @@ extension Session {
         let opened = machine.openSources(in: self, isNew: false)
         tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))
         forgetReads()
+        if timers.next != nil { waitForTimer() }
         if persistence?.snapshotListens != tasks.listens { takeSnapshot() }
     }
 

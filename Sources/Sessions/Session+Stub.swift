@@ -15,6 +15,7 @@ extension Session {
         // A stub's state is shown whatever it makes; the next request must not be refused for it.
         defer { _ = takeRefusal() }
         try machine.changeStub(StubChange(body))
+        waitForTimer()
         if attempt.hasSettled { answerSettled() }
         readStub(for: token)
     }

@@ -56,6 +56,7 @@ package final class Session {
     var arrival = Arrival()
     var traces = ActionTraces()
     var meters = SizeMeters()
+    var timers: SessionTimers
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every
     /// answer reads it, and the access of an optional chain may be checked at run time (ADR-0013).
     var keys: IdempotencyKeys?
@@ -73,6 +74,7 @@ package final class Session {
         self.table = table
         history = feed.history
         self.records = table.commits.records
+        timers = SessionTimers(saved?.timers ?? [])
         self.keepsRecords = table.journal.keepsRecords
         self.tasks = EffectTasks(table.effects.count(of: registration.name))
         self.persistence = table.journal.archive == nil ? nil : PersistenceState(saved)
@@ -109,12 +111,14 @@ package final class Session {
         traces.removeAll()
         life = .left
         feed.source = nil
+        table.timers.left(id, at: table.timerTime)
         table.placement?.left(id)
     }
 
     /// The end is committed, or the process ends.
     func end(_ act: () -> Void) {
         table.eviction.remove(self)
+        table.timers.remove(id)
         let machine = machine
         life = .ended
         feed.source = nil
@@ -165,11 +169,9 @@ package final class Session {
 
     /// Writes the creation, which is record 0. Requests are answered after its commit.
     ///
-    /// - Parameters:
-    ///   - owner: The authenticated client; nil if there is none.
-    ///   - charge: of the state that the session begins with, until the creation is committed.
-    func create(for token: UInt64, owner: ExactText?, _ charge: WorkCharge? = nil) {
-        feed.owner = owner
+    /// - Parameter charge: of the state that the session begins with, until the creation is
+    ///   committed.
+    func create(for token: UInt64, _ charge: WorkCharge? = nil) {
         let step = step()
         step.creates = true
         step.charge = charge
@@ -180,7 +182,7 @@ package final class Session {
             step.batch.runs = []
             let start = HistoryEnd(version: history.newest.version)
             records.begin(.created, at: start, action: .none, time: table.time, in: step)
-            if let owner { SessionOwner.append(owner, to: &records.encoder.content) }
+            feed.creation.append(to: &records.encoder.content)
             records.finish()
             for run in earlier { step.batch.runs[0].append(run) }
         }

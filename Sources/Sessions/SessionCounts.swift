@@ -22,6 +22,8 @@ package struct SessionCounts: Sendable {
     package var batches = SizeHistogram()
     /// Sessions that were woken because they act without a request.
     package var woken: UInt64 = 0
+    /// Timers that have fired.
+    package var firedTimers: UInt64 = 0
 
     package init() {}
 
@@ -38,6 +40,7 @@ package struct SessionCounts: Sendable {
         turns.add(other.turns)
         batches.add(other.batches)
         woken += other.woken
+        firedTimers += other.firedTimers
     }
 }
 
@@ -58,6 +61,7 @@ extension SessionTable {
         counts.runningEffects = effects.running
         counts.turns = turns.times
         counts.woken = loads.wokenCount
+        counts.firedTimers = timers.firedCount
         return counts
     }
 }

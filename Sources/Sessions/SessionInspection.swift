@@ -27,7 +27,22 @@ extension SessionTable {
             archive.head(of: id.text, answer)
         } then: { [self] result in
             switch result {
-            case .success(let head): act(inspection(of: id, head))
+            case .success(let head): addTimers(to: inspection(of: id, head), then: act)
+            case .failure(let failure): act(.absent(.unreadable(failure)))
+            }
+        }
+    }
+
+    /// A sleeping session has its timers in the journal.
+    private func addTimers(to found: Inspection, then act: @escaping (Inspection) -> Void) {
+        guard case .asleep(let head, var runtime) = found else { return act(found) }
+        ask { archive, answer in
+            archive.timers(of: head.key, answer)
+        } then: { result in
+            switch result {
+            case .success(let timers):
+                runtime.timers = timers
+                act(.asleep(head, runtime))
             case .failure(let failure): act(.absent(.unreadable(failure)))
             }
         }
@@ -68,6 +83,7 @@ extension Session {
         runtime.effects = machine.runningEffects(in: self)
         runtime.sources = tasks.listening
         runtime.stubbed = machine.isStubbed
+        runtime.timers = timers.all
         answer(content(.runtime(runtime.line)), token)
     }
 }

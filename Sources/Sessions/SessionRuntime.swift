@@ -1,9 +1,10 @@
 internal import JSONCoding
+internal import Storage
 internal import Wire
 
 /// The present activity of a session, for operators.
 ///
-/// `{"awake":…,"subscribers":…,"effects":[…],"sources":[…],"stubbed":…,"kept":{…}}`
+/// `{"awake":…,"subscribers":…,"effects":[…],"sources":[…],"stubbed":…,"kept":{…},"timers":[…]}`
 package struct SessionRuntime: Sendable, Encodable {
     /// A running effect: a step of a reactor's, or an action of a Cycler that waits.
     package struct Effect: Sendable, Encodable {
@@ -48,6 +49,12 @@ package struct SessionRuntime: Sendable, Encodable {
     var sources: [String] = []
     var stubbed = false
     var kept: Kept
+    /// The one that is due next first. Their actions are JSON already.
+    var timers: [SessionTimer] = []
+
+    private enum CodingKeys: CodingKey {
+        case awake, subscribers, effects, sources, stubbed, kept
+    }
 
     /// The runtime of a session of which at most the subscribers are in memory.
     init(subscribers: Int, kept: Kept) {
@@ -64,7 +71,26 @@ package struct SessionRuntime: Sendable, Encodable {
             // Strings and integers always have JSON.
             bytes = Array("{}".utf8)
         }
-        bytes.append(UInt8(ascii: "\n"))
+        bytes.removeLast()
+        appendTimers(to: &bytes)
+        bytes.append(contentsOf: "}\n".utf8)
         return bytes
     }
+
+    /// `"timers":[{"name":…,"number":…,"due":…,"action":…}]`. A larger action is left out.
+    private func appendTimers(to out: inout [UInt8]) {
+        out.append(contentsOf: ",\"timers\":[".utf8)
+        for (index, timer) in timers.enumerated() {
+            if index > 0 { out.append(UInt8(ascii: ",")) }
+            timer.appendHead(to: &out)
+            if timer.content.count <= Self.actionLimit {
+                out.append(contentsOf: ",\"action\":".utf8)
+                out.append(contentsOf: timer.content)
+            }
+            out.append(UInt8(ascii: "}"))
+        }
+        out.append(UInt8(ascii: "]"))
+    }
+
+    private static let actionLimit = 16_384
 }

@@ -20,6 +20,7 @@ package final class SessionTable {
     var absent: AbsentSessions
     package let loads = TableLoads()
     package let eviction = Eviction()
+    package let timers = TimerQueue()
     /// The large state that was encoded last.
     var shown: ShownState?
     /// Streams that wait to be opened.
@@ -221,15 +222,18 @@ package final class SessionTable {
     /// - Throws: ``RecoveryFault`` if today's code cannot use `saved`.
     ///
     /// - Parameters:
-    ///   - owner: The client that creates it, which ``SessionOwners`` has admitted.
+    ///   - creation: Its owner, which ``SessionOwners`` has admitted, and its input, which the
+    ///     registration has checked.
     ///   - charge: the charge of `saved`, until the creation is committed.
     package func create(
         _ id: SessionID, _ registration: Registration, for token: UInt64,
-        owner: ExactText? = nil, from saved: SavedSession? = nil, charge: WorkCharge? = nil
+        with creation: SessionCreation = SessionCreation(), from saved: SavedSession? = nil,
+        charge: WorkCharge? = nil
     ) throws(RecoveryFault) {
         var randomness = SystemRandomNumberGenerator()
         let generation = Generation(using: &randomness)
         let feed = Feed(id, generation, registration.events, saved, in: feeds)
+        feed.creation = creation
         let session = try Session(feed, registration, self, saved: saved, isNew: true)
         // Subscribers of an earlier generation, which has just ended at another node, connect
         // again.
@@ -240,7 +244,7 @@ package final class SessionTable {
         }
         sessions.insert(session)
         placement?.creates(session, in: self)
-        session.create(for: token, owner: owner, charge)
+        session.create(for: token, charge)
     }
 
     /// Deletes a session that ``find(_:)`` or ``wake(_:then:)`` found quarantined or unreadable.
@@ -382,6 +386,7 @@ package final class SessionTable {
         dropShown()
         eviction.removeCandidates()
         loads.removeAll()
+        timers.removeAll()
         placement?.removeAll()
         feeds.removeAll()
         openings.removeAll()

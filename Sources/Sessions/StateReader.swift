@@ -352,7 +352,9 @@ struct StateReader {
                 number: history.committed.number, version: version, lastAction: 0,
                 stateVersion: session.registration.stateVersion, state: state,
                 time: table.time)
-            return .success(SessionExport(snapshot: snapshot, charge: charge))
+            return .success(
+                SessionExport(
+                    snapshot: snapshot, input: session.feed.creation.input, charge: charge))
         } catch {
             return .failure(.overBudget)
         }
@@ -362,6 +364,8 @@ struct StateReader {
 /// A copy of a session's state, for a session that begins with it.
 package struct SessionExport: Sendable {
     package let snapshot: Snapshot
+    /// The input with which the session was created.
+    package let input: [UInt8]?
     /// Until the new session is committed; nil if the state is small.
     package let charge: WorkCharge?
 

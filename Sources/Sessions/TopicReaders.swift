@@ -221,48 +221,30 @@ package final class TopicReaders {
     }
 }
 
-/// Reads the events of a topic's session from its stream of pulses. Each event is one chunk
-/// (``EventFramer``); the bytes arrive in pieces that may be cut anywhere.
+/// Reads the events of a topic's session from its stream of pulses.
 private struct TopicStream {
     struct Event {
         let place: TopicPosition
         let value: TopicValue
     }
 
-    private var bytes: [UInt8] = []
+    private var blocks = RelayBlocks()
 
-    private static let lineEnd = UInt8(ascii: "\n")
-
-    mutating func append(_ more: [UInt8]) { bytes += more }
+    mutating func append(_ more: [UInt8]) { blocks.append(more) }
 
     /// The next event that has a value; nil if it has not arrived completely.
     mutating func next() -> Event? {
-        while let block = nextBlock() {
+        while let block = blocks.next() {
             if let event = Self.event(in: block) { return event }
         }
         return nil
     }
 
-    private mutating func nextBlock() -> ArraySlice<UInt8>? {
-        guard let end = bytes.firstIndex(of: Self.lineEnd),
-            let size = Int(String(decoding: bytes[..<(end - 1)], as: UTF8.self), radix: 16),
-            bytes.count >= end + 1 + size + 2
-        else { return nil }
-        let block = Array(bytes[(end + 1)..<(end + 1 + size)])
-        bytes.removeFirst(end + 1 + size + 2)
-        return block[...]
-    }
-
-    private static func event(in block: ArraySlice<UInt8>) -> Event? {
-        func field(_ name: String) -> ArraySlice<UInt8>? {
-            block.split(separator: lineEnd).first { $0.starts(with: name.utf8) }?
-                .dropFirst(name.utf8.count)
-        }
-        guard let id = field("id: "), let data = field("data: ").map(Array.init),
-            let position = Position(String(decoding: id, as: UTF8.self))
+    private static func event(in block: RelayBlock) -> Event? {
+        guard let data = block.data, let position = block.id.flatMap({ Position($0) })
         else { return nil }
         let value: [UInt8]?
-        switch field("event: ").map({ String(decoding: $0, as: UTF8.self) }) {
+        switch block.event {
         case "value": value = data
         case "snapshot": value = JSON.members(of: data)?["value"]
         // The end of the session, or of the stream.

@@ -18,9 +18,10 @@ protocol TypedMachine: Machine {
     /// The reactor's or Cycler's own `recovery(of:)`.
     func recovery(of action: Action) -> Recovery
 
-    /// Receives an action again that was running when the process ended. An error that leaves no
-    /// record of its own is recorded for `interrupted`.
-    func receiveAgain(_ action: Action, for interrupted: ActionTag)
+    /// Receives an action that was running when the process ended, or that of a timer. An error
+    /// that leaves no record of its own is recorded for `cause`: the interrupted action, or the one
+    /// that has set the timer.
+    func receiveAgain(_ action: Action, for cause: ActionTag)
 }
 
 // MARK: Sources
@@ -82,7 +83,7 @@ extension TypedMachine {
     }
 }
 
-// MARK: Recovery
+// MARK: Recovery and timers
 
 extension TypedMachine {
     var log: EffectLog { EffectLog(session: session) }
@@ -104,6 +105,15 @@ extension TypedMachine {
             log.failed(at: .effect, Abandonment.unreadable(error), of: tag)
         }
     }
+
+    func fire(_ timer: SessionTimer) {
+        let setter = ActionTag(timer.number)
+        do {
+            receiveAgain(try JSON.decode(Action.self, stored: timer.content), for: setter)
+        } catch {
+            log.failed(at: .effect, Abandonment.timer(timer, error), of: setter)
+        }
+    }
 }
 
 /// Why an action's effects are not run again after a restart.
@@ -113,6 +123,10 @@ private enum Abandonment {
     static let tooOften =
         "abandoned: it was begun \(RunningAction.beginLimit) times, and each time the server ended "
         + "while it ran"
+
+    static func timer(_ timer: SessionTimer, _ refusal: JSONRefusal) -> String {
+        "the action of the timer \(timer.name.text) can't be read any more: \(refusal.sentence)"
+    }
 
     static func unreadable(_ refusal: JSONRefusal) -> String {
         "abandoned: the action can't be read any more: \(refusal.sentence)"

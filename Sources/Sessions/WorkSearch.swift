@@ -15,15 +15,36 @@ package final class WorkSearch: Sendable {
     package typealias Wake =
         @Sendable (_ sessions: [SessionID], _ done: @escaping @Sendable () -> Void) -> Void
 
-    private struct State {
-        var isUnderWay = false
+    struct Progress {
+        private var isUnderWay = false
         /// Whether another search follows the present one: the members have changed.
-        var isRepeated = false
+        private var isRepeated = false
         var isStopped = false
+
+        /// - Returns: whether the search begins now.
+        mutating func begin() -> Bool {
+            guard !isUnderWay else {
+                isRepeated = true
+                return false
+            }
+            isUnderWay = !isStopped
+            return isUnderWay
+        }
+
+        /// - Returns: whether another search begins now.
+        mutating func end() -> Bool {
+            isUnderWay = isRepeated && !isStopped
+            isRepeated = false
+            return isUnderWay
+        }
+    }
+
+    private struct State {
+        var progress = Progress()
         var members: Members?
     }
 
-    private let finder: any WorkFinder
+    let finder: any WorkFinder
     private let ownership: (any Ownership)?
     /// Sessions that are woken by requests alone.
     private let skipped: Set<String>
@@ -49,46 +70,43 @@ package final class WorkSearch: Sendable {
 
     /// Searches everything once, after the present search if there is one.
     package func begin() {
-        let begins = state.withLock { state in
-            guard !state.isUnderWay else {
-                state.isRepeated = true
-                return false
-            }
-            state.isUnderWay = !state.isStopped
-            return state.isUnderWay
-        }
-        if begins { read(after: 0) }
+        if state.withLock({ $0.progress.begin() }) { read(after: 0) }
     }
 
     /// Searches if the members have changed: one has ended, or a new one can read other sessions.
-    package func membersChanged(_ members: Members) {
+    ///
+    /// - Returns: whether they have.
+    @discardableResult
+    package func membersChanged(_ members: Members) -> Bool {
         let isNew = state.withLock { state in
             defer { state.members = members }
             return state.members != members
         }
-        if isNew, members.isHeard { begin() }
+        guard isNew, members.isHeard else { return false }
+        begin()
+        return true
     }
 
     /// The process ends. Nothing more is woken.
-    package func stop() { state.withLock { $0.isStopped = true } }
+    package func stop() { state.withLock { $0.progress.isStopped = true } }
 
     private func read(after place: Int64) {
         finder.findWork(after: place) { [self] result in
-            guard case .success(let found) = result, let ids = sessions(of: found) else {
+            guard case .success(let found) = result, let ids = wakes(found.sessions) else {
                 return end()
             }
-            wake(ids) { [self] in
+            wake(ids.compactMap(\.self)) { [self] in
                 if let next = found.next { read(after: next) } else { end() }
             }
         }
     }
 
-    /// The sessions that this node wakes; nil: none of these, and no later ones.
-    private func sessions(of found: FoundWork) -> [SessionID]? {
-        guard !state.withLock({ $0.isStopped }) else { return nil }
+    /// For each session its id if this node wakes it; nil: none of these, and no later ones.
+    func wakes(_ sessions: [WorkingSession]) -> [SessionID?]? {
+        guard !state.withLock({ $0.progress.isStopped }) else { return nil }
         let members = ownership?.members
         if let members, !members.isHeard || members.own.isLeaving { return nil }
-        return found.sessions.compactMap { one in
+        return sessions.map { one in
             guard !skipped.contains(one.session) else { return nil }
             if let members {
                 let home = members.home(
@@ -100,11 +118,6 @@ package final class WorkSearch: Sendable {
     }
 
     private func end() {
-        let repeats = state.withLock { state in
-            state.isUnderWay = state.isRepeated && !state.isStopped
-            state.isRepeated = false
-            return state.isUnderWay
-        }
-        if repeats { read(after: 0) }
+        if state.withLock({ $0.progress.end() }) { read(after: 0) }
     }
 }

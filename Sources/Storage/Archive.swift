@@ -66,6 +66,9 @@ package protocol Archive: HistoryArchive {
     /// The first live sessions of the range, ordered by id. The read uses an index: sessions
     /// outside of the range cost nothing. The owners and the ranges of kept records may be missing.
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedHead]>)
+
+    /// The timers of a session, in the order in which they are due; none if it has ended.
+    func timers(of session: SessionKey, _ answer: @escaping Answer<[SessionTimer]>)
 }
 
 package struct SessionKey: Sendable, Hashable {
@@ -82,8 +85,8 @@ package struct SessionKey: Sendable, Hashable {
 package struct SavedHead: Sendable, Equatable {
     package var key: SessionKey
     package var reactor: String
-    /// The client that has created the session; nil if it was not authenticated.
-    package var owner: ExactText?
+    /// The owner and the input. A head alone, without the session, has no input.
+    package var creation = SessionCreation()
     /// Whether the session was deleted; the other fields then have no meaning.
     package var isDeleted: Bool
     package var end = HistoryEnd()
@@ -95,6 +98,12 @@ package struct SavedHead: Sendable, Equatable {
         self.key = key
         self.reactor = reactor
         self.isDeleted = isDeleted
+    }
+
+    /// The client that has created the session; nil if it was not authenticated.
+    package var owner: ExactText? {
+        get { creation.owner }
+        set { creation.owner = newValue }
     }
 }
 
@@ -110,6 +119,8 @@ package struct SavedSession: Sendable, Equatable {
     package var lastAction: UInt64 = 0
     /// Actions whose effects ran when the process ended.
     package var running: [RunningAction] = []
+    /// In the order in which they are due.
+    package var timers: [SessionTimer] = []
     /// Whether there may be stored replies to requests with an `Idempotency-Key`.
     package var hasStoredAnswers = false
     /// Counts the changes of the session's owner; 0 for a journal without owners.

@@ -11,6 +11,8 @@ package struct Batch: Sendable, Equatable {
     package var started: [RunningAction] = []
     /// Actions whose effects have ended.
     package var settled: [SettledAction] = []
+    /// In the order in which they were decided.
+    package var timers: [TimerChange] = []
 
     package init() {}
 
@@ -21,11 +23,12 @@ package struct Batch: Sendable, Equatable {
         answers += other.answers
         started += other.started
         settled += other.settled
+        timers += other.timers
     }
 
     package var isEmpty: Bool {
         runs.isEmpty && snapshots.isEmpty && answers.isEmpty && started.isEmpty
-            && settled.isEmpty
+            && settled.isEmpty && timers.isEmpty
     }
 
     package func removing(_ refused: [SessionKey: CommitRefusal]) -> Batch {
@@ -39,6 +42,7 @@ package struct Batch: Sendable, Equatable {
         rest.answers = answers.filter { stays($0.session, $0.generation) }
         rest.started = started.filter { stays($0.session, $0.generation) }
         rest.settled = settled.filter { stays($0.session, $0.generation) }
+        rest.timers = timers.filter { stays($0.session, $0.generation) }
         return rest
     }
 
@@ -47,6 +51,7 @@ package struct Batch: Sendable, Equatable {
         runs.reduce(0) { $0 + $1.text.count } + snapshots.reduce(0) { $0 + $1.state.count }
             + answers.reduce(0) { $0 + $1.body.count }
             + started.reduce(0) { $0 + $1.content.count }
+            + timers.reduce(0) { $0 + ($1.timer?.content.count ?? 0) }
     }
 }
 

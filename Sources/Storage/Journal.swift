@@ -43,6 +43,12 @@ package protocol Journal: BatchCommitter {
     /// Finds sessions whose effects or sources rest since their process has ended; nil by default.
     var work: (any WorkFinder)? { get }
 
+    /// The time by the journal's clock, by which timers are due; both in milliseconds since 1970
+    /// (UTC). Never ahead of that clock. Default: the same.
+    ///
+    /// - Parameter wall: the time by this machine's clock.
+    func timerTime(_ wall: Int64) -> Int64
+
     /// Calls `began` with a sentence each time that the journal hears of a newer database. Then
     /// nothing is committed or read until that is found. One caller; default: it never does.
     func watchDoubt(_ began: @escaping @Sendable (String) -> Void)
@@ -70,6 +76,8 @@ extension Journal {
     package func takeCommitter() -> any BatchCommitter { self }
 
     package var interrupted: [InterruptedWork] { [] }
+
+    package func timerTime(_ wall: Int64) -> Int64 { wall }
 
     package func watchDoubt(_ began: @escaping @Sendable (String) -> Void) {}
 

@@ -21,8 +21,8 @@ package struct RecordBatch: Sendable, Equatable {
     package private(set) var last = HistoryPosition(0)
     package private(set) var version: UInt64 = 0
     package private(set) var created: Int64?
-    /// The client that has created the session; nil if it was not authenticated.
-    package private(set) var owner: ExactText?
+    /// The owner and the input of the session, if the batch begins with its creation.
+    package private(set) var creation = SessionCreation()
     package private(set) var deleted: Int64?
 
     /// A session begins another batch once its last one has this many bytes.
@@ -42,7 +42,7 @@ package struct RecordBatch: Sendable, Equatable {
 
     package var isFull: Bool { text.count >= Self.fullBytes }
 
-    /// - Parameter content: The entry's content: that of a creation is its owner.
+    /// - Parameter content: The entry's content: that of a creation is a ``SessionCreation``.
     /// - Precondition: The entry follows the last one; `write` appends exactly that entry.
     mutating func append(
         _ head: HistoryEntry.Head, _ content: [UInt8], _ write: (inout [UInt8]) -> Void
@@ -53,7 +53,7 @@ package struct RecordBatch: Sendable, Equatable {
             first = head.position
             if head.kind == .created {
                 created = head.time
-                owner = SessionOwner.decode(content)
+                creation = SessionCreation(content: content)
             }
         }
         if head.kind == .deleted { deleted = head.time }

@@ -1,5 +1,5 @@
 /// Finds the sessions that act without a request: the effects of their actions were running at the
-/// last commit, or they listened to sources.
+/// last commit, they listened to sources, or they have timers.
 ///
 /// Invariants: the reply comes exactly once, on any thread, never from inside the call. The search
 /// uses indexes: other sessions cost nothing.
@@ -11,6 +11,17 @@ package protocol WorkFinder: Sendable {
     /// - Parameters:
     ///   - place: ``FoundWork/next`` of the page before; 0: from the beginning.
     func findWork(after place: Int64, _ answer: @escaping ArchiveAnswer<FoundWork>)
+
+    /// Examines the next timers that are due before a time, in the order in which they are due.
+    ///
+    /// Sessions that a member of the cluster owns are skipped: they are in its memory.
+    ///
+    /// - Parameters:
+    ///   - place: ``FoundTimers/next`` of the page before; or ``TimerPosition/start``.
+    ///   - end: milliseconds since 1970 (UTC).
+    func findTimers(
+        after place: TimerPosition, before end: Int64,
+        _ answer: @escaping ArchiveAnswer<FoundTimers>)
 }
 
 /// A page of sessions that act without a request.

@@ -301,6 +301,24 @@ test("a session that is missing is made by the link that makes it", () => {
   assert.equal(posts(client)[0].fields["Idempotency-Key"], posts(client)[1].fields["Idempotency-Key"]);
 });
 
+test("a session is made with its input, also by a later life for what waits", () => {
+  const body = '{"reactor":"auction","input":{"lot":"a lamp"}}';
+  const client = new Client();
+  const following = { makes: "auction", input: '{"lot":"a lamp"}', demand: {}, predicts: false, start: "present" };
+  const [put] = requests(client.receive("follow", "room", following));
+  assert.equal(put.body, body);
+  client.answer(put, 201, made);
+  assert.deepEqual(requests(client.receive("follow", "room", following)).filter(({ method }) => method === "PUT"), []);
+  client.send(1);
+  const again = new Client({ saved: client.saved, sends: false });
+  const [post] = requests(again.load());
+  again.answer(post, 404, problem("unknown_session"));
+  const [, , remade] = again.outputs.find(([kind, , one]) => kind === "request" && one.method === "PUT");
+  assert.equal(remade.body, body);
+  const other = { ...following, input: '{"lot":"a chair"}' };
+  assert.equal(requests(client.receive("follow", "room", other))[0].body, body.replace("a lamp", "a chair"));
+});
+
 test("a later life sends what was durable, under its key", () => {
   const client = live();
   client.send(1);

@@ -33,11 +33,36 @@ extension EngineCase {
         },
         EngineCase("the owner of a session is kept") { trial in
             var created = HistoryEntry.created("s")
-            SessionOwner.append("ada \"'é", to: &created.content)
+            SessionCreation(owner: "ada \"'é").append(to: &created.content)
             try await trial.succeed([created, .created("t")])
             try trial.equal(try await trial.load("s")?.owner, "ada \"'é", "the owner")
             try trial.equal(try await trial.head("s")?.owner, "ada \"'é", "the owner by the head")
             try trial.equal(try await trial.load("t")?.owner, nil, "the owner of another")
+        },
+        EngineCase("the input of a session is kept, also with a snapshot alone") { trial in
+            let input = Array(#"{"lot":"e\u0000 \\\"'é","limit":1e400}"#.utf8)
+            var (created, other) = (HistoryEntry.created("s"), HistoryEntry.created("t"))
+            SessionCreation(owner: "ada", input: input).append(to: &created.content)
+            SessionCreation(input: input).append(to: &other.content)
+            try await trial.succeed([created, other, .created("u")])
+            for (id, owner, kept) in [("s", "ada", input), ("t", nil, input), ("u", nil, nil)]
+                as [(String, ExactText?, [UInt8]?)]
+            {
+                let saved = try await trial.load(id)
+                try trial.equal(saved?.creation.input, kept, "the input")
+                try trial.equal(saved?.owner, owner, "the owner")
+            }
+        },
+        EngineCase("a session that is created again has its new input") { trial in
+            var (first, again) = (HistoryEntry.created("s"), HistoryEntry.created("s"))
+            SessionCreation(input: Array("1".utf8)).append(to: &first.content)
+            again.generation = "g2"
+            SessionCreation(input: Array("2".utf8)).append(to: &again.content)
+            try await trial.succeed([first])
+            try await trial.succeed([.deleted("s", 1)])
+            try await trial.succeed([again])
+            try trial.equal(
+                try await trial.load("s")?.creation.input, Array("2".utf8), "the input")
         },
         EngineCase("an empty batch is committed", isAboutRecords: false) { trial in
             try await trial.succeed(Batch())
@@ -121,6 +146,40 @@ extension EngineCase {
             try await trial.succeed(brief)
             try trial.equal(
                 try await trial.load("s")?.running, again.started, "the running actions")
+        },
+        EngineCase("a timer is kept until it is replaced or removed") { trial in
+            func timer(_ name: String, _ number: UInt64, due: Int64) -> SessionTimer {
+                SessionTimer(
+                    name: ExactText(name), number: number, due: due, content: Array("{}".utf8))
+            }
+            func change(_ name: String, _ timer: SessionTimer?) -> TimerChange {
+                TimerChange(
+                    of: SessionKey(session: "s", generation: "g1"), ExactText(name), timer)
+            }
+            var batch = Batch(records: HistoryEntry.life("s", 1))
+            let (late, early) = (timer("late", 1, due: 3_000), timer("é", 1, due: 2_000))
+            batch.timers = [change("late", late), change("é", early)]
+            try await trial.succeed(batch)
+            try trial.equal(try await trial.load("s")?.timers, [early, late], "the timers")
+            // Another text, although Swift's strings are equal; and set and removed in one step.
+            let (other, again) = (timer("e\u{301}", 2, due: 2_500), timer("late", 2, due: 1_000))
+            var later = Batch()
+            later.timers = [
+                change("e\u{301}", other), change("late", nil), change("late", again),
+                change("brief", timer("brief", 2, due: 1)), change("brief", nil),
+            ]
+            later.expect("s", 1)
+            try await trial.succeed(later)
+            try trial.equal(try await trial.load("s")?.timers, [again, early, other], "the timers")
+            var last = Batch()
+            last.timers = [change("é", nil), change("unknown", nil)]
+            last.expect("s", 1)
+            try await trial.succeed(last)
+            try await trial.engine.reopen()
+            try trial.equal(try await trial.load("s")?.timers, [again, other], "the timers")
+            // They end with the session.
+            try await trial.succeed([.deleted("s", 2)])
+            try trial.equal(try await trial.load("s")?.timers, [], "the timers")
         },
         EngineCase("a later snapshot and a later answer replace earlier ones") { trial in
             var batch = Batch(records: HistoryEntry.life("s", 1))

@@ -23,6 +23,7 @@ enum Main {
                 Hosted("cell") { Cell() },
                 Hosted("errands") { Errands() },
                 Hosted("values") { Values() },
+                Hosted("rounds") { Rounds() },
                 Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },
             ] + (Versioned.present == nil ? [] : [Hosted("versioned") { Versioned() }]),
             authenticator: Tokens.fromEnvironment(), journals: [postgres])

@@ -57,9 +57,7 @@ struct MigrationTests {
     @Test func `a state that was saved by an earlier deployment is migrated by the next one`()
         async throws
     {
-        let folder = FileManager.default.temporaryDirectory
-            .appending(path: "migration-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try temporaryFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appending(path: "reactor.sqlite").path
 
@@ -83,29 +81,5 @@ struct MigrationTests {
             let answer = try client.hear("}}\n")
             #expect(answer.contains(#""state":{"target":27"#))
         }
-    }
-
-    private func serving(
-        _ hosted: Hosted, journal path: String, _ body: (PlainClient) throws -> Void
-    ) async throws {
-        var configuration = Configuration()
-        configuration.port = 0
-        configuration.journal = .file(path: path)
-        configuration.grace = .seconds(1)
-        let server = ReactorServer(hosting: [hosted], configuration: configuration)
-        let (addresses, told) = AsyncStream<String>.makeStream()
-        let running = Task {
-            defer { told.finish() }
-            try await server.run { told.yield($0) }
-        }
-        var address: String?
-        for await one in addresses {
-            address = one
-            break
-        }
-        let outcome = Result { try body(try PlainClient(try #require(address))) }
-        running.cancel()
-        try await running.value
-        try outcome.get()
     }
 }

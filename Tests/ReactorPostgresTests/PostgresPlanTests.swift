@@ -28,6 +28,7 @@ struct PostgresPlanTests {
             INSERT INTO answers SELECT n / 3 + 1, 'k' || n, '', 200, n, ''
                 FROM generate_series(1, 59997) n;
             INSERT INTO running SELECT n / 3 + 1, n, '', 1, NULL FROM generate_series(1, 59997) n;
+            INSERT INTO timers SELECT n / 3 + 1, 't' || n, 1, n, '' FROM generate_series(1, 59997) n;
             INSERT INTO nodes SELECT n, '', 1, '{}', '{}', 4000 FROM generate_series(1, 500) n;
             INSERT INTO depositions(node, id, generation, epoch)
                 SELECT n / 100, 's' || n, 'g1', 1 FROM generate_series(1, 20000) n;
@@ -41,7 +42,8 @@ struct PostgresPlanTests {
         let others =
             Array(repeating: integers, count: 6) + [blobs]
             + [integers, integers, texts, blobs, integers, integers, blobs]
-            + [integers, integers, blobs, integers, texts] + [integers, integers]
+            + [integers, integers, blobs, integers, texts] + [integers, integers, blobs]
+            + [integers, texts, integers, integers, blobs, integers] + [integers, texts]
         let statements: [(String, [String])] = [
             (Append.short, [integer] + places + runs.dropFirst(3)),
             (Append.plain, [integer] + places + runs),
@@ -68,10 +70,11 @@ struct PostgresPlanTests {
             (Membership.depositions, [integer]),
             (SessionRow.byID, [text]), (SessionRow.snapshotAt, [integer, integer]),
             (SessionRow.stateVersionAt, [integer, integer]),
-            (SessionRow.runningActions, [integer]), (SessionRow.anyAnswer, [integer]),
+            (SessionRow.runningActions, [integer]), (SessionRow.restOfSession, [integer]),
             (SessionRow.firstSlice, [integer, integer, integer, integer, integer]),
             (SessionRow.nextSlice, [integer, integer, integer, integer, integer]),
             (PostgresArchive.answer, [text, text, text]), (PostgresArchive.work, [integer]),
+            (PostgresArchive.timers, [integer, integer, integer]), (SessionRow.timers, [integer]),
             (PostgresArchive.page, [text, text, text, integer]),
             (PostgresArchive.pageOfReactor, [text, text, text, integer, text]),
             (Trim.removal.statement, [integer, integer, integer, integer]),

@@ -49,6 +49,13 @@ struct PostgresToolTests {
                     RunningAction(
                         session: session, generation: generation, action: UInt64(round),
                         content: Array("{\"a\":1}".utf8), subject: "ada", begun: 2))
+                let timer = SessionTimer(
+                    name: ExactText("t\(round)"), number: UInt64(round), due: 3_000_000,
+                    content: Array("{\"a\":2}".utf8))
+                batch.timers.append(
+                    TimerChange(
+                        of: SessionKey(session: session, generation: generation), timer.name, timer)
+                )
             }
             let verdict: Verdict = await withCheckedContinuation { continuation in
                 _ = journal.commit(batch) { continuation.resume(returning: $0) }
@@ -68,6 +75,7 @@ struct PostgresToolTests {
             try before.writer.finish()
             #expect(before.lines.contains { $0.hasPrefix("{\"running\"") })
             #expect(before.lines.contains { $0.hasPrefix("{\"tombstone\"") })
+            #expect(before.lines.contains { $0.hasPrefix("{\"timer\"") })
             let filler = try PostgresFiller(address)
             try JournalExport(path).visit(filler)
             try filler.finish()

@@ -16,6 +16,43 @@ struct WorkTests {
         }
     }
 
+    private func timers(_ node: ClusterNode, before end: Int64) async throws -> FoundTimers {
+        guard let finder = node.journal.work else {
+            throw PostgresServer.Failure(description: "no search")
+        }
+        return try await withCheckedThrowingContinuation { continuation in
+            finder.findTimers(after: .start, before: end) { continuation.resume(with: $0) }
+        }
+    }
+
+    @Test func `timers of nodes that have ended; the database fixes a delay`() async throws {
+        let server = try PostgresServer.shared.get()
+        let schema = "\(server.newSchema())_timers"
+        let (a, b) = (try ClusterNode(1, server, schema), try ClusterNode(2, server, schema))
+        var batch = Batch(records: [.created("s")])
+        // The node's clock is wrong.
+        let delayed = SessionTimer(
+            name: "delayed", number: 1, due: 60_005, delay: 60_000, content: Array("{}".utf8))
+        let dated = SessionTimer(name: "dated", number: 1, due: 7, content: Array("{}".utf8))
+        batch.timers = [delayed, dated].map { TimerChange(of: .of("s"), $0.name, $0) }
+        let before = a.journal.timerTime(5)
+        #expect(await a.journal.verdict(on: batch) == .committed)
+        await a.journal.keepHouse()
+        let after = a.journal.timerTime(5)
+        #expect(try await timers(b, before: .max).sessions.isEmpty, "its owner fires them")
+        await a.close()
+        let found = try await timers(b, before: .max).sessions
+        #expect(found.map(\.session.session) == ["s", "s"])
+        #expect(found.first?.due == 7)
+        let due = try #require(found.last?.due)
+        #expect(due >= before + 60_000 && due <= after + 61_000)
+        #expect(try await timers(b, before: 8).sessions.count == 1)
+        let saved = try await b.own("s").timers
+        #expect(saved.map(\.name.text) == ["dated", "delayed"])
+        #expect(saved.map(\.due) == [7, due])
+        await b.close()
+    }
+
     @Test func `those of nodes that have ended, and nobody's`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = "\(server.newSchema())_work"

@@ -237,6 +237,22 @@ struct ReplayTests {
         #expect(throws: ReplayFault.self) { try replay(.none, large) }
     }
 
+    @Test func `a session has what it was created with`() throws {
+        struct Start: Decodable, Equatable { var float: Int }
+        let input = #""owner":"ada","input":{"float":50},"keptVersion""#
+        let header = Self.header().replacing("\"keptVersion\"", with: input)
+        let session = try ExportedSession(of: header)
+        #expect(session.owner == "ada")
+        #expect(try session.input(as: Start.self) == Start(float: 50))
+        let fault = #expect(throws: ReplayFault.self) { try session.input(as: [Int].self) }
+        #expect(
+            fault?.description.hasPrefix("the input can't be decoded: invalid at its root") == true)
+        let plain = try ExportedSession(of: Self.header())
+        #expect(plain.owner == nil)
+        #expect(try plain.input(as: Start?.self) == nil)
+        #expect(throws: ReplayFault.self) { try plain.input(as: Start.self) }
+    }
+
     @Test func `a session is found by its id, and a text that is none is a fault`() throws {
         let other = Self.lines.map { $0.replacing("till-1", with: "till-2") }
         let text =

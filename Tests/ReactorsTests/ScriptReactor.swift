@@ -5,7 +5,7 @@ import Reactors
 /// Actions are scripts, so that a test names its effect in one line.
 struct ScriptReactor: Reactor {
     struct Action: Sendable {
-        let effect: @Sendable () -> ReactorEffect<String, [String], String>
+        let effect: @Sendable () -> ScriptEffect
     }
 
     typealias Mutation = String
@@ -19,7 +19,7 @@ struct ScriptReactor: Reactor {
     func reduce(state: inout [String], mutation: String) { state.append(mutation) }
 }
 
-typealias ScriptEffect = ReactorEffect<String, [String], String>
+typealias ScriptEffect = ReactorEffect<String, [String], String, ScriptReactor.Action>
 
 extension CoreProbe<ScriptReactor> {
     convenience init() { self.init(ScriptReactor()) }

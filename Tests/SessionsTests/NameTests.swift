@@ -62,7 +62,7 @@ struct NameTests {
         for announced in [names, []] {
             let catalog = EventCatalog(
                 of: "r", pulses: [], properties: [], activities: announced
-            ) { _ in preconditionFailure("nothing is rebuilt") }
+            ) { _, _, _ in preconditionFailure("nothing is rebuilt") }
             var activities = ActivityNames()
             let indices = names.map { activities.index(named: $0, in: catalog) }
             try #require(indices == [0, 1])

@@ -38,7 +38,7 @@ struct RuntimeTests {
         _ kept: String
     ) -> String {
         #"{"awake":true,"subscribers":\#(subscribers),"effects":[\#(effects)],"#
-            + #""sources":[\#(sources)],"stubbed":\#(stubbed),"kept":\#(kept)}"#
+            + #""sources":[\#(sources)],"stubbed":\#(stubbed),"kept":\#(kept),"timers":[]}"#
     }
 
     private func kept(_ session: Session, after number: Int, version: Int, records: Int) -> String {
@@ -199,7 +199,7 @@ struct RuntimeTests {
         tick(rig, 8)
         try #require(rig.table.awakeCount == 0)
         let range = kept(session, after: 0, version: 0, records: 1)
-        let rest = #""effects":[],"sources":[],"stubbed":false,"kept":\#(range)}"#
+        let rest = #""effects":[],"sources":[],"stubbed":false,"kept":\#(range),"timers":[]}"#
         #expect(try look(rig) == #"{"awake":false,"subscribers":1,"# + rest)
         #expect(rig.table.awakeCount == 0)
         let later = Rig(journal: rig.journal, registrations: [try .ledger()])

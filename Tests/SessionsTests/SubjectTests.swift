@@ -174,7 +174,8 @@ struct SubjectTests {
         let rig = Rig(answers: true)
         for (id, owner) in [("a", "ada"), ("n", nil)] as [(String, ExactText?)] {
             let name = try #require(SessionID(id))
-            try rig.table.create(name, registration, for: rig.nextToken(), owner: owner)
+            try rig.table.create(
+                name, registration, for: rig.nextToken(), with: SessionCreation(owner: owner))
             rig.endRound()
             #expect(try rig.session(id).feed.owner == owner)
         }
@@ -216,7 +217,8 @@ struct SubjectTests {
         #expect(owners.admit("ada") == .admitted)
         let name = try #require(SessionID("s"))
         try rig.table.create(
-            name, try Self.registration(false), for: rig.nextToken(), owner: "ada")
+            name, try Self.registration(false), for: rig.nextToken(),
+            with: SessionCreation(owner: "ada"))
         rig.endRound()
         rig.settle(JournalFailure(reason: reason, detail: "test"))
         #expect(owners.count(of: "ada") == count)
@@ -229,7 +231,8 @@ struct SubjectTests {
         #expect(owners.admit("ada") == .admitted)
         let name = try #require(SessionID("s"))
         let registration = try Self.registration(false)
-        try rig.table.create(name, registration, for: rig.nextToken(), owner: "ada")
+        try rig.table.create(
+            name, registration, for: rig.nextToken(), with: SessionCreation(owner: "ada"))
         rig.endRound()
         if isQuarantined {
             rig.table.stop()

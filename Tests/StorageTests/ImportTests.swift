@@ -142,6 +142,7 @@ struct ImportTests {
             (#"{"record":0,"kind":"created","version":\#(number),"action":0,"time":0}"#, "version"),
             (#"{"record":0,"kind":"created","version":0,"action":\#(number),"time":0}"#, "action"),
             (#"{"running":\#(number),"action":{}}"#, "running"),
+            (#"{"timer":"a","number":\#(number),"due":1,"action":{}}"#, "number"),
         ] {
             let isSession = line.contains("session")
             let text = ["{\"journal\":2}", isSession ? line : session, line].joined(separator: "\n")
@@ -170,6 +171,7 @@ struct ChangedFileTests {
         "UPDATE snapshots SET last_action = -1 WHERE session = 1",
         "UPDATE sessions SET kept_after = -1 WHERE row = 1",
         "UPDATE running SET action = -1",
+        "UPDATE timers SET number = -1",
         "UPDATE answers SET status = -1",
         "UPDATE answers SET status = 1000",
     ])

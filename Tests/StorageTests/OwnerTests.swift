@@ -7,7 +7,7 @@ import Testing
 struct OwnerTests {
     private func created(_ session: String, by owner: ExactText) -> HistoryEntry {
         var created = HistoryEntry.created(session)
-        SessionOwner.append(owner, to: &created.content)
+        SessionCreation(owner: owner).append(to: &created.content)
         return created
     }
 
@@ -85,6 +85,39 @@ struct OwnerTests {
                 #expect(answer?.body == Array("\(number)".utf8))
             }
         }
+    }
+
+    @Test func `and their inputs, after a restart, as text, and without the first record`()
+        async throws
+    {
+        let input = Array(#"{"lot":"e\u0000 \"é","limit":1.50}"#.utf8)
+        var (a, b) = (created("a", by: "ada"), HistoryEntry.created("b"))
+        a.content = []
+        SessionCreation(owner: "ada", input: input).append(to: &a.content)
+        SessionCreation(input: Array("7".utf8)).append(to: &b.content)
+        let rig = try JournalRig()
+        #expect(await rig.commit([a, b, .created("c")]) == nil)
+        #expect(await rig.commit((1...50).map { .mutation("a", $0) }) == nil)
+        let copy = try rig.imported(try rig.export())
+        #expect(try copy.export() == rig.export())
+        try await rig.reopen()
+        try rig.run("DELETE FROM records WHERE number = 0; DELETE FROM tail WHERE number = 0")
+        for rig in [rig, copy] {
+            #expect(
+                try await rig.load("a")?.creation == SessionCreation(owner: "ada", input: input))
+            #expect(try await rig.load("b")?.creation == SessionCreation(input: Array("7".utf8)))
+            #expect(try await rig.load("c")?.creation == SessionCreation())
+        }
+    }
+
+    @Test(arguments: [
+        #""ada""#, #"{"owner":"ada","input":{"a":[1]}}"#, #"{"input":null}"#, "", "[1]", "7", "{",
+    ])
+    func `the content of a creation is read as it was written, or as nothing`(text: String) {
+        let content = Array(text.utf8)
+        var again: [UInt8] = []
+        SessionCreation(content: content).append(to: &again)
+        #expect(again == content || again.isEmpty && ["[1]", "7", "{"].contains(text))
     }
 
     @Test func `also when the first record is trimmed`() async throws {

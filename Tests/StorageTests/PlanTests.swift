@@ -40,6 +40,15 @@ struct PlanTests {
         #expect(!steps.contains { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN w") }, "\(steps)")
     }
 
+    @Test func `the search for timers reads those that are due, in their order`() throws {
+        let rig = try JournalRig()
+        let plans = try rig.plans { _ = try $0.cachedStatement(sql: FileArchive.timerQuery) }
+        let steps = try #require(plans.first?.steps)
+        #expect(steps.contains { $0.contains("COVERING INDEX timers_by_due (") }, "\(steps)")
+        #expect(!steps.contains { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN t") }, "\(steps)")
+        #expect(!steps.contains { $0.contains("TEMP B-TREE") }, "\(steps)")
+    }
+
     @Test func `a page of one reactor's sessions uses its own index`() async throws {
         let rig = try JournalRig()
         let plans = try rig.plans {

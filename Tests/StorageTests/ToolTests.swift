@@ -26,8 +26,8 @@ struct ExportTests {
         let lines = text.split(separator: "\n").map(String.init)
         #expect(
             lines.last
-                == #"{"end":28,"sessions":3,"records":19,"snapshots":2,"answers":1,"running":1,"#
-                + #""tombstones":1}"#)
+                == #"{"end":29,"sessions":3,"records":19,"snapshots":2,"answers":1,"running":1,"#
+                + #""tombstones":1,"timers":1}"#)
         #expect(lines.first == #"{"journal":2}"#)
         for line in [
             #"{"session":"a","reactor":"alerts","generation":"g1","created":0,"keptAfter":0,"#
@@ -43,6 +43,7 @@ struct ExportTests {
             #"{"answer":"k","digest":"010203","status":200,"time":1000000,"#
                 + #""body":{"version":1}}"#,
             #"{"running":2,"action":{"type":"run"},"begun":2}"#,
+            #"{"timer":"close","number":2,"due":-7,"action":{"type":"close"}}"#,
             #"{"tombstone":"gone","reactor":"alerts","generation":"g1","deleted":1000000}"#,
         ] {
             #expect(lines.contains(line), "\(line)")
@@ -151,6 +152,8 @@ struct CheckTests {
             "INSERT INTO running VALUES(77, 1, '{}', 1, NULL)",
             "running: 1 rows belong to no session"
         ),
+        ("INSERT INTO timers VALUES(77, '', 1, 1, '{}')", "timers: 1 rows belong to no session"),
+        ("UPDATE timers SET content = 'x'", "the timer close is not a line of JSON"),
         ("UPDATE tombstones SET id = 'a'", "1 sessions are both deleted and alive"),
     ])
     func `a changed row is reported`(_ tampering: String, _ sentence: String) async throws {
@@ -236,6 +239,9 @@ extension JournalRig {
                 session: "a", generation: "g1", action: 2, content: Array(#"{"type":"run"}"#.utf8),
                 begun: 2)
         ]
+        let close = SessionTimer(
+            name: "close", number: 2, due: -7, content: Array(#"{"type":"close"}"#.utf8))
+        batch.timers = [TimerChange(of: .of("a"), close.name, close)]
         #expect(await rig.commit(batch) == nil)
         #expect(await rig.commit(HistoryEntry.life("é \"quoted\"", 2)) == nil)
         batch = Batch(records: HistoryEntry.life("trimmed", 30))

@@ -54,6 +54,65 @@ struct WorkTests {
         #expect(try await page(rig).sessions == Array(both.dropFirst()))
     }
 
+    private func timers(
+        _ rig: JournalRig, after place: TimerPosition = .start, before end: Int64
+    ) async throws -> FoundTimers {
+        let finder = try #require(rig.journal.work)
+        return try await withCheckedThrowingContinuation { continuation in
+            finder.findTimers(after: place, before: end) { continuation.resume(with: $0) }
+        }
+    }
+
+    private func change(_ session: String, _ name: String, due: Int64) -> TimerChange {
+        let timer = SessionTimer(
+            name: ExactText(name), number: 1, due: due, content: Array("{}".utf8))
+        return TimerChange(of: .of(session), timer.name, timer)
+    }
+
+    @Test func `those whose timers are due before a time, the earliest first`() async throws {
+        let rig = try JournalRig()
+        var batch = Batch()
+        for id in ["a", "b", "c"] { batch.append(Batch(records: [.created(id)])) }
+        batch.snapshots = [.of("b", 0)]
+        batch.timers = [
+            change("a", "x", due: 30), change("a", "y", due: 10), change("a", "z", due: 10),
+            change("b", "x", due: 20), change("c", "x", due: 15), change("b", "late", due: 40),
+        ]
+        #expect(await rig.commit(batch) == nil)
+        #expect(await rig.commit([.deleted("c", 1)]) == nil)
+        let found = try await timers(rig, before: 40)
+        #expect(found.sessions.map(\.session.session) == ["a", "b", "a"])
+        #expect(found.sessions.map(\.due) == [10, 20, 30])
+        #expect(found.sessions.map(\.session.stateVersion) == [0, 3, 0])
+        #expect(found.next == nil)
+        let rest = try await timers(
+            rig, after: TimerPosition(due: 10, row: 1), before: 31)
+        #expect(rest.sessions.map(\.due) == [20, 30])
+        let archive = try #require(rig.journal.archive)
+        let all: [SessionTimer] = try await withCheckedThrowingContinuation { continuation in
+            archive.timers(of: .of("b")) { continuation.resume(with: $0) }
+        }
+        #expect(all.map(\.name.text) == ["x", "late"])
+    }
+
+    @Test func `timers page by page`() async throws {
+        let rig = try JournalRig()
+        var batch = Batch()
+        for number in 0..<(FoundTimers.limit + 5) {
+            batch.append(Batch(records: [.created("s\(number)")]))
+            batch.timers.append(change("s\(number)", "x", due: Int64(number % 7)))
+        }
+        #expect(await rig.commit(batch) == nil)
+        let first = try await timers(rig, before: 100)
+        #expect(first.sessions.count == FoundTimers.limit)
+        let next = try #require(first.next)
+        let second = try await timers(rig, after: next, before: 100)
+        #expect(second.sessions.count == 5 && second.next == nil)
+        let both = first.sessions + second.sessions
+        #expect(Set(both.map(\.session.session)).count == FoundTimers.limit + 5)
+        #expect(both.map(\.due) == both.map(\.due).sorted())
+    }
+
     @Test func `page by page`() async throws {
         let rig = try JournalRig()
         var batch = Batch()

@@ -140,7 +140,10 @@ export async function* sessions(driver, options) {
  * @returns {Promise<Session<R>>}
  */
 export async function create(client, { fork, ...options }) {
-  const { id } = await client.request("POST", "/v1/sessions", { reactor: options.reactor, from: fork });
+  const { reactor } = options;
+  // A fork has the input of its origin.
+  const input = fork ? undefined : options.input;
+  const { id } = await client.request("POST", "/v1/sessions", { reactor, input, from: fork });
   return client.session(id, /** @type {SessionOptions<R>} */ (options));
 }
 
@@ -153,7 +156,7 @@ export async function create(client, { fork, ...options }) {
 export async function fork(client, { id, reactor }, options, version) {
   reactor ??= /** @type {string} */ ((await client.request("GET", `/v1/sessions/${id}`)).reactor);
   const from = /** @type {any} */ ({ session: id, version });
-  return await create(client, { ...options, from: "present", reactor, fork: from });
+  return await create(client, { ...options, from: "present", make: false, reactor, fork: from });
 }
 
 loaded.calls = { create, fork, remove, request, sessions };

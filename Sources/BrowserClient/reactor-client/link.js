@@ -62,9 +62,14 @@ export class SessionLink {
     return !!this.machine.carrier(this.id)?.isOpen;
   }
 
-  /** The reactor of which this client makes the session. */
+  /** The reactor and the input of which this client makes the session. */
+  get making() {
+    const { following, posting } = this;
+    return following?.makes !== undefined ? following : posting?.first;
+  }
+
   get makes() {
-    return this.following?.makes ?? this.posting?.makes;
+    return this.making?.makes;
   }
 
   /** @type {(...delivery: Delivery) => void} */
@@ -75,9 +80,9 @@ export class SessionLink {
   /** @param {Following} following */
   follow(following) {
     const { following: before, machine, demand, posting } = this;
-    const { after, makes, predicts, saved } = following;
+    const { after, input, makes, predicts, saved } = following;
     if (!before) machine.endOnStreams(this.id); // One that was left a moment ago has no snapshot for it.
-    const isMade = before?.makes === makes && !this.ended && !this.isCreating;
+    const isMade = before?.makes === makes && before?.input === input && !this.ended && !this.isCreating;
     this.following = following;
     if (!before || after) this.reader = new SessionReader(after);
     if (!demand.states || before?.predicts !== predicts) {

@@ -51,10 +51,10 @@ export class Posting {
     return this.sender.outbox.lane(this.link.id);
   }
 
-  /** The reactor of which the session is made for what waits. */
-  get makes() {
+  /** The first of what waits, for which the session is made. */
+  get first() {
     const { sent, queued } = this.lane;
-    return (sent?.entries[0] ?? queued[0])?.makes;
+    return sent?.entries[0] ?? queued[0];
   }
 
   /** No state is known, and nothing is held. @param {boolean} predicts @returns the sends over the next state. */

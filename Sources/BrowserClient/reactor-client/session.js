@@ -222,7 +222,7 @@ export class Session {
 
   /** @returns {Following} */
   #following() {
-    const { reactor, make = reactor !== undefined, follow = {}, predict, from = "present" } = this.#options;
+    const { reactor, input, make = reactor !== undefined, follow = {}, predict, from = "present" } = this.#options;
     const { states = true, pulses = true, activities = true } = follow;
     const kept = this.#driver.keeper?.take(this.id);
     const saved = from === "present" || from === "saved" ? kept : undefined;
@@ -230,6 +230,7 @@ export class Session {
     return {
       demand: { states, pulses: Array.isArray(pulses) && !pulses.length ? false : pulses, activities },
       makes: make ? reactor : undefined,
+      input: make && input !== undefined ? JSON.stringify(input) : undefined,
       predicts: !!predict,
       start: from === "now" || from === "start" ? from : "present",
       after,

@@ -36,6 +36,8 @@ export interface Saved {
 export interface Following {
   demand: Demand;
   makes?: string | undefined;
+  /** What it is made with, as JSON. */
+  input?: string | undefined;
   predicts: boolean;
   start: Start;
   after?: Position | undefined;
@@ -117,6 +119,8 @@ export interface Entry extends SendOptions {
   bytes: number;
   /** The reactor of which the session is made if it is missing. */
   makes?: string | undefined;
+  /** What it is made with, as JSON. */
+  input?: string | undefined;
 }
 
 export interface Sent {

@@ -120,7 +120,8 @@ package struct ArchivedStates {
             return act(.done(.failure(.overBudget)))
         }
         do throws(RecoveryFault) {
-            let fold = try feed.catalog.makeFold(snapshot)
+            let fold = try feed.catalog.makeFold(
+                feed.id.text, feed.creation, snapshot)
             loop.pass.count(snapshot.state.count)
             let state = ArchivedState(
                 fold: fold, bytes: snapshot.state.count,

@@ -40,6 +40,12 @@ package struct ActionLogLine {
         /// `{"id":…,"reason":…}`: a step with the same id was running (`first`), or the step was
         /// cancelled before it began (`cancelledBeforeStart`).
         case effectSkipped = "effect.skipped"
+        /// `{"name":…,"number":…,"due":…}`: the number of the action that has set the timer.
+        case timerSet = "timer.set"
+        /// The same: the session receives the timer's action.
+        case timerFired = "timer.fired"
+        /// `{"name":…}`
+        case timerCancelled = "timer.cancelled"
         /// `{"source":…}`
         case sourceEnded = "source.ended"
         /// `{"source":…,"place":"source","error":…}`

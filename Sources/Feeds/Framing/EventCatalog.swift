@@ -13,12 +13,16 @@ package final class EventCatalog: Sendable {
     /// `event: <name>` and the beginning of the id line, per pulse and per activity.
     let pulsePrefixes: [[UInt8]]
     let activityPrefixes: [[UInt8]]
-    /// Begins to rebuild a state without a session.
-    package let makeFold: @Sendable (Snapshot?) throws(RecoveryFault) -> any StateFold
+    /// Begins to rebuild the state of a session, by its id and what it was created with, without
+    /// the session itself.
+    package let makeFold: MakeFold
+
+    package typealias MakeFold =
+        @Sendable (String, SessionCreation, Snapshot?) throws(RecoveryFault) -> any StateFold
 
     package init(
         of reactor: String, pulses: [String], properties: [String], activities: [String],
-        makeFold: @escaping @Sendable (Snapshot?) throws(RecoveryFault) -> any StateFold
+        makeFold: @escaping MakeFold
     ) {
         self.reactor = reactor
         self.pulses = pulses

@@ -49,29 +49,38 @@ public final class ReactorClient: Sendable {
     /// - Parameters:
     ///   - id: 1 to 128 of `A-Z a-z 0-9 _ -`.
     ///   - reactor: the name under which the server hosts it.
+    ///   - input: what the session is created with, if the reactor takes an input. One that exists
+    ///     must have been created with an equal one; ``join(_:as:predicting:from:)`` needs none.
     ///   - type: the reactor's type.
     ///   - instance: an instance that predicts, and is used for nothing else; nil: no prediction.
     ///   - start: where the session's events begin.
     /// - Throws: `refused` if the server refuses it, for example because the session has another
-    ///   reactor (`other_reactor`); `undecodable` if the state is not an `R.State`.
+    ///   reactor (`other_reactor`) or input (`other_input`), or because its reactor needs another
+    ///   input (`not_an_input`); `undecodable` if the state is not an `R.State`, or the input has
+    ///   no JSON.
     public func session<R: Reactor>(
-        _ id: String, of reactor: String, as type: R.Type = R.self,
+        _ id: String, of reactor: String, input: (any Encodable)? = nil, as type: R.Type = R.self,
         predicting instance: sending R? = nil, from start: SessionStart = .present
     ) async throws(ClientFailure) -> RemoteReactor<R>
     where R.Action: Codable, R.State: Codable, R.Activity: Codable {
-        try await life.reactor(id, of: reactor, instance, from: start)
+        let making = try SessionMaking(reactor, encoding: input)
+        return try await life.reactor(id, of: making, instance, from: start)
     }
 
     /// Makes a new session under an id of 128 random bits, and follows it.
+    ///
+    /// - Parameter input: what the session is created with, if the reactor takes an input.
     public func create<R: Reactor>(
-        of reactor: String, as type: R.Type = R.self, predicting instance: sending R? = nil
+        of reactor: String, input: (any Encodable)? = nil, as type: R.Type = R.self,
+        predicting instance: sending R? = nil
     ) async throws(ClientFailure) -> RemoteReactor<R>
     where R.Action: Codable, R.State: Codable, R.Activity: Codable {
         var generator = SystemRandomNumberGenerator()
         // The server's own ids are random as well; ours can be asked for again if an
         // answer is lost.
         let id = RequestKey(using: &generator).text
-        return try await life.reactor(id, of: reactor, instance, from: .present)
+        let making = try SessionMaking(reactor, encoding: input)
+        return try await life.reactor(id, of: making, instance, from: .present)
     }
 
     /// Follows a session that must exist: `ended(unknown)` is thrown if it does not.
@@ -88,18 +97,22 @@ public final class ReactorClient: Sendable {
     /// - Parameters:
     ///   - id: 1 to 128 of `A-Z a-z 0-9 _ -`.
     ///   - reactor: the reactor of which it is made if it is missing; nil: it must exist.
+    ///   - input: what it is made with, if the reactor takes an input.
     ///   - actions: the type of its actions.
     ///   - state: the type of its state.
     ///   - activities: the type of its activities.
     ///   - start: where the session's events begin.
     public func session<Action, State, Activity>(
-        _ id: String, of reactor: String?, actions: Action.Type, state: State.Type,
+        _ id: String, of reactor: String?, input: (any Encodable)? = nil, actions: Action.Type,
+        state: State.Type,
         activities: Activity.Type = Never.self, from start: SessionStart = .present
     ) async throws(ClientFailure) -> RemoteSession<Action, State, Activity>
     where
         Action: Codable & Sendable, State: Codable & Sendable, Activity: Codable & Sendable
     {
-        try await life.follow(id, of: reactor, Projection(), predicts: false, from: start)
+        var making: SessionMaking?
+        if let reactor { making = try SessionMaking(reactor, encoding: input) }
+        return try await life.follow(id, of: making, Projection(), predicts: false, from: start)
     }
 
     // MARK: The server

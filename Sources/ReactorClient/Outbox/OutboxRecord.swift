@@ -22,6 +22,7 @@ struct OutboxRecord: Codable, Equatable, Sendable {
     var expects: StreamPosition?
     var settledMilliseconds: Int?
     var makes: String?
+    var input: String?
     var actions: [String]?
     var problem: MachineProblem?
     var position: StreamPosition?
@@ -58,7 +59,8 @@ extension OutboxRecord {
         self.init(
             kind: kind, session: entry.session, ticket: entry.ticket.number,
             expects: entry.options.expects,
-            settledMilliseconds: entry.options.settledMilliseconds, makes: entry.makes,
+            settledMilliseconds: entry.options.settledMilliseconds, makes: entry.makes?.reactor,
+            input: entry.makes?.input.map { String(decoding: $0, as: UTF8.self) },
             actions: entry.actions.map { String(decoding: $0, as: UTF8.self) })
     }
 
@@ -116,7 +118,7 @@ extension OutboxRecord {
         return OutboxEntry(
             ticket: ticket, session: session, actions: actions.map { Array($0.utf8) },
             options: SendOptions(expects: expects, settledMilliseconds: settledMilliseconds),
-            makes: makes)
+            makes: makes.map { SessionMaking($0, input: input.map { Array($0.utf8) }) })
     }
 
     private var sent: OutboxChange? {

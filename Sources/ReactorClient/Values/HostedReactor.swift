@@ -1,6 +1,6 @@
 /// A reactor that a server hosts.
 public struct HostedReactor: Decodable, Hashable, Sendable {
-    /// Its name, for ``ReactorClient/session(_:of:as:predicting:from:)``.
+    /// Its name, for ``ReactorClient/session(_:of:input:as:predicting:from:)``.
     public let name: String
     /// The names of its pulses.
     public let pulses: [String]

@@ -52,6 +52,9 @@ extension RemoteLogEntry {
         case "effect.failed": return .effectFailed(step, error)
         case "effect.skipped":
             return .effectSkipped(try required(content.effectID), try reason(content.reason))
+        case "timer.set": return .timerSet(try required(content.timer))
+        case "timer.fired": return .timerFired(try required(content.timer))
+        case "timer.cancelled": return .timerCancelled(try required(content.timer))
         case "source.ended": return .sourceEnded(content.source ?? "")
         case "source.failed": return .sourceFailed(content.source ?? "", error)
         case "hook.failed":
@@ -98,10 +101,12 @@ private struct DroppedActivity<Activity: Decodable>: Decodable {
 private struct EffectContent: Decodable {
     let step: UInt64?
     let id: String?
+    let name: String?
     let source: String?
     let place: String?
     let reason: String?
     let error: String?
 
     var effectID: EffectID? { id.map { EffectID($0) } }
+    var timer: EffectID? { name.map { EffectID($0) } }
 }

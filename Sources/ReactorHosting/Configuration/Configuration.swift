@@ -37,7 +37,7 @@ public struct Configuration: Sendable, Equatable {
         change: "when not every client that reaches the server may do everything")
 
     /// A file of settings, which options and environment variables override. Default none. It is
-    /// read by ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:)`` only.
+    /// read by ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:beside:)`` only.
     public var configPath: String? = Setting.value(
         .first, "config", .optional(.text("file")), default: nil,
         "file of settings, which variables and options override",
@@ -260,12 +260,12 @@ public struct Configuration: Sendable, Equatable {
         "reconnection time sent to EventSource, ±25 %",
         change: "when too many readers return at once after a restart", reloads: true)
 
-    /// Whether effects and sources that ended with their process, or with another node, rest until
-    /// their session is used. Default no: such sessions are woken when the server starts, or a
-    /// node has ended.
+    /// Whether effects and sources that ended with their process, or with another node, and timers
+    /// of sleeping sessions, rest until their session is used. Default no: such sessions are woken
+    /// when the server starts, a node has ended, or a timer is due.
     public var wakesOnDemand: Bool = Setting.value(
         .sessions, "wake-on-demand", .flag, default: false,
-        "effects of an ended process continue when their session is used",
+        "effects of an ended process, and timers, wait until their session is used",
         change: "when waking the sessions that have effects delays a start")
 
     /// The bytes of history kept in memory per session: its events and mutations or, for a Cycler,
@@ -304,8 +304,8 @@ public struct Configuration: Sendable, Equatable {
         change: "when you look for a fault, or the log is too long", reloads: true)
 
     /// The form of the log's lines. Default logfmt. It applies to the whole process, so only
-    /// ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:)`` uses it: a program
-    /// that calls ``ReactorServer/run(started:)`` chooses the handler of its logs itself.
+    /// ``ReactorServer/main(hosting:authenticator:metrics:tracer:journals:beside:)`` uses it: a
+    /// program that calls ``ReactorServer/run(started:)`` chooses the handler of its logs itself.
     public var logFormat: LogFormat = Setting.value(
         .operation, "log-format", .choice, default: .logfmt, "form of the log's lines",
         change: "when a program reads the log as JSON")

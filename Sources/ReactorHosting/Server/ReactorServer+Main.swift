@@ -34,14 +34,17 @@ extension ReactorServer {
     ///   - tracer: Gets the spans of requests, commits and effects. Default none.
     ///   - journals: Kinds of journals beside memory and a file: `.postgres` of ReactorPostgres.
     ///     Default none.
+    ///   - program: Uses the server's own sessions, as for ``run(started:_:)``. If it throws, the
+    ///     exit status is 1. Default none.
     public static func main(
         hosting hosted: [Hosted], authenticator: (any Authenticator)? = nil,
         metrics: (any MetricsSource)? = nil, tracer: (any RequestTracer)? = nil,
-        journals: [JournalEngine] = []
+        journals: [JournalEngine] = [],
+        beside program: (@Sendable (HostedSessions) async throws -> Void)? = nil
     ) async -> Never {
-        await main(hosting: hosted, metrics: metrics, tracer: tracer, journals: journals) { _ in
-            authenticator
-        }
+        await main(
+            hosting: hosted, metrics: metrics, tracer: tracer, journals: journals, beside: program
+        ) { _ in authenticator }
     }
 
     /// The same, with an authenticator that the settings determine: `--auth jwt`.
@@ -52,17 +55,19 @@ extension ReactorServer {
     ///   - tracer: Gets the spans of requests, commits and effects. Default none.
     ///   - journals: Kinds of journals beside memory and a file: `.postgres` of ReactorPostgres.
     ///     Default none.
+    ///   - program: As above.
     ///   - makeAuthenticator: Makes the authenticator, or returns nil for none. If it throws, the
     ///     program exits with 64.
     public static func main(
         hosting hosted: [Hosted], metrics: (any MetricsSource)? = nil,
         tracer: (any RequestTracer)? = nil, journals: [JournalEngine] = [],
+        beside program: (@Sendable (HostedSessions) async throws -> Void)? = nil,
         authenticating makeAuthenticator:
             @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Never {
         await main(
             hosting: hosted, metrics: metrics, tracer: tracer, journals: journals, hasDemo: false,
-            authenticating: makeAuthenticator)
+            beside: program, authenticating: makeAuthenticator)
     }
 
     /// Runs the server like the method above, with or without the demonstration.
@@ -72,12 +77,13 @@ extension ReactorServer {
     package static func main(
         hosting hosted: [Hosted], metrics: (any MetricsSource)? = nil,
         tracer: (any RequestTracer)? = nil, journals: [JournalEngine] = [], hasDemo: Bool,
+        beside hosting: HostingProgram? = nil,
         authenticating makeAuthenticator:
             @escaping @Sendable (Configuration) async throws -> (any Authenticator)?
     ) async -> Never {
         let program = Program(
             hosted: hosted, metrics: metrics, tracer: tracer, journals: journals, hasDemo: hasDemo,
-            makeAuthenticator: makeAuthenticator)
+            hosting: hosting, makeAuthenticator: makeAuthenticator)
         let isAdjustable = SettingConstants.areAdjustableByProgram
         exit(await SettingConstants.$areAdjustable.withValue(isAdjustable) { await program.run() })
     }
@@ -90,6 +96,8 @@ struct Program: Sendable {
     let tracer: (any RequestTracer)?
     let journals: [JournalEngine]
     let hasDemo: Bool
+    /// Runs beside the server; nil for none.
+    let hosting: HostingProgram?
     let makeAuthenticator: SettingsReload.MakeAuthenticator
 
     /// Runs the command of the command line. Returns the exit status.

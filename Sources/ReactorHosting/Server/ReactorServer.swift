@@ -14,8 +14,8 @@ internal import Synchronization
 /// try await ReactorServer(hosting: [Hosted("alerts") { Alerts() }]).run()
 /// ```
 ///
-/// ``main(hosting:authenticator:metrics:tracer:journals:)`` does the same with options, environment
-/// and signals, as `reactor-server`.
+/// ``main(hosting:authenticator:metrics:tracer:journals:beside:)`` does the same with options,
+/// environment and signals, as `reactor-server`.
 public struct ReactorServer: Sendable {
     let hosted: [Hosted]
     let configuration: Configuration
@@ -25,6 +25,8 @@ public struct ReactorServer: Sendable {
     let journals: [JournalEngine]
     /// Whether the page `/demo` is served where the console is.
     package var hasDemo = false
+    /// Runs beside the server; nil for none.
+    var program: HostingProgram?
 
     /// Describes a server; it starts with ``run(started:)``.
     ///
@@ -64,6 +66,39 @@ public struct ReactorServer: Sendable {
     ///   ``StopFailure`` if the time above is exceeded.
     public func run(started: @Sendable (String) -> Void = { _ in }) async throws {
         try await run(reloading: nil) { started($0.main) }
+    }
+
+    /// Serves, and runs a program that uses the server's own sessions beside it.
+    ///
+    /// ```swift
+    /// try await server.run { server in
+    ///     for await payment in payments {
+    ///         try await server.session(payment.order, of: Order.self)
+    ///             .send(.paid(payment.id), key: payment.id)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The program begins when connections are accepted. If it returns, the server continues. If it
+    /// throws, the server drains, and this method throws the error. When the server is told to end,
+    /// the program is cancelled, and the drain waits for it as for requests in flight:
+    /// ``Configuration/grace`` at the most, and in a cluster ``Configuration/drainDelay`` in
+    /// addition. Meanwhile it may still use its sessions. After that its requests fail with
+    /// ``HostedFailure/draining(_:)``. This error and `CancellationError` are then no failure.
+    ///
+    /// The rest is as for ``run(started:)``.
+    ///
+    /// - Parameters:
+    ///   - started: As for ``run(started:)``; called before the program begins.
+    ///   - program: The program. It may keep its argument, also after its own end.
+    /// - Throws: The program's error; otherwise as ``run(started:)``.
+    public func run(
+        started: @Sendable (String) -> Void = { _ in },
+        _ program: @escaping @Sendable (HostedSessions) async throws -> Void
+    ) async throws {
+        var server = self
+        server.program = program
+        try await server.run(started: started)
     }
 
     /// As above, with settings that may be reloaded.
@@ -118,15 +153,19 @@ public struct ReactorServer: Sendable {
         let reloading = reload.map { reload in
             Task { await reload.run { await server.adopt($0, $1, listeners) } }
         }
-        let searching = server.work.map { work in Task { await Self.search(work) } }
-        await untilCancelled()
+        let searching = server.work.map { work in
+            Task { await Self.search(work, server.timers) }
+        }
+        let running = ProgramRun(program, server.sessions)
+        await running.untilFailure()
         reloading?.cancel()
         searching?.cancel()
         let present = reload?.present ?? configuration
         let delay = server.hasSuccessor ? present.drainDelay : .zero
         try await server.end(
-            listeners, after: delay, grace: present.grace,
+            listeners, running, after: delay, grace: present.grace,
             within: delay + present.grace + closingTime)
+        if let failure = running.failure { throw failure }
     }
 
     /// - Throws: ``ConfigurationFailure`` for an address that other machines can reach without
@@ -153,20 +192,15 @@ public struct ReactorServer: Sendable {
     }
 
     /// Wakes the sessions whose effects or sources rest: at the start, and the others each minute.
-    private static func search(_ work: WorkSearch) async {
+    /// Finds the timers that are due within the next minute.
+    private static func search(_ work: WorkSearch, _ timers: TimerSearch?) async {
         try? await Task.sleep(for: work.firstPause)
         while !Task.isCancelled {
             work.begin()
-            try? await Task.sleep(for: .seconds(60))
-        }
-    }
-
-    private func untilCancelled() async {
-        let (ends, end) = AsyncStream<Void>.makeStream()
-        await withTaskCancellationHandler {
-            for await _ in ends {}
-        } onCancel: {
-            end.finish()
+            for _ in 0..<2 where !Task.isCancelled {
+                timers?.begin()
+                try? await Task.sleep(for: TimerSearch.period)
+            }
         }
     }
 }
@@ -196,6 +230,9 @@ struct RunningServer {
     let linkListener: LinkListener?
     /// Nil if the journal has no effects that rest, or with `--wake-on-demand`.
     let work: WorkSearch?
+    let sessions: HostedSessions
+    /// Nil likewise.
+    let timers: TimerSearch?
     /// The settings of the start.
     private let configuration: Configuration
 
@@ -219,6 +256,7 @@ struct RunningServer {
             logger.log(level: work.trace.isCause ? .error : .notice, "\(work)")
         }
         let peers = Peers(count: configuration.loops)
+        sessions = HostedSessions(service, peers)
         func makeLoop(_ index: Int, _ name: String) throws(SystemFailure) -> EventLoop<ServerLoop> {
             try EventLoop<ServerLoop>(
                 label: "reactor-server.\(name)", poller: configuration.poller
@@ -241,7 +279,8 @@ struct RunningServer {
             throw StartFailure(description: "the event loops could not be made: \(error)")
         }
         let work = configuration.wakesOnDemand ? nil : WorkSearch(journal, waking: peers)
-        self.work = work
+        let timers = work.map { TimerSearch($0, of: journal, expectingIn: peers) }
+        (self.work, self.timers) = (work, timers)
         peers.introduce(allLoops)
         let database = Mutex(journal.ownership?.members.database)
         journal.ownership?.watch { [ownership = journal.ownership] change in
@@ -257,7 +296,7 @@ struct RunningServer {
                     loop.resources.links?.outgoing.meet(acquaintances)
                 }
             }
-            work?.membersChanged(change.members)
+            if work?.membersChanged(change.members) == true { timers?.begin() }
         }
         journal.watchDoubt { logger.critical("\($0)") }
         service.watch.start()

@@ -8,14 +8,15 @@ extension RunningServer {
     /// Drains, saves and closes.
     ///
     /// - Parameters:
+    ///   - program: The program beside the server, which was cancelled.
     ///   - delay: The time for which requests are still accepted.
     ///   - grace: The time after that for requests in flight, streams and, in a cluster,
     ///     effects to end.
     ///   - limit: The time for the whole shutdown. After it nothing is waited for: sessions and
     ///     loops end as soon as they can, and the journal is closed when its disk responds.
     func end(
-        _ listeners: Listeners?, after delay: Duration = .zero, grace: Duration = .zero,
-        within limit: Duration
+        _ listeners: Listeners?, _ program: ProgramRun? = nil, after delay: Duration = .zero,
+        grace: Duration = .zero, within limit: Duration
     ) async throws(StopFailure) {
         let (outcomes, outcome) = AsyncStream<Bool>.makeStream()
         // Separate tasks: the caller's is cancelled, and a wait for a disk cannot be cancelled.
@@ -25,6 +26,11 @@ extension RunningServer {
             let start = ContinuousClock.now
             if let listeners {
                 await drain(listeners.main, grace)
+                await untilEnded(by: start + grace) { program?.hasEnded ?? true }
+                sessions.close()
+                await untilEnded(by: max(start + grace, .now + Self.linkGrace)) {
+                    sessions.calls.isIdle
+                }
                 await untilEffectsHaveEnded(by: start + grace)
             }
             await leaveTopics()
@@ -42,12 +48,19 @@ extension RunningServer {
         let hasEnded = await Task { await outcomes.first { _ in true } ?? false }.value
         timer.cancel()
         if hasEnded { return }
-        for loop in loops { loop.enqueue { $0.sessions.stop() } }
+        for loop in loops { loop.enqueue { $0.stopSessions() } }
         throw StopFailure(
             description: """
                 the server did not end within \(limit): the journal's disk does not answer, or a \
                 reactor does not return; ended without closing the journal
                 """)
+    }
+
+    /// Returns when something has ended, at the latest at `end`.
+    private func untilEnded(by end: ContinuousClock.Instant, _ hasEnded: () -> Bool) async {
+        while !hasEnded(), ContinuousClock.now < end {
+            try? await Task.sleep(for: Self.effectPause)
+        }
     }
 
     /// Whether another node can take this one's sessions over.
@@ -135,7 +148,7 @@ extension RunningServer {
     /// Saves the states that a restart would otherwise have to reduce again, then ends.
     private func stop() async {
         for loop in loops { await Self.visit([loop]) { $0.sessions.save(then: $1) } }
-        for loop in loops { loop.enqueue { $0.sessions.stop() } }
+        for loop in loops { loop.enqueue { $0.stopSessions() } }
         for loop in loops { await loop.stop() }
         service.watch.stop()
         await service.journal.close()
@@ -151,7 +164,7 @@ extension RunningServer {
         await operations.stop()
     }
 
-    /// The time between two looks for effects that run.
+    /// The time between two looks for effects that run, and for the program's end.
     private static let effectPause = Duration.milliseconds(20)
     /// The time for the answers to other nodes, if clients have used up the grace time.
     private static let linkGrace = Duration.seconds(1)

@@ -91,6 +91,7 @@ extension Program {
             hosting: hosted, configuration: configuration, authenticator: authenticator,
             metrics: metrics, tracer: tracer, journals: journals)
         server.hasDemo = hasDemo
+        server.program = hosting
         let authenticates = faults.isEmpty ? authenticator != nil : nil
         do {
             try server.checkStart(authenticates: authenticates)

@@ -6,16 +6,34 @@ internal import Storage
 extension WorkSearch {
     convenience init?(_ journal: any Journal, waking peers: Peers) {
         self.init(journal) { sessions, done in
-            let byLoop = Dictionary(grouping: sessions) { $0.owner(of: peers.count) }
-            let waking = DispatchGroup()
-            for (index, some) in byLoop {
-                waking.enter()
-                let isRunning = peers.enqueue(on: index) { loop in
-                    loop.sessions.wakeWorking(some) { waking.leave() }
-                }
-                if !isRunning { waking.leave() }
-            }
-            waking.notify(queue: .global(), execute: done)
+            peers.spread(sessions, by: \.self, done) { $0.sessions.wakeWorking($1, then: $2) }
         }
+    }
+}
+
+extension TimerSearch {
+    convenience init(_ rules: WorkSearch, of journal: any Journal, expectingIn peers: Peers) {
+        self.init(rules) {
+            journal.timerTime(FileJournal.systemTime())
+        } expect: { found, done in
+            peers.spread(found, by: \.id, done) { $0.sessions.expectTimers($1, then: $2) }
+        }
+    }
+}
+
+extension Peers {
+    /// Passes each loop its sessions, and calls `done` once all loops have called back.
+    fileprivate func spread<Found: Sendable>(
+        _ found: [Found], by id: (Found) -> SessionID, _ done: @escaping @Sendable () -> Void,
+        _ act: @escaping @Sendable (ServerLoop, [Found], @escaping @Sendable () -> Void) -> Void
+    ) {
+        let byLoop = Dictionary(grouping: found) { id($0).owner(of: count) }
+        let working = DispatchGroup()
+        for (index, some) in byLoop {
+            working.enter()
+            let isRunning = enqueue(on: index) { act($0, some) { working.leave() } }
+            if !isRunning { working.leave() }
+        }
+        working.notify(queue: .global(), execute: done)
     }
 }

@@ -11,19 +11,20 @@ public protocol _HookSpelling: _ReactorState {
     /// The result of a near miss.
     associatedtype _ActionStream
     /// A near miss; Reactor does not call it.
-    func transform(action stream: ReactorEffect<Action, State, Activity>) async throws
+    func transform(action stream: ReactorEffect<Action, State, Activity, Action>) async throws
         -> _ActionStream
 
     /// The result of a near miss.
     associatedtype _MutationStream
     /// A near miss; Reactor does not call it.
-    func transform(mutation stream: ReactorEffect<Mutation, State, Activity>) async throws
+    func transform(mutation stream: ReactorEffect<Mutation, State, Activity, Action>) async throws
         -> _MutationStream
 
     /// The result of a near miss.
     associatedtype _StateStream
     /// A near miss; Reactor does not call it.
-    func transform(state stream: ReactorEffect<State, State, Activity>) async throws -> _StateStream
+    func transform(state stream: ReactorEffect<State, State, Activity, Action>) async throws
+        -> _StateStream
 
     /// The result of a near miss.
     associatedtype _CertainSubjectTransform
@@ -47,17 +48,19 @@ public protocol _HookSpelling: _ReactorState {
 
 extension _HookSpelling {
     /// Stands in where the reactor has no method of this shape.
-    public func transform(action stream: ReactorEffect<Action, State, Activity>) async throws
+    public func transform(action stream: ReactorEffect<Action, State, Activity, Action>)
+        async throws
         -> _Absent
     { .init() }
 
     /// Stands in where the reactor has no method of this shape.
-    public func transform(mutation stream: ReactorEffect<Mutation, State, Activity>) async throws
+    public func transform(mutation stream: ReactorEffect<Mutation, State, Activity, Action>)
+        async throws
         -> _Absent
     { .init() }
 
     /// Stands in where the reactor has no method of this shape.
-    public func transform(state stream: ReactorEffect<State, State, Activity>) async throws
+    public func transform(state stream: ReactorEffect<State, State, Activity, Action>) async throws
         -> _Absent
     { .init() }
 

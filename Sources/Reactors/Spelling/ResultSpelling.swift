@@ -34,7 +34,7 @@ extension _MutateResult {
 
 extension _MutateResult
 where
-    _MutateValue == ReactorEffect<Mutation, State, Activity>,
+    _MutateValue == ReactorEffect<Mutation, State, Activity, Action>,
     _StateMutateValue == _MutateValue, _MutateFailure == Never, _StateMutateFailure == Never
 {
     /// Both are right.

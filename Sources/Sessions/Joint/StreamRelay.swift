@@ -69,6 +69,9 @@ package struct RelayKey: Hashable, Sendable {
 
     /// In place of the number of a loop: the reports go to the ``TopicReaders`` of the same loop.
     static let ownLoop = -1
+
+    /// The same, for a ``RelayReading``, whose relays have receivers.
+    static let noLoop = -2
 }
 
 /// A message to the loop of a session.
@@ -89,6 +92,8 @@ package struct RelayOpening: Sendable {
     /// Of the stream.
     let client: WorkClient?
     let choose: RelayChoice.Chooser
+    /// Gets the reports in place of a stream, on the loop of the session.
+    var receive: (@Sendable (RelayReport) -> Void)?
 }
 
 /// The part of a session that a stream of several shows.

@@ -161,6 +161,10 @@ package final class StreamRelays {
         var reports: [Int: [RelayReport]] = [:]
         for relay in changed {
             let report = relay.takeReport()
+            if let receive = relay.request.receive {
+                receive(report)
+                continue
+            }
             reports[report.key.loop, default: []].append(report)
         }
         changed.removeAll(keepingCapacity: changed.count <= 256)

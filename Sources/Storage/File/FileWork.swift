@@ -20,6 +20,45 @@ extension FileArchive: WorkFinder {
         }
     }
 
+    func findTimers(
+        after place: TimerPosition, before end: Int64, _ answer: @escaping Answer<FoundTimers>
+    ) {
+        read(answer) { database in
+            var (found, count, last) = (FoundTimers(), 0, place)
+            try database.each(
+                Self.timerQuery, .integer(place.due), .integer(place.row), .integer(end),
+                .integer(Int64(FoundTimers.limit))
+            ) { row in
+                (count, last) = (count + 1, TimerPosition(due: row.integer(0), row: row.integer(1)))
+                guard !row.isNull(2) else { return }
+                let session = WorkingSession(
+                    session: row.string(2), reactor: row.string(3),
+                    stateVersion: Int(row.integer(4)))
+                found.sessions.append((session, last.due))
+            }
+            if count == FoundTimers.limit { found.next = last }
+            return found
+        }
+    }
+
+    func timers(of session: SessionKey, _ answer: @escaping Answer<[SessionTimer]>) {
+        read(answer) { database in
+            guard let stored = try FileSessionRow(session, in: database) else { return [] }
+            return try SessionTimer.all(of: stored, from: database)
+        }
+    }
+
+    static let timerQuery = """
+        SELECT t.due, t.session, s.id, s.reactor, n.state_version
+        FROM (SELECT DISTINCT due, session FROM timers
+            WHERE (due, session) > (?1, ?2) AND due < ?3 ORDER BY due, session LIMIT ?4) t
+        LEFT JOIN sessions s ON s.row = t.session
+        LEFT JOIN snapshots n ON n.session = t.session AND (n.version, n.number) = (
+            SELECT m.version, m.number FROM snapshots m WHERE m.session = t.session
+            ORDER BY m.version DESC, m.number DESC LIMIT 1)
+        ORDER BY t.due, t.session
+        """
+
     /// Rows of sessions that have ended are examined as well. Only the newest snapshot counts.
     static let workQuery = """
         SELECT w.session, s.id, s.reactor, n.state_version, s.id IS NOT NULL AND (n.listens = 1

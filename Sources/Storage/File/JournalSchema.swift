@@ -1,9 +1,10 @@
-// The file of a journal, version 5. SQLite, `application_id` 0x52637472 ("Rctr").
+// The file of a journal, version 6. SQLite, `application_id` 0x52637472 ("Rctr").
 //
-//   sessions    one row for each generation of a session: its id, reactor and generation, and
-//               the client that has created it, if it was authenticated (`owner`). Records
-//               up to `kept_after` (of the version `kept_version`) were trimmed. A row without an
-//               id is a deleted generation; its records are being removed, then the row.
+//   sessions    one row for each generation of a session: its id, reactor and generation, the
+//               client that has created it, if it was authenticated (`owner`), and the JSON that
+//               it was created with, if any (`input`). Records up to `kept_after` (of the version
+//               `kept_version`) were trimmed. A row without an id is a deleted generation; its
+//               records are being removed, then the row.
 //   tombstones  ids of deleted sessions, so that requests for them still get 410.
 //   tail        the newest records, in the order of their commits: `place` rises by one.
 //   records     records that were moved out of the tail, or skipped it because one commit had many
@@ -27,6 +28,8 @@
 //               they were begun, each time after the first by another process; `subject` is the
 //               client that has sent the action, if it was authenticated. The row of action 0 says
 //               how far the session has read its topics.
+//   timers      timers that were not due at the last commit, or rest since then; `number` is the
+//               action that has set it, `due` is when it is due, `content` its action.
 //
 // All times: milliseconds since 1970 (UTC).
 //
@@ -38,7 +41,7 @@ internal import GRDB
 
 enum JournalSchema {
     static let applicationID: Int64 = 0x5263_7472
-    static let version: Int64 = 5
+    static let version: Int64 = 6
 
     /// The column `part` of a record itself: after all notes that precede it.
     static let recordPart = Int64(UInt32.max)
@@ -145,6 +148,18 @@ enum JournalSchema {
         """
         ALTER TABLE snapshots ADD COLUMN listens INTEGER NOT NULL DEFAULT 0;
         CREATE INDEX snapshots_listening ON snapshots(session) WHERE listens;
+        """,
+        """
+        ALTER TABLE sessions ADD COLUMN input TEXT;
+        CREATE TABLE timers(
+            session INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            due INTEGER NOT NULL,
+            content TEXT NOT NULL,
+            PRIMARY KEY(session, name)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX timers_by_due ON timers(due, session);
         """,
     ]
 }

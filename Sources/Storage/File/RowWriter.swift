@@ -88,11 +88,12 @@ struct RowWriter {
         try database.run("DELETE FROM tombstones WHERE id = ?", .string(run.key.session))
         try database.run(
             """
-            INSERT INTO sessions(row, id, reactor, generation, created, owner)
-            VALUES(?, ?, ?, ?, ?, ?)
+            INSERT INTO sessions(row, id, reactor, generation, created, owner, input)
+            VALUES(?, ?, ?, ?, ?, ?, ?)
             """, .integer(row), .string(run.key.session), .string(run.reactor),
             .string(run.key.generation), .integer(time),
-            run.owner.map { .string($0.text) } ?? .null)
+            run.creation.owner.map { .string($0.text) } ?? .null,
+            run.creation.input.map { .text($0) } ?? .null)
     }
 
     /// Keeps the row, without its id, until the session's records are removed.
@@ -142,5 +143,21 @@ struct RowWriter {
                 "DELETE FROM running WHERE session = ? AND action = ?",
                 .integer(heads.row(of: action.session)), .number(action.action))
         }
+        for change in batch.timers where isLiving(change.session, change.generation) {
+            try write(change)
+        }
+    }
+
+    private func write(_ change: TimerChange) throws {
+        let row = BoundValue.integer(heads.row(of: change.session))
+        guard let timer = change.timer else {
+            return try database.run(
+                "DELETE FROM timers WHERE session = ? AND name = ?", row,
+                .string(change.name.text))
+        }
+        try database.run(
+            "INSERT OR REPLACE INTO timers(session, name, number, due, content) VALUES(?, ?, ?, ?, ?)",
+            row, .string(timer.name.text), .number(timer.number), .integer(timer.due),
+            .text(timer.content))
     }
 }

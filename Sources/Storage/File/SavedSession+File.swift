@@ -31,6 +31,8 @@ extension SavedSession {
                 return true
             }
         }
+        head.creation.input = try stored.input(database)
+        timers = try SessionTimer.all(of: stored, from: database)
         hasStoredAnswers =
             try database.integer(
                 "SELECT 1 FROM answers WHERE session = ? LIMIT 1", .integer(stored.row)) != nil

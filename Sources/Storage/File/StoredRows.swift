@@ -39,6 +39,13 @@ extension FileSessionRow {
         self = found
     }
 
+    /// The input of the session's creation, which may be large; nil if it had none.
+    func input(_ database: Database) throws -> [UInt8]? {
+        try database.first(
+            "SELECT input FROM sessions WHERE row = ? AND input IS NOT NULL", .integer(row)
+        ) { $0.bytes(0) }
+    }
+
     /// Nil if the session has another generation or does not exist.
     init?(_ key: SessionKey, in database: Database) throws {
         guard let stored = try FileSessionRow(key.session, in: database), stored.key == key else {
@@ -129,6 +136,22 @@ extension StoredAnswer {
             session: key.session, generation: key.generation, key: row.string(0),
             bodyDigest: row.bytes(1), status: Int(row.integer(2)), body: row.bytes(4),
             time: row.integer(3))
+    }
+}
+
+extension SessionTimer {
+    static func all(of stored: FileSessionRow, from database: Database) throws -> [SessionTimer] {
+        var found: [SessionTimer] = []
+        try database.each(
+            "SELECT name, number, due, content FROM timers WHERE session = ? ORDER BY due, name",
+            .integer(stored.row)
+        ) { row in
+            found.append(
+                SessionTimer(
+                    name: ExactText(row.string(0)), number: try row.number(1),
+                    due: row.integer(2), content: row.bytes(3)))
+        }
+        return found
     }
 }
 

@@ -88,6 +88,10 @@ package struct JournalCheck: Sendable {
         where !JSON.isLine(action.content) {
             problems.append("the running action \(action.action) is not a line of JSON")
         }
+        for timer in try SessionTimer.all(of: stored, from: walk.database)
+        where !JSON.isLine(timer.content) {
+            problems.append("the timer \(timer.name.text) is not a line of JSON")
+        }
         try walk.eachAnswer(of: stored) { answer in
             if !StoredAnswer.statuses.contains(answer.status) {
                 problems.append(
@@ -120,7 +124,7 @@ package struct JournalCheck: Sendable {
 
     /// Checks that every row belongs to an existing session.
     private func checkOwners(_ database: Database, _ report: inout Report) throws {
-        for table in ["records", "tail", "snapshots", "answers", "running"] {
+        for table in ["records", "tail", "snapshots", "answers", "running", "timers"] {
             let lost =
                 try database.integer(
                     """

@@ -1,7 +1,7 @@
 internal import GRDB
 
-/// Reads everything in a journal's file: every session with its records, snapshots, stored replies
-/// and running actions, and all tombstones. Safe while a server uses the file.
+/// Reads everything in a journal's file: every session with its records, snapshots, stored replies,
+/// running actions and timers, and all tombstones. Safe while a server uses the file.
 package struct JournalExport: Sendable {
     private let path: String
 
@@ -20,12 +20,17 @@ package struct JournalExport: Sendable {
         _ session: JournalWalk.Session, _ walk: JournalWalk, _ visitor: any JournalVisitor
     ) throws {
         let stored = session.stored
-        try visitor.visit(session.head, created: session.created)
+        var head = session.head
+        head.creation.input = try stored.input(walk.database)
+        try visitor.visit(head, created: session.created)
         try walk.eachRecord(of: session) { try visitor.visit($0) }
         try walk.eachSnapshot(of: stored) { try visitor.visit($0) }
         try walk.eachAnswer(of: stored) { try visitor.visit($0) }
         for action in try RunningAction.all(of: stored, from: walk.database) {
             try visitor.visit(action)
+        }
+        for timer in try SessionTimer.all(of: stored, from: walk.database) {
+            try visitor.visit(timer)
         }
     }
 }

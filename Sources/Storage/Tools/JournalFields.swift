@@ -61,7 +61,8 @@ struct JournalFields {
         LineCounts(
             sessions: try number("sessions"), records: try number("records"),
             snapshots: try number("snapshots"), answers: try number("answers"),
-            running: try number("running"), tombstones: try number("tombstones"))
+            running: try number("running"), tombstones: try number("tombstones"),
+            timers: has("timers") ? try number("timers") : 0)
     }
 
     func answer(_ key: SessionKey) throws(Missing) -> StoredAnswer {

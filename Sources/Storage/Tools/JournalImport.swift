@@ -105,6 +105,8 @@ package final class JournalImport {
             try addAnswer(fields, database)
         } else if fields.has("running") {
             try addRunning(fields, database)
+        } else if fields.has("timer") {
+            try addTimer(fields, database)
         } else {
             throw JournalFields.Missing(name: "record")
         }
@@ -154,15 +156,18 @@ package final class JournalImport {
             row: rows, key: key, keptAfter: keptAfter, keptVersion: keptVersion,
             sequence: RecordSequence(keptAfter: keptAfter, version: keptVersion))
         lastPosition = nil
+        let input = try fields.json("input")
         try database.run(
             """
             INSERT INTO sessions(
-                row, id, reactor, generation, created, kept_after, kept_version, owner)
-            VALUES(?, ?, ?, ?, ?, ?, ?, ?)
+                row, id, reactor, generation, created, kept_after, kept_version, owner,
+                input)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, .integer(rows), .string(key.session), .string(try fields.string("reactor")),
             .string(key.generation), .integer(try fields.integer("created")),
             .number(keptAfter), .number(keptVersion),
-            fields.has("owner") ? .string(try fields.string("owner")) : .null)
+            fields.has("owner") ? .string(try fields.string("owner")) : .null,
+            input.isEmpty ? .null : .text(input))
     }
 
     private func addTombstone(_ fields: JournalFields, _ database: Database) throws {
@@ -232,6 +237,14 @@ package final class JournalImport {
             .text(try fields.json("action")),
             .integer(fields.has("begun") ? try fields.integer("begun") : 1),
             fields.has("subject") ? .string(try fields.string("subject")) : .null)
+    }
+
+    private func addTimer(_ fields: JournalFields, _ database: Database) throws {
+        counts.timers += 1
+        try database.run(
+            "INSERT INTO timers VALUES(?, ?, ?, ?, ?)", .integer(rows),
+            .string(try fields.string("timer")), .number(try fields.number("number")),
+            .integer(try fields.integer("due")), .text(try fields.json("action")))
     }
 }
 

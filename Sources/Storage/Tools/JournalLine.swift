@@ -7,7 +7,8 @@ internal import JSONCoding
 //
 //   {"journal":2}
 //   {"session":"s1","reactor":"alerts","generation":"k3m9x0ab","created":1700000000000,
-//    "owner":"ada","keptAfter":0,"keptVersion":0}  `owner` where there is one
+//    "owner":"ada","input":{…},"keptAfter":0,"keptVersion":0}
+//                                                  `owner` and `input` where there is one
 //   {"record":1,"kind":"mutation","version":1,"action":1,"time":…,"content":{…},
 //    "events":[{"name":"alertMessage","data":"Hello"}],"traceparent":"00-…"}
 //   {"record":2,"part":1,"kind":"note",…}          a note of the action log before record 2
@@ -16,8 +17,10 @@ internal import JSONCoding
 //   {"answer":"<key>","digest":"<hex>","status":200,"time":…,"body":{…}}
 //   {"running":3,"action":{…},"subject":"ada","begun":2}
 //                                                  `subject` where there is one, `begun` if not 1
+//   {"timer":"close","number":3,"due":1700000060000,"action":{…}}
 //   {"tombstone":"s0","reactor":"alerts","generation":"…","deleted":…}
-//   {"end":8,"sessions":1,"records":2,"snapshots":1,"answers":1,"running":1,"tombstones":1}
+//   {"end":9,"sessions":1,"records":2,"snapshots":1,"answers":1,"running":1,"tombstones":1,
+//    "timers":1}                                  `timers` if there are some
 //
 // Empty members are omitted. JSON of the file is copied unchanged; other content (which was changed
 // by another program, or is a body of another kind) becomes a string under the same name with the
@@ -90,8 +93,11 @@ struct LineCounts: Equatable {
     var answers: UInt64 = 0
     var running: UInt64 = 0
     var tombstones: UInt64 = 0
+    var timers: UInt64 = 0
 
-    var lines: UInt64 { 1 + sessions + records + snapshots + answers + running + tombstones }
+    var lines: UInt64 {
+        1 + sessions + records + snapshots + answers + running + tombstones + timers
+    }
 }
 
 extension JournalLine {
@@ -108,6 +114,7 @@ extension JournalLine {
         line.add("answers", counts.answers)
         line.add("running", counts.running)
         line.add("tombstones", counts.tombstones)
+        if counts.timers > 0 { line.add("timers", counts.timers) }
         return line.finished
     }
 
@@ -136,6 +143,14 @@ extension JournalLine {
         line.add("action", json: action.content)
         if let subject = action.subject { line.add("subject", subject) }
         if action.begun != 1 { line.add("begun", Int64(action.begun)) }
+        return line.finished
+    }
+
+    static func timer(_ timer: SessionTimer) -> [UInt8] {
+        var line = JournalLine("timer", timer.name.text)
+        line.add("number", timer.number)
+        line.add("due", timer.due)
+        line.add("action", json: timer.content)
         return line.finished
     }
 

@@ -1,5 +1,5 @@
 /// Receives the contents of a journal: each live session, followed by its records, snapshots,
-/// stored replies and running actions, then the deleted sessions, the oldest first.
+/// stored replies, running actions and timers, then the deleted sessions, the oldest first.
 package protocol JournalVisitor: AnyObject {
     /// Times are milliseconds since 1970 (UTC).
     func visit(_ session: SavedHead, created: Int64) throws
@@ -8,6 +8,7 @@ package protocol JournalVisitor: AnyObject {
     func visit(_ snapshot: Snapshot) throws
     func visit(_ answer: StoredAnswer) throws
     func visit(_ action: RunningAction) throws
+    func visit(_ timer: SessionTimer) throws
     func visit(_ tombstone: SavedHead, deleted: Int64) throws
 }
 
@@ -27,6 +28,7 @@ package final class JournalTextWriter: JournalVisitor {
         line.add("generation", session.key.generation)
         line.add("created", created)
         if let owner = session.owner { line.add("owner", owner.text) }
+        if let input = session.creation.input { line.add("input", json: input) }
         line.add("keptAfter", session.keptAfter)
         line.add("keptVersion", session.keptVersion)
         try append(line.finished)
@@ -50,6 +52,11 @@ package final class JournalTextWriter: JournalVisitor {
     package func visit(_ action: RunningAction) throws {
         counts.running += 1
         try append(JournalLine.running(action))
+    }
+
+    package func visit(_ timer: SessionTimer) throws {
+        counts.timers += 1
+        try append(JournalLine.timer(timer))
     }
 
     package func visit(_ tombstone: SavedHead, deleted: Int64) throws {

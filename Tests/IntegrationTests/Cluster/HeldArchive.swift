@@ -69,4 +69,8 @@ final class HeldArchive: Archive {
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedHead]>) {
         archive.page(range, answer)
     }
+
+    func timers(of session: SessionKey, _ answer: @escaping Answer<[SessionTimer]>) {
+        archive.timers(of: session, answer)
+    }
 }

@@ -14,6 +14,7 @@ struct RuntimeTests {
         #expect(
             try before.json == [
                 "awake": true, "subscribers": 2, "effects": [], "sources": [], "stubbed": false,
+                "timers": [],
                 "kept": [
                     "from": ["version": 0, "position": .string("\(session.generation).0")],
                     "records": 0,
@@ -71,7 +72,7 @@ struct RuntimeTests {
             #expect(
                 try runtime.json == [
                     "awake": false, "subscribers": 1, "effects": [], "sources": [],
-                    "stubbed": false,
+                    "stubbed": false, "timers": [],
                     "kept": [
                         "from": ["version": 0, "position": .string("\(session.generation).0")],
                         "records": .integer(records),

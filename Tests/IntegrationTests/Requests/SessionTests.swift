@@ -64,7 +64,7 @@ struct SessionTests {
             try expectProblem(try await send("[]"), 422, "not_a_session")
             try expectProblem(
                 try await send(#"{"reactor":"alerts","fromm":1}"#), 422, "not_a_session",
-                detail: "/fromm: unknown member; the members are reactor, from")
+                detail: "/fromm: unknown member; the members are reactor, input, from")
             try expectProblem(
                 try await send(#"{"reactor":"alerts","from":{"session":"a","verison":1}}"#), 422,
                 "not_a_session", detail: "/from/verison: unknown member")

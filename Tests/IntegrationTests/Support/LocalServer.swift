@@ -8,6 +8,8 @@ import Synchronization
 /// A server with one loop in the tests' own process, on a journal of the test.
 struct LocalServer: Sendable {
     let port: UInt16
+    /// The server's own sessions.
+    let own: HostedSessions
     private let running: Task<Void, any Error>
 
     /// Creates the session on a separate connection.
@@ -63,18 +65,24 @@ struct LocalServer: Sendable {
         configuration.drainDelay = .milliseconds(1)
         adjust(&configuration)
         let (addresses, started) = AsyncStream<String>.makeStream()
+        let (programs, begun) = AsyncStream<HostedSessions>.makeStream()
         let running = Task { [configuration] in
-            defer { started.finish() }
-            let server = ReactorServer(
+            defer {
+                started.finish()
+                begun.finish()
+            }
+            var server = ReactorServer(
                 hosting: hosted, configuration: configuration, authenticator: authenticator)
+            server.program = { begun.yield($0) }
             try await server.run(
                 started: { started.yield($0.main) }, closingTime: .seconds(600),
                 opening: open)
         }
         guard let address = await addresses.first(where: { _ in true }),
-            let port = address.split(separator: ":").last.flatMap({ UInt16($0) })
+            let port = address.split(separator: ":").last.flatMap({ UInt16($0) }),
+            let own = await programs.first(where: { _ in true })
         else { return try await running.value }
-        let server = LocalServer(port: port, running: running)
+        let server = LocalServer(port: port, own: own, running: running)
         do {
             try await act(server)
         } catch {

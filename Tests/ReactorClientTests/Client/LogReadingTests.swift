@@ -168,6 +168,9 @@ struct LogReadingTests {
             ("effect.cancelled", #"{"step":4}"#, ""),
             ("effect.failed", #"{"place":"effect","step":5,"error":"Fault"}"#, ""),
             ("effect.skipped", #"{"id":"work","reason":"first"}"#, ""),
+            ("timer.set", #"{"name":"close","number":7,"due":"2024-03-01T00:00:00.000Z"}"#, ""),
+            ("timer.fired", #"{"name":"close","number":7,"due":"2024-03-01T00:00:00.000Z"}"#, ""),
+            ("timer.cancelled", #"{"name":"close"}"#, ""),
             ("source.ended", #"{"source":"feed"}"#, ""),
             ("source.failed", #"{"source":"feed","place":"source","error":"Fault"}"#, ""),
             ("hook.failed", #"{"place":"transformAction","error":"Fault"}"#, ""),
@@ -189,8 +192,9 @@ struct LogReadingTests {
                 "received 1 1", "received 1 2", "rejected 3", "recorded 4", "mutation 5 v9",
                 "dropped 6 transform", "replaced v10", "activity soon", "dropped late",
                 "started 3 work", "ended 3", "cancelled 4", "failed 5 Fault", "skipped work first",
+                "timer close set", "timer close fired", "timer close cancelled",
                 "source ended feed", "source failed feed Fault", "hook transformAction Fault",
-                "undecodable aaaaaaaa.18", "undecodable aaaaaaaa.19",
+                "undecodable aaaaaaaa.21", "undecodable aaaaaaaa.22",
             ])
         await rig.client.close()
     }
@@ -243,6 +247,9 @@ private func describe(_ entry: RemoteLogEntry) -> String {
     case .effectCancelled(let step): "cancelled \(step.number)"
     case .effectFailed(let step, let error): "failed \(step?.number ?? 0) \(error)"
     case .effectSkipped(let id, let reason): "skipped \(id) \(reason)"
+    case .timerSet(let name): "timer \(name) set"
+    case .timerFired(let name): "timer \(name) fired"
+    case .timerCancelled(let name): "timer \(name) cancelled"
     case .sourceEnded(let name): "source ended \(name)"
     case .sourceFailed(let name, let error): "source failed \(name) \(error)"
     case .hookFailed(let place, let error): "hook \(place) \(error)"

@@ -77,7 +77,10 @@ struct OutboxScript {
             options: SendOptions(
                 expects: isCareful ? StreamPosition("k3v9x0qa", 17, part: 3) : nil,
                 settledMilliseconds: isCareful ? 1_500 : nil),
-            makes: Bool.random(using: &generator) ? "a reactor\nwith ü" : nil)
+            makes: [
+                nil, "a reactor\nwith ü",
+                SessionMaking("auction", input: Array(#"{"lot":"ü\n"}"#.utf8)),
+            ].randomElement(using: &generator) ?? nil)
     }
 
     private mutating func end(_ entry: OutboxEntry) -> OutboxChange {

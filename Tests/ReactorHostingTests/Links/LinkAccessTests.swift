@@ -1,3 +1,4 @@
+import Storage
 import Testing
 import Wire
 
@@ -24,6 +25,19 @@ struct LinkAccessTests {
         let access = try #require(Access(received, at: 0))
         #expect(access.principal == principal)
         #expect(access.token.isEmpty)
+    }
+
+    @Test(arguments: [nil, "ada"] as [String?])
+    func `a program is one at the other node, and acts for a client or for none`(
+        subject: String?
+    ) throws {
+        let sent = Access(program: subject, reactors: ["r"])
+        let access = try #require(Access(LinkAccess(sent), at: 0))
+        #expect(access.isProgram)
+        #expect(access.subject?.text == subject)
+        #expect(access.grants == sent.grants)
+        let client = Principal(subject: "", grants: .all, expiresAtSeconds: 9_000)
+        #expect(Access(LinkAccess(Access("", client, at: 0)), at: 0)?.isProgram == false)
     }
 
     @Test func `each verb has a bit of its own`() {

@@ -1,4 +1,5 @@
 import Foundation
+import ReactorTesting
 import Reactors
 import Testing
 
@@ -110,6 +111,24 @@ enum WritingPage {
         }
     }
 
+    struct Round: Reactor {
+        enum Action: Sendable { case open, extend, sell, close }
+        enum Mutation: Sendable { case open, close }
+        struct State: Sendable, Equatable { var isOpen = false }
+        let initialState = State()
+
+        func mutate(state: State, action: Action) -> Effect<Mutation> {
+            switch action {
+            case .open: .concat(.just(.open), .schedule("close", after: .seconds(60), .close))
+            case .extend: .schedule("close", after: .seconds(60), .close)
+            case .sell: .concat(.just(.close), .cancel("close"))
+            case .close: .just(.close)
+            }
+        }
+
+        func reduce(state: inout State, mutation: Mutation) { state.isOpen = mutation == .open }
+    }
+
     struct Profile: Reactor {
         enum Mutation: Sendable { case setUser(User) }
         typealias Action = Never
@@ -183,6 +202,7 @@ struct WritingAReactorTests {
     private typealias Alerts = WritingPage.Alerts
     private typealias Download = WritingPage.Download
     private typealias Printer = WritingPage.Printer
+    private typealias Round = WritingPage.Round
 
     /// `MigrationTests` has the migration, and runs it.
     @Test(
@@ -211,6 +231,16 @@ struct WritingAReactorTests {
         #expect(refusal == Refusal("bid_too_low", "The highest bid is 12."))
         #expect(await host.send(.bid(amount: 13)).refusal == nil)
         #expect(await host.currentState.highest == 13)
+    }
+
+    @Test func `a round closes by itself`() async {
+        let driver = TestDriver(Round()) { failure in Issue.record("\(failure)") }
+        await driver.send(.open) { $0.isOpen = true }
+        await driver.expectTimers(["close": .seconds(60)])
+        await driver.advance(by: .seconds(60))
+        await driver.receive(timer: "close")
+        await driver.receive(.close) { $0.isOpen = false }
+        await driver.finish()
     }
 
     @Test func `a cancelled download says so`() async throws {

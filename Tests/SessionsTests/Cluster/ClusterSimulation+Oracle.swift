@@ -108,6 +108,7 @@ extension ClusterSimulation {
         tally.closed += crowd.closed
         tally.spared += crowd.spared
         countParts(&tally)
+        tally.timersFired += timersFired
         tally.claims += cluster.claims
         tally.fenced += cluster.fenced
         for process in processes {

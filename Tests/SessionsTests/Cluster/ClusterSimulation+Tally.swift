@@ -40,6 +40,7 @@ extension ClusterSimulation {
         var partsApplied = 0
         var partsUnknown = 0
         var partsRefused = 0
+        var timersFired = 0
         var calls: Set<ArchiveCall> = []
     }
 }

@@ -63,6 +63,10 @@ final class ClusterSimulation {
     let links: ScriptedLinks
     private let registration: Registration
     let pot: Registration
+    let alarm: Registration
+    let hasTimers: Bool
+    var wallTime: Int64 = 1_709_251_199_999
+    var timersFired = 0
     private(set) var processes: [Process] = []
     private var lastNode: Int64 = 0
     private(set) var requests: [Request] = []
@@ -89,10 +93,10 @@ final class ClusterSimulation {
     @discardableResult
     static func run(
         seed: UInt64, on cluster: ScriptedCluster = ScriptedCluster(), crowd: Int? = nil,
-        sendsPartsTwice: Bool = false, _ tally: inout Tally
+        sendsPartsTwice: Bool = false, timers: Bool = false, _ tally: inout Tally
     ) throws -> [String] {
         let sessions = crowd.map { (0..<$0).map { "s\($0)" } } ?? ["s", "t"]
-        let life = try ClusterSimulation(seed: seed, on: cluster, sessions)
+        let life = try ClusterSimulation(seed: seed, on: cluster, sessions, timers)
         life.links.sendsPartsTwice = sendsPartsTwice
         for _ in 0..<270 { life.act() }
         if crowd != nil { life.actAsCrowd() }
@@ -102,8 +106,10 @@ final class ClusterSimulation {
     }
 
     private init(
-        seed: UInt64, on cluster: ScriptedCluster, _ sessions: [String]
+        seed: UInt64, on cluster: ScriptedCluster, _ sessions: [String], _ hasTimers: Bool
     ) throws {
+        self.hasTimers = hasTimers
+        alarm = try .of("alarm") { Alarm() }
         generator = SeededGenerator(seed: seed)
         self.cluster = cluster
         self.sessions = sessions
@@ -113,6 +119,7 @@ final class ClusterSimulation {
         connectParts()
         for _ in 0..<3 { processes.append(begin()) }
         try createParent()
+        try createAlarms()
         for id in sessions { try processes[0].rig.create(id, registration) }
         settle()
         let selections: [Selection] = [
@@ -131,12 +138,13 @@ final class ClusterSimulation {
             ScriptedNode(
                 lastNode, of: cluster, isImmediate: false,
                 reactors: [
-                    registration.name: registration.stateVersion, pot.name: 1,
+                    registration.name: registration.stateVersion, pot.name: 1, alarm.name: 1,
                     Registration.topicName: Registration.topic.stateVersion,
                 ]),
-            [registration, pot, .topic], links)
+            [registration, pot, alarm, .topic], links)
         process.node.beat()
         process.rig.clock.uptime = time
+        process.rig.clock.milliseconds = wallTime
         links.add(process.node.node, process.rig.table)
         topics.ends.append((process.node.node, process.topics))
         process.rig.table.topics.begin([TopicLife.topic])
@@ -150,6 +158,7 @@ final class ClusterSimulation {
     private func act() {
         step += 1
         let process = processes[number(0..<processes.count)]
+        actOnTimers(at: process)
         switch number(0..<88) {
         case 0..<9: post(at: process)
         case 9..<14: read(at: process)
@@ -175,27 +184,6 @@ final class ClusterSimulation {
         case 78..<84: forward(at: process)
         case 84..<88: overtake()
         default: if number(0..<4) == 0 { kill(process) }
-        }
-    }
-
-    /// A process gives up what is at rest, and does not end.
-    private func handOver(_ process: Process) {
-        guard !process.isPaused else { return }
-        for _ in 0..<2 {
-            process.rig.table.handOver()
-            if number(0..<2) == 0 { settle(process) } else { run(process) }
-        }
-    }
-
-    /// Sessions are not used for a while, and go to their homes.
-    private func sendHome(from process: Process) {
-        guard !process.isPaused else { return }
-        process.rig.table.sendHome()
-        if number(0..<2) == 0 { post(at: process) }
-        advance(by: ScriptedNode.homeRest)
-        for _ in 0..<2 {
-            process.rig.table.sendHome()
-            if number(0..<2) == 0 { settle(process) } else { run(process) }
         }
     }
 
@@ -444,6 +432,7 @@ final class ClusterSimulation {
         for id in sessions { try check(id) }
         checkTopics()
         finishParts()
+        finishTimers()
         for process in processes {
             countFollowed(at: process)
             process.rig.table.stop()

@@ -27,6 +27,16 @@ struct ClusterSimulationTests {
         #expect(met.spared > 100)
     }
 
+    @Test(arguments: 0..<4 as Range<UInt64>)
+    func `each timer fires once, not early, whichever node owns its session`(part: UInt64) throws {
+        var met = ClusterSimulation.Tally()
+        for seed in Seeds.range(200) where seed % 4 == part {
+            let violations = try ClusterSimulation.run(seed: seed, timers: true, &met)
+            #expect(violations.isEmpty, "seed \(seed): \(violations.prefix(3))")
+        }
+        #expect(met.timersFired > 200)
+    }
+
     @Test func `the chain alone keeps the order, without a look at the owner`() throws {
         for seed in 0..<100 as Range<UInt64> {
             let violations = try ClusterSimulation.run(seed: seed, hasFence: false)

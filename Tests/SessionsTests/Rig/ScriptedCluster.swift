@@ -211,6 +211,15 @@ final class ScriptedCluster: Sendable {
         }
     }
 
+    /// A page of the timers of sessions that no member owns.
+    func timers(after place: TimerPosition, before end: Int64) -> FoundTimers {
+        state.withLock { state in
+            journal.timers(after: place, before: end) { saved in
+                state.owners[saved.key.session]?.owner.map { state.members[$0] == nil } ?? true
+            }
+        }
+    }
+
     /// Whether the records of ended generations can still be read.
     var keepsEnded: Bool { state.withLock { $0.keepsEnded } }
 

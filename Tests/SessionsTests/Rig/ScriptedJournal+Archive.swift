@@ -32,7 +32,7 @@ extension ScriptedJournal: Archive {
         guard !state.removed.forgotten.contains(created.key) else { return nil }
         let life = all.filter { $0.generation == created.generation }
         var found = saved(created.key, created.reactor, life, state)
-        found.owner = SessionOwner.decode(created.content)
+        found.creation = SessionCreation(content: created.content)
         return found
     }
 
@@ -65,6 +65,7 @@ extension ScriptedJournal: Archive {
             running[one.action] = nil
         }
         saved.running = running.values.sorted { $0.action < $1.action }
+        if !saved.isDeleted { saved.timers = state.timers(of: key) }
         saved.lastAction =
             (life.map(\.action) + mine.map(\.action) + [saved.snapshot?.lastAction ?? 0]).max() ?? 0
         saved.hasStoredAnswers = kept.answers.contains {
@@ -145,6 +146,10 @@ extension ScriptedJournal: Archive {
                     && $0.key == key
             }
         }
+    }
+
+    func timers(of session: SessionKey, _ answer: @escaping Answer<[SessionTimer]>) {
+        read(.timers, answer) { $0.ends.isAlive(session) ? $0.timers(of: session) : [] }
     }
 
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedHead]>) {
@@ -243,6 +248,13 @@ extension ScriptedJournal: Archive {
 }
 
 extension ScriptedJournal.State {
+    func timers(of key: SessionKey) -> [SessionTimer] {
+        var timers: [ExactText: SessionTimer] = [:]
+        for one in kept.timers where one.session == key.session && one.generation == key.generation
+        { timers[one.name] = one.timer }
+        return timers.values.sorted { ($0.due, $0.name.text) < ($1.due, $1.name.text) }
+    }
+
     fileprivate func records(
         of session: SessionKey, after start: HistoryPosition, through last: UInt64,
         _ limit: Int, _ limitBytes: Int
@@ -273,7 +285,7 @@ extension ScriptedJournal.State {
 
 /// A call of ``Archive``.
 enum ArchiveCall: String, CaseIterable {
-    case head, load, records, snapshot, stateVersion, storedAnswer, page
+    case head, load, records, snapshot, stateVersion, storedAnswer, page, timers
 
     /// Those of one process that has the journal for itself. Lives of a cluster count the others.
     static let ofOneProcess = Set(allCases).subtracting([.stateVersion])

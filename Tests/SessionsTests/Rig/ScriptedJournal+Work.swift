@@ -12,13 +12,44 @@ extension ScriptedJournal: WorkFinder {
         Task { answer(.success(found)) }
     }
 
-    /// - Parameter isFree: Whether nobody takes care of the session.
-    func work(after place: Int64, _ isFree: (SavedSession) -> Bool) -> FoundWork {
-        let all = state.withLock { state in
+    func findTimers(
+        after place: TimerPosition, before end: Int64, _ answer: @escaping Answer<FoundTimers>
+    ) {
+        let found = timers(after: place, before: end) { _ in true }
+        Task { answer(.success(found)) }
+    }
+
+    /// Pages of one timer.
+    func timers(
+        after place: TimerPosition, before end: Int64, _ isFree: (SavedSession) -> Bool
+    ) -> FoundTimers {
+        let all = sessions
+        var timers: [(place: TimerPosition, saved: SavedSession)] = []
+        for (row, saved) in all.enumerated() where !saved.isDeleted {
+            timers += saved.timers.map { (TimerPosition(due: $0.due, row: Int64(row)), saved) }
+        }
+        let rest = timers.filter {
+            $0.place.due < end
+                && ($0.place.due, $0.place.row) > (place.due, place.row)
+        }.sorted { ($0.place.due, $0.place.row) < ($1.place.due, $1.place.row) }
+        var found = FoundTimers()
+        guard let (first, saved) = rest.first else { return found }
+        found.next = first
+        if isFree(saved) { found.sessions = [(WorkingSession(saved), first.due)] }
+        return found
+    }
+
+    private var sessions: [SavedSession] {
+        state.withLock { state in
             var seen: Set<String> = []
             return state.records.map(\.session).filter { seen.insert($0).inserted }
                 .compactMap { Self.saved($0, state) }
         }
+    }
+
+    /// - Parameter isFree: Whether nobody takes care of the session.
+    func work(after place: Int64, _ isFree: (SavedSession) -> Bool) -> FoundWork {
+        let all = sessions
         let page = all.dropFirst(Int(place)).prefix(FoundWork.limit)
         let found = page.filter { saved in
             !saved.isDeleted && isFree(saved)
@@ -26,10 +57,14 @@ extension ScriptedJournal: WorkFinder {
         }
         let next = Int(place) + page.count
         return FoundWork(
-            sessions: found.map {
-                WorkingSession(
-                    session: $0.key.session, reactor: $0.reactor,
-                    stateVersion: $0.snapshot?.stateVersion ?? 0)
-            }, next: next < all.count ? Int64(next) : nil)
+            sessions: found.map { WorkingSession($0) }, next: next < all.count ? Int64(next) : nil)
+    }
+}
+
+extension WorkingSession {
+    fileprivate init(_ saved: SavedSession) {
+        self.init(
+            session: saved.key.session, reactor: saved.reactor,
+            stateVersion: saved.snapshot?.stateVersion ?? 0)
     }
 }

@@ -75,6 +75,10 @@ extension Batch {
             let one = renamed.settled[index]
             renamed.settled[index].generation = name(one.session, one.generation)
         }
+        for index in renamed.timers.indices {
+            let one = renamed.timers[index]
+            renamed.timers[index].generation = name(one.session, one.generation)
+        }
         return renamed
     }
 }

@@ -271,6 +271,10 @@ extension ScriptedNode: Archive {
         read(answer) { $0.page(range, $1) }
     }
 
+    func timers(of session: SessionKey, _ answer: @escaping Answer<[SessionTimer]>) {
+        read(answer) { $0.timers(of: session, $1) }
+    }
+
     /// The scripted journal responds at once.
     ///
     /// - Parameter session: The one whose records are read.
@@ -292,6 +296,13 @@ extension ScriptedNode: Archive {
 extension ScriptedNode: WorkFinder {
     func findWork(after place: Int64, _ answer: @escaping ArchiveAnswer<FoundWork>) {
         send(.read, answer) { [cluster] in cluster.work(after: place) }
+    }
+
+    func findTimers(
+        after place: TimerPosition, before end: Int64,
+        _ answer: @escaping ArchiveAnswer<FoundTimers>
+    ) {
+        send(.read, answer) { [cluster] in cluster.timers(after: place, before: end) }
     }
 }
 

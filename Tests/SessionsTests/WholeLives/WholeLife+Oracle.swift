@@ -112,6 +112,11 @@ extension WholeLife {
         // A session may wait for a topic that could not be read.
         rig.table.tick()
         await settle()
+        // A timer may set another one.
+        for _ in 0..<12 where scope.hasTimers {
+            passAllTime()
+            await settle()
+        }
         lookAtAnswers()
         for token in unanswered() {
             blame("no answer to \(String(describing: requests[token]))")
@@ -124,10 +129,13 @@ extension WholeLife {
         checkPages()
         checkSubjects()
         checkDeclined()
+        checkInputs()
         checkLives()
         checkJoints()
+        checkPrograms()
         checkStates()
         checkTopics()
+        checkTimers()
         checkAllGenerations()
     }
 
@@ -202,6 +210,7 @@ extension WholeLife {
         for _ in 0..<2_000 {
             while rig.journal.askedCount > 0 { rig.journal.answer(at: 0) }
             settleJoints()
+            settlePrograms(retries: true)
             rig.drainInbox()
             rig.settleAll()
             if scope.hasTasks { await rest() }
@@ -209,6 +218,7 @@ extension WholeLife {
                 guard let token = reader.connections.last?.token else { continue }
                 rig.output.setCapacity(nil, of: token)
             }
+            settlePrograms(retries: false)
             // A reader whose connection accepts bytes again may ask the loop of its
             // session for some.
             if !rig.hasWork, rig.joints.isEmpty, rig.journal.pendingCount == 0,

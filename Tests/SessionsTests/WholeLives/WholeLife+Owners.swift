@@ -21,7 +21,7 @@ extension WholeLife {
         var living: [SessionKey: ExactText] = [:]
         for entry in journal.all {
             switch entry.kind {
-            case .created: living[entry.key] = SessionOwner.decode(entry.content)
+            case .created: living[entry.key] = SessionCreation(content: entry.content).owner
             case .deleted: living[entry.key] = nil
             default: break
             }

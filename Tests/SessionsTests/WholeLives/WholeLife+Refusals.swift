@@ -15,6 +15,7 @@ extension WholeLife {
         switch reactors[id] {
         case "player": return ",{\"type\":\"decline\",\"number\":\(mark)}"
         case "clerk": return ",{\"type\":\"decline\"}"
+        case "alarm": return ",{\"type\":\"decline\",\"number\":\(mark)}"
         default: return ",\(Post.decline(mark, late: mark.isMultiple(of: 2)))"
         }
     }
@@ -57,17 +58,20 @@ extension WholeLife {
         }
     }
 
+    /// Those that refuse a whole post.
+    private static let refusing: Set = ["ledger", "player", "alarm"]
+
     /// Whether the whole post is refused.
     private func isWholly(_ request: Request) -> Bool {
         guard let mark = request.mark, isDeclined(mark) else { return false }
-        return reactors[request.id] == "ledger" || reactors[request.id] == "player"
+        return Self.refusing.contains(reactors[request.id] ?? "")
     }
 
     private func check(_ text: String, of id: String) {
         if text.contains("decline") || text.contains("\(Clerk.declined)") {
             blame("\(id) has \(text), which was refused")
         }
-        guard reactors[id] == "ledger" || reactors[id] == "player" else { return }
+        guard Self.refusing.contains(reactors[id] ?? "") else { return }
         guard let mark = mark(in: text) ?? Int(text), mark > 1_000_000, isDeclined(mark) else {
             return
         }

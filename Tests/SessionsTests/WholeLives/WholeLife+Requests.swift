@@ -137,19 +137,22 @@ extension WholeLife {
         guard let name = SessionID(id), let registration = registration(for: id) else { return }
         meet(name, token) { [self] found in
             if case .nothing = found { return begin(name, registration, token) }
-            session(found, for: token)?.acknowledgeExisting(for: token)
+            guard let session = session(found, for: token) else { return }
+            guard confirms(session) else { return said[token] = .refused }
+            session.acknowledgeExisting(for: token)
         }
     }
 
     private func begin(
         _ name: SessionID, _ registration: Registration, _ token: UInt64,
-        from saved: SavedSession? = nil
+        from saved: SavedSession? = nil, of origin: (id: String, input: [UInt8]?)? = nil
     ) {
         guard rig.table.hasRoomForSession else { return said[token] = .refused }
         let owner = Self.owner(of: name.text)
         if let owner, owners.admit(owner) != .admitted { return said[token] = .refused }
+        let creation = creation(of: name.text, registration, from: origin)
         do {
-            try rig.table.create(name, registration, for: token, owner: owner, from: saved)
+            try rig.table.create(name, registration, for: token, with: creation, from: saved)
         } catch {
             if let owner { owners.remove(owner) }
             blame("it can't begin: \(error)")
@@ -197,7 +200,8 @@ extension WholeLife {
                 saved.snapshot = snapshot
                 reactors[id] = session.registration.name
                 ids.append(id)
-                begin(name, session.registration, token, from: saved)
+                begin(
+                    name, session.registration, token, from: saved, of: (origin, export.input))
                 guard case .session(let fork) = rig.table.find(name) else { return }
                 origins[SessionKey(session: id, generation: fork.generation.text)] = snapshot.state
             }
@@ -302,6 +306,9 @@ extension WholeLife {
             "[{\"type\":\"mark\",\"number\":\(mark)},\(playerAction())\(decline(id, mark))]"
         case "clerk":
             "[{\"type\":\"mark\",\"number\":\(mark)},\(clerkAction())\(decline(id, mark))]"
+        case "alarm":
+            "[{\"type\":\"mark\",\"number\":\(mark)},\(alarmAction()),\(alarmAction())"
+                + "\(decline(id, mark))]"
         case "branch":
             """
             [{"type":"mark","number":\(mark)},\
@@ -365,6 +372,7 @@ extension WholeLife {
         case "player": #"{"mark":7,"announced":[],"isSpoiled":false,"ratio":1}"#
         case "clerk": #"{"mark":7,"work":0,"ratio":1}"#
         case "branch": #"{"mark":7,"delegated":0}"#
+        case "alarm": #"{"mark":7,"rung":[]}"#
         default: #"{"a":7,"b":0,"touched":0,"filling":""}"#
         }
     }

@@ -157,12 +157,15 @@ extension WholeLife {
         countedOwners = nil
         lookAtAnswers()
         void = rig.journal.losses.void
+        let time = rig.clock.milliseconds
         rig = Rig(
             after: rig, registrations: registrations, retention: retention, remembered: 2,
             owners: owners, bounds)
+        rig.clock.milliseconds = time
         if scope.hasTasks { rig.table.topics.begin(["news"]) }
         for index in readers.indices { connect(index) }
         for joint in joints { connect(joint) }
+        for program in programs { program.connect(rig) }
     }
 
     /// Requests whose client still waits, in order.

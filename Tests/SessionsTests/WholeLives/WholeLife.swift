@@ -16,6 +16,8 @@ final class WholeLife {
     struct Scope {
         /// Effects, Cyclers and topics: tasks, whose order the seed alone does not determine.
         var hasTasks = false
+        /// Sessions with timers, and a clock that runs.
+        var hasTimers = false
         /// Whether the journal can be read; otherwise sessions live in memory only.
         var hasArchive = true
         /// Whether standbys without the newest commits are promoted.
@@ -90,10 +92,12 @@ final class WholeLife {
     var bounds: Bounds
     let heldEffects = HeldEffects()
     let traces = TraceTally()
+    let made = MadeReactors()
     var owners: SessionOwners
     /// Whether the outcome of a commit of this process is unknown.
     var mayOwnMore = false
     let registrations: [Registration]
+    var timersFired = 0
 
     /// Every id under which a session was or may have been created.
     var ids = ["s", "t"]
@@ -110,6 +114,9 @@ final class WholeLife {
     var readers: [(session: String, reader: Reader)] = []
     /// Readers of several sessions on one stream.
     var joints: [JointReader] = []
+    /// Readers in the process of the sessions.
+    var programs: [ProgramStream] = []
+    var programGenerator: SeededGenerator
     var lastMark = 0
     var lastNew = 0
     var lastForeign = 0
@@ -141,6 +148,7 @@ final class WholeLife {
         self.seed = seed
         self.scope = scope
         generator = SeededGenerator(seed: seed)
+        programGenerator = SeededGenerator(seed: ~seed)
         retention = Retention(
             records: [3, 8, 1_000].randomElement(using: &generator) ?? 3,
             bytes: [50, 400, 100_000].randomElement(using: &generator) ?? 50)
@@ -148,17 +156,26 @@ final class WholeLife {
         // By the seed, so that the rest of a life does not depend on it.
         bounds.replicasFrom = [Int.max, 0, 1][Int(seed % 3)]
         bounds.framesLittle = seed / 3 % 2 == 1
-        let heldEffects = heldEffects
+        let (heldEffects, made) = (heldEffects, made)
+        let alarms: [Registration] = scope.hasTimers ? [try .of("alarm") { Alarm() }] : []
         registrations = [
-            try .ledger(),
+            try Registration(
+                name: "ledger", activities: ["said"], examples: [], clock: ContinuousClock(),
+                make: SessionMaker("ledger", input: Charter.self, examples: []) {
+                    made.make($0, $1, $2)
+                    return Ledger()
+                }),
             try .of("player", activities: ["said"]) { Player(heldEffects: heldEffects) },
             try Registration(
                 name: "clerk", activities: ["said"], examples: [],
-                makeCycler: { Clerk(heldEffects: heldEffects) }),
+                makeCycler: SessionMaker("clerk", input: Charter.self, examples: []) {
+                    made.make($0, $1, $2)
+                    return Clerk(heldEffects: heldEffects)
+                }),
             try Registration(
                 name: "branch", activities: [], examples: [], makePart: { Branch() }),
             .topic,
-        ]
+        ] + alarms
         owners = SessionOwners(limit: bounds.owned, counts: [:])
         rig = Rig(
             slow: true, answers: scope.hasArchive, rules: scope.rules, registrations: registrations,
@@ -168,6 +185,10 @@ final class WholeLife {
             ids += ["p", "p--a"]
             reactors = ["p": "clerk", "p--a": "branch"]
             rig.table.topics.begin(["news"])
+        }
+        if scope.hasTimers {
+            ids += Self.alarms
+            for id in Self.alarms { reactors[id] = "alarm" }
         }
         for id in ids { request(.putSession, id) }
     }
@@ -189,6 +210,7 @@ final class WholeLife {
     private func step() async throws {
         if scope.losesHistory, chance(1, in: 60) { loseHistory() }
         countOwnersAgain()
+        passTime()
         switch Int.random(in: 0..<46, using: &generator) {
         case 0..<17: request(anyOperation(), anyID())
         case 17..<22: rig.endRound()
@@ -210,6 +232,7 @@ final class WholeLife {
         case 43, 44: try writeAsOther()
         default: letGo()
         }
+        programStep()
         if scope.hasTasks { await rest() }
     }
 

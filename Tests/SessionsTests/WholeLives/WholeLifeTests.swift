@@ -57,6 +57,43 @@ struct WholeLifeTests {
         #expect(life.faults == [])
     }
 
+    @Test(arguments: Seeds.range(300))
+    func `a life with timers and a clock that jumps keeps every promise`(
+        seed: UInt64
+    ) async throws {
+        let life = try WholeLife(seed: seed, scope: WholeLife.Scope(hasTimers: true))
+        try await life.live(steps: 200)
+        #expect(life.faults == [])
+    }
+
+    @Test(arguments: Seeds.range(60))
+    func `a life with timers in memory alone keeps every promise`(seed: UInt64) async throws {
+        let scope = WholeLife.Scope(hasTimers: true, hasArchive: false)
+        let life = try WholeLife(seed: seed, scope: scope)
+        try await life.live(steps: 200)
+        #expect(life.faults == [])
+    }
+
+    @Test(arguments: Seeds.range(60))
+    func `a life with timers and effects in which history is lost keeps every other promise`(
+        seed: UInt64
+    ) async throws {
+        let scope = WholeLife.Scope(hasTasks: true, hasTimers: true, losesHistory: true)
+        let life = try WholeLife(seed: seed, scope: scope)
+        try await life.live(steps: 200)
+        #expect(life.faults == [])
+    }
+
+    @Test func `timers fire in these lives`() async throws {
+        var fired = 0
+        for seed in 0..<40 as Range<UInt64> {
+            let life = try WholeLife(seed: seed, scope: WholeLife.Scope(hasTimers: true))
+            try await life.live(steps: 200)
+            fired += life.timersFired
+        }
+        #expect(fired > 400)
+    }
+
     @Test(arguments: ScriptedEnds.Rules.each)
     func `a journal that breaks a rule breaks a promise`(_ rule: ScriptedEnds.Rules) async throws {
         let scope = WholeLife.Scope(rules: .all.subtracting(rule))

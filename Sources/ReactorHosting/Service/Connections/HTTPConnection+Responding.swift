@@ -3,6 +3,7 @@ internal import Clustering
 internal import Feeds
 internal import Sessions
 internal import Sockets
+internal import Wire
 
 // Output: responses, at once or when they are due.
 extension HTTPConnection {
@@ -42,6 +43,7 @@ extension HTTPConnection {
         case .local?: break
         case nil: break
         }
+        if let call = options?.call { return end(call, LinkAnswer(response)) }
         guard output.isInTurn else { return respondLater { () throws(Problem) in response } }
         let closes = request.closes || loop.service.isDraining
         if request.route?.mayBeOverBudget ?? false, !request.isHead {
@@ -99,7 +101,8 @@ extension HTTPConnection {
     /// Responds to posted actions after their commit. This is the hot path.
     private func sendReceipt(_ content: Reply.Content) {
         guard case .waiting(let request, let options) = state else { return }
-        guard options?.traceparent == nil, options?.link?.isLocal ?? true else {
+        guard options?.traceparent == nil, options?.link?.isLocal ?? true, options?.call == nil
+        else {
             return respond(Response(content, options, loop.heads.durability))
         }
         let turn = id

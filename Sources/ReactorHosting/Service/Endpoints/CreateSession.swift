@@ -25,11 +25,14 @@ enum CreateSession: ServiceEndpoint {
         }
         guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }
         if let origin {
+            guard wanted.input == nil else { throw .inputOfFork }
             let client = loop.service.workClient(of: connection.identity)
             try fork(origin, registration, by: request.access, client, on: connection)
         } else {
+            let input = try registration.accepted(wanted)
             try loop.create(
-                loop.newSessionID(), registration, by: request.access, for: connection.id)
+                loop.newSessionID(), registration, input: input, by: request.access,
+                for: connection.id)
         }
         return nil
     }
@@ -100,15 +103,18 @@ extension LoopResources {
     /// Creates a session, which then replies. If other nodes can create sessions of the same
     /// client, the journal counts those first.
     ///
-    /// - Parameter saved: Nil to start with the reactor's initial state.
+    /// - Parameters:
+    ///   - input: The input, which the registration has checked or another session has.
+    ///   - saved: Nil to start with the reactor's initial state.
     func create(
-        _ id: SessionID, _ registration: Registration, from saved: SavedSession? = nil,
+        _ id: SessionID, _ registration: Registration, input: [UInt8]?,
+        from saved: SavedSession? = nil,
         by access: Access?, for connection: ConnectionID, charge: WorkCharge? = nil
     ) throws(Problem) {
-        guard let owner = access?.principal.subject, let owners = service.owners, owners.isShared
+        guard let owner = access?.subject?.text, let owners = service.owners, owners.isShared
         else {
             return try create(
-                id, registration, from: saved, by: access, besides: 0, connection, charge)
+                id, registration, input, from: saved, by: access, besides: 0, connection, charge)
         }
         let (peers, index) = (peers, index)
         service.journal.countSessions(of: owner, upTo: owners.limit) { count in
@@ -120,7 +126,7 @@ extension LoopResources {
                     }
                     guard resources.sessions.hasRoomForSession else { throw .noRoomForSession }
                     try resources.create(
-                        id, registration, from: saved, by: access,
+                        id, registration, input, from: saved, by: access,
                         besides: count.mapError(Problem.unreadable).get(), connection, charge)
                     return nil
                 }
@@ -130,11 +136,11 @@ extension LoopResources {
 
     /// - Parameter committed: See ``SessionOwners/admit(_:besides:)``.
     private func create(
-        _ id: SessionID, _ registration: Registration, from saved: SavedSession?,
-        by access: Access?, besides committed: Int, _ connection: ConnectionID,
-        _ charge: WorkCharge?
+        _ id: SessionID, _ registration: Registration, _ input: [UInt8]?,
+        from saved: SavedSession?, by access: Access?, besides committed: Int,
+        _ connection: ConnectionID, _ charge: WorkCharge?
     ) throws(Problem) {
-        let owner = access?.principal.identity
+        let owner = access?.subject
         if let owner, let owners = service.owners {
             switch owners.admit(owner, besides: committed) {
             case .admitted: break
@@ -144,7 +150,8 @@ extension LoopResources {
         }
         do {
             try sessions.create(
-                id, registration, for: connection.token, owner: owner, from: saved, charge: charge)
+                id, registration, for: connection.token,
+                with: SessionCreation(owner: owner, input: input), from: saved, charge: charge)
         } catch {
             if let owner { service.owners?.remove(owner) }
             throw .quarantined(id.text, error)
@@ -162,7 +169,8 @@ extension LoopResources {
             key: SessionKey(session: id.text, generation: ""), reactor: registration.name)
         saved.snapshot = export.snapshot.asOrigin
         try create(
-            id, registration, from: saved, by: access, for: connection, charge: export.charge)
+            id, registration, input: export.input, from: saved, by: access, for: connection,
+            charge: export.charge)
     }
 }
 
@@ -183,6 +191,13 @@ extension Problem {
         temporary: 503, "too_busy",
         "nothing was applied: with the sessions that it is creating now, the client may reach "
             + "--subject-session-limit")
+
+    fileprivate static let inputOfFork: Problem = {
+        var problem = Problem(
+            422, "not_an_input", "a fork has the input of its origin; send only one of them")
+        problem.pointer = "/input"
+        return problem
+    }()
 
     fileprivate static func createdMeanwhile(_ id: String) -> Problem {
         Problem(

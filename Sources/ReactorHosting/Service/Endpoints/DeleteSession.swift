@@ -8,7 +8,7 @@ enum DeleteSession: SessionEndpoint {
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
-        guard !target.isHidden else { throw .unknownSession(target.id.text, to: target.access) }
+        guard !target.isHidden else { throw target.hidden }
         switch target.found {
         // It cannot be read whose it is.
         case .unreadable(let failure) where target.needsOwner: throw .unreadable(failure)

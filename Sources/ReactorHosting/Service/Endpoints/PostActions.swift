@@ -1,6 +1,7 @@
 internal import Feeds
 internal import Sessions
 internal import Sockets
+internal import Storage
 internal import Wire
 
 /// `POST /v1/sessions/{id}/actions`: one action or a batch.
@@ -34,7 +35,7 @@ enum PostActions: SessionEndpoint {
             post.traceparent = traceparent
         }
         post.trace = span.map(RequestTrail.init)
-        post.subject = request.access?.principal.subject
+        post.subject = request.access?.subject?.text
         post.key = try idempotencyKey(request)
         post.doneKeys = try doneKeys(request)
         do {
@@ -80,15 +81,11 @@ enum PostActions: SessionEndpoint {
     /// Opaque, compared byte by byte (draft-ietf-httpapi-idempotency-key-header §2.1).
     static func idempotencyKey(_ request: Request) throws(Problem) -> String? {
         guard let key = request.head.text(of: .idempotencyKey) else { return nil }
-        guard isKey(key) else {
-            throw Problem(
-                400, "bad_idempotency_key",
-                "Idempotency-Key must be 1 to 255 visible ASCII characters")
-        }
+        guard isKey(key) else { throw .badIdempotencyKey }
         return key
     }
 
-    private static func isKey(_ text: some StringProtocol) -> Bool {
+    static func isKey(_ text: some StringProtocol) -> Bool {
         (1...255).contains(text.utf8.count)
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }

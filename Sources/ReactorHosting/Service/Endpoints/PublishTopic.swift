@@ -27,7 +27,7 @@ enum PublishTopic: SessionEndpoint {
         try check(request.body, of: name, in: loop.service)
         var post = ActionPost(
             body: ActionBody(publishing: request.body), token: connection.id.token)
-        post.subject = request.access?.principal.subject
+        post.subject = request.access?.subject?.text
         post.trace = connection.span.map(RequestTrail.init)
         post.key = try PostActions.idempotencyKey(request)
         connection.setOptions { $0.isPublication = true }

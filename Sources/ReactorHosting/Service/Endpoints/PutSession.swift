@@ -1,8 +1,10 @@
 internal import Cluster
 internal import Feeds
 internal import Sessions
+internal import Storage
 
-/// `PUT /v1/sessions/{id}`: creates the session, or confirms that it exists with the same reactor.
+/// `PUT /v1/sessions/{id}`: creates the session, or confirms that it exists with the same reactor
+/// and the same input.
 enum PutSession: SessionEndpoint {
     static let isForwarded = true
 
@@ -38,12 +40,17 @@ enum PutSession: SessionEndpoint {
         }
         if case .nothing = target.found {
             guard loop.sessions.hasRoomForSession else { throw .noRoomForSession }
-            try loop.create(target.id, registration, by: request.access, for: connection.id)
+            let input = try registration.accepted(wanted)
+            try loop.create(
+                target.id, registration, input: input, by: request.access, for: connection.id)
             return nil
         }
         let session = try target.session()
         guard session.registration.name == registration.name else {
             throw .otherReactor(target.id.text, session.registration.name)
+        }
+        guard session.feed.creation.isMade(with: wanted.inputLine) else {
+            throw .otherInput(target.id.text)
         }
         session.acknowledgeExisting(for: connection.token)
         return nil

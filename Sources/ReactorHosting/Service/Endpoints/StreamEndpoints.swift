@@ -105,6 +105,10 @@ struct EventKinds: Sendable {
     let activities: Bool
     let states: Bool
 
+    init(pulses: Bool = false, activities: Bool = false, states: Bool = false) {
+        (self.pulses, self.activities, self.states) = (pulses, activities, states)
+    }
+
     init(_ items: QueryItems) throws(Problem) {
         let only = items.values("only").flatMap {
             $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)

@@ -57,8 +57,9 @@ extension JointQuery {
     }
 }
 
-/// Chooses what a stream of several sessions shows of each session, on that session's loop.
-private struct JointChooser: Sendable {
+/// Chooses what a stream of several sessions, or a reader of the program, shows of a session, on
+/// that session's loop.
+struct JointChooser: Sendable {
     let kinds: EventKinds
     /// The pulses that the request names; empty for all pulses.
     let pulses: [String]

@@ -26,10 +26,14 @@ extension HTTPConnection {
 
     /// Starts to serve a request without a socket.
     func begin(_ id: ConnectionID, _ link: LinkPart) {
+        beginSocketless(id)
+        setOptions { $0.link = link }
+    }
+
+    func beginSocketless(_ id: ConnectionID) {
         begin(id, peer: .local, from: .main)
         loop.openCount += 1
         state = .waiting(RequestContext(malformedSince: loop.now), nil)
-        setOptions { $0.link = link }
     }
 
     /// Passes the response to the node that the client has reached.
@@ -97,10 +101,11 @@ extension RequestDispatcher {
         request.segment = segment
         request.access = link.access.flatMap { Access($0, at: loop.table.wallClockMilliseconds) }
         // The nodes differ in --auth, or this one is newer. (A part may act for a client or for
-        // none.)
-        guard (loop.gate == nil) == (request.access == nil) || endpoint is PostPart.Type else {
-            throw .notForwarded
-        }
+        // none, and a program needs no authenticator.)
+        guard
+            (loop.gate == nil) == (request.access == nil) || endpoint is PostPart.Type
+                || request.access?.isProgram ?? false
+        else { throw .notForwarded }
         connection.beginIncomingRequest(request)
         if endpoint.onlyReads(request) { connection.setOptions { $0.onlyReads = true } }
         let session = try request.readSessionID()

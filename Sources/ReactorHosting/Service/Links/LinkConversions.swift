@@ -46,12 +46,16 @@ extension LinkAccess {
     fileprivate static let verbBits: [(Grants.Verb, UInt16)] = [
         (.create, 1), (.act, 2), (.read, 4), (.log, 8), (.delete, 16), (.admin, 32),
     ]
+    /// The bit of a program that hosts a node.
+    fileprivate static let programBit: UInt16 = 64
 
     init(_ access: Access) {
         let (principal, grants) = (access.principal, access.grants)
         self.init(
             subject: principal.subject, expiresAt: principal.expiresAtSeconds,
-            verbs: Self.verbBits.reduce(0) { $0 | (grants.verbs.contains($1.0) ? $1.1 : 0) },
+            verbs: Self.verbBits.reduce(access.isProgram ? Self.programBit : 0) {
+                $0 | (grants.verbs.contains($1.0) ? $1.1 : 0)
+            },
             sessions: grants.sessions.compactMap(\.text), ownSessions: grants.ownSessions,
             reactors: grants.reactors?.sorted(), pulses: grants.pulses?.sorted(),
             actions: grants.actions?.sorted())
@@ -72,7 +76,7 @@ extension Access {
             "",
             Principal(
                 subject: access.subject, grants: grants, expiresAtSeconds: access.expiresAt),
-            at: now)
+            at: now, isProgram: access.verbs & LinkAccess.programBit != 0)
     }
 }
 

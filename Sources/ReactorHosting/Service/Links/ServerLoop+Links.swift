@@ -69,7 +69,7 @@ extension ServerLoop: LinkTableDelegate {
         makeSocketless(id).beginIncoming(id, request, from: origin)
     }
 
-    private func makeSocketless(_ id: ConnectionID) -> HTTPConnection {
+    func makeSocketless(_ id: ConnectionID) -> HTTPConnection {
         let slotIndex = Int(id.slot - SocketlessSlots.firstSlot)
         if slotIndex == socketless.count { socketless.append(HTTPConnection(resources)) }
         return socketless[slotIndex]

@@ -107,5 +107,6 @@ extension SessionLimits {
             snapshotBytes: configuration.historyBytes / 8)
         slowTurnNanoseconds = configuration.slowTurn.nanoseconds
         subscribers = configuration.subscriberLimit
+        timerBytes = configuration.bodyLimitBytes
     }
 }

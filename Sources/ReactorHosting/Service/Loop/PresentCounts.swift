@@ -113,6 +113,7 @@ struct PresentCounts: Sendable {
             "woken_sessions",
             "Sessions that were woken because their effects or sources had stopped with a process.",
             sessions.woken)
+        text.counter("fired_timers", "Timers that have fired.", sessions.firedTimers)
         text.counter(
             "confirms", "Queries that ask the journal whether sessions in memory are up to date.",
             cluster.reads.confirms)

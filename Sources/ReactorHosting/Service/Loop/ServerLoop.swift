@@ -17,6 +17,8 @@ final class ServerLoop: LoopHandler {
     private var connections: [HTTPConnection] = []
     /// The connections without a socket, by their index (``SocketlessSlots``).
     var socketless: [HTTPConnection] = []
+    /// When the loop looks for timers of sessions that are due.
+    private var timerLook: LoopInstant?
 
     init(
         index: Int, service: Service, peers: Peers, loop: EventLoop<ServerLoop>,
@@ -130,6 +132,7 @@ final class ServerLoop: LoopHandler {
     private static let eviction: UInt64 = 1
     private static let quarter: UInt64 = 3
     private static let handover: UInt64 = 5
+    private static let timers: UInt64 = 6
 
     /// Evicts some idle sessions, or trims the heap.
     func timerReached(_ token: UInt64) {
@@ -139,6 +142,10 @@ final class ServerLoop: LoopHandler {
         }
         if token == LinkTimer.token { return linkTimerReached() }
         if token == Self.handover { return beginHandover() }
+        if token == Self.timers {
+            timerLook = nil
+            return sessions.fireTimers()
+        }
         if token == Self.quarter {
             sessions.answerLateReads()
             sessions.askForChanges()
@@ -175,6 +182,15 @@ final class ServerLoop: LoopHandler {
             token: Self.handover, at: resources.now + .milliseconds(20))
     }
 
+    /// At least once a second while there are timers: a clock may be set meanwhile.
+    private func setTimerLook() {
+        guard let wait = sessions.timerWait else { return }
+        let look = resources.now + .milliseconds(min(wait, 1_000))
+        if let timerLook, timerLook <= look { return }
+        timerLook = look
+        resources.table.setTimer(token: Self.timers, at: look)
+    }
+
     private func setTick() {
         resources.table.setTimer(
             token: Self.tick, at: resources.now + resources.configuration.sessionIdle / 4)
@@ -196,6 +212,7 @@ final class ServerLoop: LoopHandler {
         }
         schedule.servePostponed { connection($0)?.continueReading() }
         sessions.commit()
+        setTimerLook()
         let hasEvents = sessions.deliver()
         flushRelays()
         flushReplicas()

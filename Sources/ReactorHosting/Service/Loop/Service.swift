@@ -32,6 +32,8 @@ final class Service: Sendable {
     let console: ConsoleAccess
     /// Whether the program hosts the reactors of the demonstration page.
     let hasDemo: Bool
+    /// Whether a program uses the sessions.
+    private let hasProgram: Bool
     /// Nil without a limit.
     let owners: SessionOwners?
     /// The gates of the clients' listener and of the operations listener.
@@ -63,6 +65,7 @@ final class Service: Sendable {
         self.console = console
         let hasDemo = server.hasDemo
         self.hasDemo = hasDemo
+        hasProgram = server.program != nil
         metrics = server.metrics
         tracer = server.tracer
         self.configuration = configuration
@@ -101,8 +104,9 @@ final class Service: Sendable {
         for reactor in reactors { reactor.announceTopics(topics) }
     }
 
-    /// Whether values may be published. Only administrators can, perhaps at another node.
-    var hasTopics: Bool { configuration.administration == .on || node != nil }
+    /// Whether values may be published: by the program, or by administrators, perhaps at another
+    /// node.
+    var hasTopics: Bool { hasProgram || configuration.administration == .on || node != nil }
 
     /// Adopts the limits that all loops share.
     func adopt(_ configuration: Configuration) {
@@ -116,7 +120,9 @@ final class Service: Sendable {
 
     /// The client whose share of ``work`` a request uses; nil if it uses no client's share.
     func workClient(of identity: RequestIdentity) -> WorkClient? {
-        if let access = identity.access { return WorkClient(subject: access.principal.subject) }
+        if let access = identity.access {
+            return access.isProgram ? nil : WorkClient(subject: access.principal.subject)
+        }
         return sharingNetwork(identity.client).map { WorkClient(network: $0.text) }
     }
 

@@ -1,4 +1,5 @@
 internal import Sockets
+internal import Storage
 
 /// A verified client, as one loop keeps it: the token, and what it grants.
 ///
@@ -11,11 +12,14 @@ final class Access: Sendable {
     let expiresAtMilliseconds: Int64
     /// Milliseconds since 1970. From then on the token is verified again.
     let verifyAgainAtMilliseconds: Int64
+    /// Whether it is the program that hosts the server. It may act for no client.
+    let isProgram: Bool
 
     /// A verified token is kept for this time, and so a removed key is effective.
     static let keptMilliseconds: Int64 = 60_000
 
-    init(_ token: String, _ principal: Principal, at now: Int64) {
+    init(_ token: String, _ principal: Principal, at now: Int64, isProgram: Bool = false) {
+        self.isProgram = isProgram
         self.token = Array(token.utf8)[...]
         self.principal = principal
         // The year 9999.
@@ -25,6 +29,12 @@ final class Access: Sendable {
     }
 
     var grants: Grants { principal.grants }
+
+    /// The client for whom requests act, and who owns the sessions that they create; nil for none.
+    var subject: ExactText? {
+        // No client has an empty name.
+        isProgram && principal.subject.isEmpty ? nil : principal.identity
+    }
 
     /// The end of the token on the loop's clock; it saturates.
     func end(on loop: LoopResources) -> LoopInstant {

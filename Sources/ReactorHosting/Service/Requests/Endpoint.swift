@@ -89,7 +89,7 @@ struct SessionTarget {
     /// unknown and some are; or only its owner may know, who is another client or unknown.
     var isHidden: Bool {
         guard let access else { return false }
-        let needsReactor = access.grants.reactors != nil
+        let needsReactor = access.grants.reactors != nil && !access.isProgram
         switch found {
         case .session(let session):
             return isHidden(reactor: session.feed.reactor, owner: session.feed.owner)
@@ -123,9 +123,17 @@ struct SessionTarget {
 
     /// - Throws: The problem of a session that cannot be used.
     func session() throws(Problem) -> Session {
-        guard !isHidden else { throw .unknownSession(id.text, to: access) }
+        guard !isHidden else { throw hidden }
         guard case .session(let session) = found else { throw problem }
         return session
+    }
+
+    /// The problem of a session that is hidden. The program itself may know its reactor.
+    var hidden: Problem {
+        guard access?.isProgram ?? false, let reactor = found.reactor else {
+            return .unknownSession(id.text, to: access)
+        }
+        return .otherReactor(id.text, reactor)
     }
 
     /// The problem if the session itself is required.
@@ -139,6 +147,18 @@ struct SessionTarget {
         case .overBudget: .tooMuchMemory
         case .session, .copy, .elsewhere: .moved(id.text)
         case .noNode(let traits, let version): .noNode(id.text, traits.reactor, version)
+        }
+    }
+}
+
+extension SessionLookup {
+    fileprivate var reactor: String? {
+        switch self {
+        case .session(let session): session.feed.reactor
+        case .copy(let copy): copy.feed.reactor
+        case .elsewhere(_, let traits): traits?.reactor
+        case .noNode(let traits, _): traits.reactor
+        case .ended, .nothing, .notInMemory, .quarantined, .unreadable, .noRoom, .overBudget: nil
         }
     }
 }

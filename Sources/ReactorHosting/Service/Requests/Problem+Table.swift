@@ -212,6 +212,39 @@ extension Problem {
                 + "\(kept.upperBound)")
     }
 
+    package init(_ refusal: InputRefusal, of reactor: Registration) {
+        let place = "; GET /v1/reactors has the schema of its input"
+        switch refusal {
+        case .missing:
+            self.init(
+                422, "not_an_input", "the reactor \(reactor.name) needs an input\(place)")
+        case .notTaken:
+            self.init(422, "not_an_input", "the reactor \(reactor.name) takes no input")
+        case .tooLarge:
+            self.init(
+                413, "body_too_large",
+                "the input has more than \(SessionCreation.limitBytes) bytes")
+        case .json(.malformed(let offset, let reason)):
+            self.init(
+                422, "not_an_input", "the input is not JSON: \(reason) at byte \(offset)\(place)")
+        case .json(.mismatch(let path, let reason)):
+            self.init(
+                422, "not_an_input",
+                "the reactor \(reactor.name) needs another input; it is invalid at "
+                    + "\(path.isEmpty ? "its root" : path): \(reason)\(place)")
+            guard path.utf8.count <= Self.detailLimit else { break }
+            pointer = "/input" + path
+            return
+        }
+        pointer = "/input"
+    }
+
+    static func otherInput(_ id: String) -> Problem {
+        Problem(
+            409, "other_input",
+            "the session \(id) was created with another input; GET /v1/sessions/\(id) shows it")
+    }
+
     static func otherReactor(_ id: String, _ reactor: String) -> Problem {
         Problem(409, "other_reactor", "the session \(id) has the reactor \(reactor)")
     }

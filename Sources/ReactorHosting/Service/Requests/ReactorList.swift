@@ -17,8 +17,13 @@ struct ReactorList: Sendable {
         var left = Self.limitBytes
         entries = reactors.map { reactor in
             var entry = Entry(reactor)
-            left -= entry.add(
-                examples: reactor.examples, atMost: min(left, Self.examplesLimitBytes))
+            var bytes = min(left, Self.examplesLimitBytes)
+            left -= bytes
+            if let input = reactor.input {
+                entry.inputExamples = Entry.values(input.examples, &bytes)
+            }
+            entry.examples = Entry.values(reactor.examples, &bytes)
+            left += bytes
             entry.schemas = reactor.schemas.json(atMost: left)
             left -= JSON.line(entry.schemas).count
             return (reactor.name, JSON.line(entry).dropLast())
@@ -42,6 +47,8 @@ struct ReactorList: Sendable {
         let pulses: [String]
         let activities: [String]
         var examples: [JSONValue] = []
+        /// Nil if sessions are created without an input.
+        var inputExamples: [JSONValue]?
         var schemas = JSONValue.null
 
         init(_ registration: Registration) {
@@ -51,17 +58,17 @@ struct ReactorList: Sendable {
             activities = registration.activities
         }
 
-        /// Adds those that fit; returns their size.
-        mutating func add(examples all: [[UInt8]], atMost limit: Int) -> Int {
-            var size = 0
-            for example in all {
-                guard size + example.count <= limit else { break }
+        /// The first of the examples, as long as there are bytes left for them.
+        static func values(_ examples: [[UInt8]], _ left: inout Int) -> [JSONValue] {
+            var values: [JSONValue] = []
+            for example in examples {
+                guard example.count <= left else { break }
                 // Encoded at registration, by the same coder: no value is lost.
                 guard let value = try? JSON.decode(JSONValue.self, from: example) else { continue }
-                examples.append(value)
-                size += example.count
+                values.append(value)
+                left -= example.count
             }
-            return size
+            return values
         }
     }
 }

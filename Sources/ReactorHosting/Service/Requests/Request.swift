@@ -132,6 +132,8 @@ final class RequestOptions {
     var accessEnd: LoopInstant?
     /// Nil for a request that concerns this node alone.
     var link: LinkPart?
+    /// The request is the program's, which gets the response.
+    var call: ProgramCall?
     /// Whether the request came over a link and changes nothing.
     var onlyReads = false
     var traceparent: String?

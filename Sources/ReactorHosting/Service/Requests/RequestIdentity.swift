@@ -102,7 +102,7 @@ struct RequestIdentity {
         if let trace {
             metadata["trace_id"] = "\(trace.traceID)"
         }
-        if let access { metadata["subject"] = "\(access.principal.subject)" }
+        if let subject = access?.subject { metadata["subject"] = "\(subject)" }
         return metadata
     }
 }

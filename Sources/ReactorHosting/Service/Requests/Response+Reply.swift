@@ -84,6 +84,11 @@ extension Response {
         // The state is JSON already. It becomes the last member of the description.
         var beginning = JSON.line(description)
         beginning.removeLast(2)
+        // The input is JSON, too.
+        if let input = content.feed.creation.input {
+            beginning.append(contentsOf: ",\"input\":".utf8)
+            beginning.append(contentsOf: input)
+        }
         beginning.append(contentsOf: ",\"state\":".utf8)
         return Response(
             status: 200,

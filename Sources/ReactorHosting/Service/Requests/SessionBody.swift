@@ -1,4 +1,5 @@
 internal import JSONCoding
+internal import Sessions
 
 extension Request {
     /// The session to create: the name of its reactor, which the client may use, and the
@@ -27,13 +28,31 @@ extension Request {
     }
 }
 
-/// The body of a request that makes a session: `{"reactor":"<name>"}`, and
-/// `"from":{"session":"<id>","version":<n>}` for a fork.
+/// The body of a request that makes a session: `{"reactor":"<name>"}`, with `"input":…` if the
+/// reactor takes one, or `"from":{"session":"<id>","version":<n>}` for a fork.
 struct SessionBody: StrictBody {
     var reactor: String
+    /// Nil for `null`, too.
+    var input: JSONValue?
     var from: Strict<Origin>?
 
-    enum CodingKeys: String, CodingKey, CaseIterable { case reactor, from }
+    enum CodingKeys: String, CodingKey, CaseIterable { case reactor, input, from }
+
+    /// The input as one line of JSON.
+    var inputLine: [UInt8]? { input.map { JSON.line($0).dropLast() } }
+}
+
+extension Registration {
+    /// The input, if a session of this reactor can be created with it.
+    func accepted(_ body: SessionBody) throws(Problem) -> [UInt8]? {
+        let input = body.inputLine
+        do {
+            try check(input)
+        } catch {
+            throw Problem(error, of: self)
+        }
+        return input
+    }
 }
 
 /// The origin of a fork: `{"session":"<id>","version":<n>}`; without a version, the current one.

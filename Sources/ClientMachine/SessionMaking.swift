@@ -1,0 +1,14 @@
+/// The content of the request that creates a session.
+package struct SessionMaking: Hashable, Sendable, ExpressibleByStringLiteral {
+    /// Any text: a name that the server does not know is its refusal.
+    package let reactor: String
+    /// The input as one line of JSON; nil if the reactor takes none.
+    package let input: [UInt8]?
+
+    package init(_ reactor: String, input: [UInt8]? = nil) {
+        self.reactor = reactor
+        self.input = input
+    }
+
+    package init(stringLiteral reactor: String) { self.init(reactor) }
+}

@@ -1,0 +1,128 @@
+internal import Feeds
+internal import JSONCoding
+public import Reactors
+internal import Sessions
+
+// Each stream is one reader of the session's stream (``ProgramReader``), so it costs the session
+// what a client's does: an offset.
+
+extension HostedSession {
+    /// The shown state: the current one, then one per version, even if it is equal.
+    ///
+    /// A slow reader is waited for: at most `limit` elements and 64 KiB of the session's stream
+    /// wait for it in memory, and the rest in the session's history. Only if the next one is not
+    /// kept any more, the stream ends with `ReaderTooSlow`. No element is left out before that.
+    ///
+    /// The stream continues over a change of the session's node. It ends with the session, at once
+    /// if there is none of this reactor, and with the server.
+    ///
+    /// - Parameter limit: The elements that may wait. Default: 256 states.
+    public func state(buffer limit: Int = 256) async -> ReactorStream<R.State> {
+        await stream(EventKinds(states: true), limit) { { Self.state(in: $0) } }
+    }
+
+    /// A part of the state: its current value, then each change. Ends as ``state(buffer:)``.
+    ///
+    /// - Parameters:
+    ///   - path: The path to the part.
+    ///   - limit: The elements that may wait. Default: 256 values.
+    public func state<Part: Equatable & Sendable>(
+        _ path: any KeyPath<R.State, Part> & Sendable, buffer limit: Int = 256
+    ) async -> ReactorStream<Part> {
+        await stream(EventKinds(states: true), limit) {
+            var last: Part?
+            return { block in
+                guard let part = Self.state(in: block)?[keyPath: path], part != last else {
+                    return nil
+                }
+                last = part
+                return part
+            }
+        }
+    }
+
+    /// The value of a pulse: the current one, then one for every assignment, even if equal.
+    ///
+    /// A slow reader is waited for, and the stream ends, as with ``state(buffer:)``. After a loss
+    /// of history in the database the current value comes once more.
+    ///
+    /// - Parameters:
+    ///   - path: The pulse, `\.$alertMessage`: a field of the state itself. Another path is a
+    ///     programming error.
+    ///   - limit: The elements that may wait. Default: 256 values.
+    public func pulse<Value: Sendable>(
+        _ path: any KeyPath<R.State, Pulse<Value>> & Sendable, buffer limit: Int = 256
+    ) async -> ReactorStream<Value> {
+        guard let name = JSON.pulseName(at: path, in: type.initialState),
+            let type = Value.self as? any (Decodable & Sendable).Type
+        else {
+            preconditionFailure(
+                "\(path) does not lead to a @Pulse that is a field of \(R.State.self) itself")
+        }
+        return await stream(EventKinds(pulses: true), pulses: [name], limit) {
+            { block in
+                let isSnapshot = block.event == "snapshot"
+                guard isSnapshot || block.event == name, let data = block.data,
+                    let value = isSnapshot ? JSON.members(of: data)?[name] : data
+                else { return nil }
+                return Self.decode(type, value) as? Value
+            }
+        }
+    }
+
+    /// The activities from now on. A slow reader is waited for, and the stream ends, as with
+    /// ``state(buffer:)``.
+    ///
+    /// - Parameter limit: The elements that may wait. Default: 256 activities.
+    public func activities(buffer limit: Int = 256) async -> ReactorStream<R.Activity> {
+        await stream(EventKinds(activities: true), limit) {
+            { $0.data.flatMap { Self.decode(R.Activity.self, $0) } }
+        }
+    }
+
+    private static func state(in block: RelayBlock) -> R.State? {
+        block.data.flatMap { decode(R.State.self, $0) }
+    }
+
+    /// A value that this program cannot decode is left out.
+    private static func decode<Value: Decodable>(_ type: Value.Type, _ data: [UInt8]) -> Value? {
+        do {
+            return try JSON.decode(type, from: data)
+        } catch {
+            return nil
+        }
+    }
+
+    /// - Parameter makeDecoder: Makes the function that reads an element of a block, if there is
+    ///   one. It is called in the order of the blocks, by one task.
+    private func stream<Element: Sendable>(
+        _ kinds: EventKinds, pulses: [String] = [], _ limit: Int,
+        _ makeDecoder: @escaping @Sendable () -> (RelayBlock) -> Element?
+    ) async -> ReactorStream<Element> {
+        let chooser = JointChooser(
+            kinds: kinds, pulses: pulses, access: Access(program: nil, reactors: type.names))
+        let (readers, id, peers) = (server.readers, sessionID, server.peers)
+        let (reader, number) = readers.add { number in
+            let reading = RelayReading(number, of: id, from: .snapshot, limit: limit) {
+                chooser.choose($0, $1)
+            }
+            return ProgramReader(reading, on: id.owner(of: peers.count), peers)
+        }
+        let (stream, feed) = ReactorStream<Element>.make(buffer: limit) { _ in reader.wasRead() }
+        feed.whenAbandoned { reader.stop() }
+        Task { @concurrent in
+            let decode = makeDecoder()
+            let ending = await reader.run { block in
+                guard let element = decode(block) else { return .skipped }
+                return feed.push(element) ? .delivered : .abandoned
+            }
+            readers.remove(number)
+            switch ending {
+            case .over: feed.finish()
+            case .tooSlow: feed.fail()
+            }
+        }
+        await reader.untilOpen()
+        return stream
+    }
+}

@@ -1,0 +1,67 @@
+/// The timers of a session in a process, by the clock of its host.
+struct HostTimers<R: Reactor> {
+    struct Timer {
+        let name: EffectID
+        /// Since the session began.
+        let due: Duration
+        let action: R.Action
+        /// The action that has set it.
+        let setter: ActionTag
+    }
+
+    /// Invariant: in the order in which they are due; of two that are due at the same time, the one
+    /// that was set first is before the other.
+    private(set) var all: [Timer] = []
+    /// The time since the session began.
+    let elapsed: @Sendable () -> Duration
+    /// The time since 1970.
+    private let date: @Sendable () -> Duration
+
+    init(
+        elapsed: @escaping @Sendable () -> Duration, date: @escaping @Sendable () -> Duration
+    ) {
+        self.elapsed = elapsed
+        self.date = date
+    }
+
+    /// - Returns: false if there are too many.
+    mutating func set(
+        _ name: EffectID, _ time: TimerTime, _ action: R.Action, by setter: ActionTag
+    ) -> Bool {
+        remove(name)
+        guard all.count < TimerBounds.count else { return false }
+        let delay =
+            switch time {
+            case .after(let delay): max(delay, .zero)
+            case .at(let milliseconds): max(.milliseconds(milliseconds) - date(), .zero)
+            }
+        let timer = Timer(name: name, due: elapsed() + delay, action: action, setter: setter)
+        all.insert(timer, at: all.firstIndex { $0.due > timer.due } ?? all.count)
+        return true
+    }
+
+    /// - Returns: whether there was one.
+    @discardableResult
+    mutating func remove(_ name: EffectID) -> Bool {
+        guard let index = all.firstIndex(where: { $0.name == name }) else { return false }
+        all.remove(at: index)
+        return true
+    }
+
+    mutating func removeAll() { all = [] }
+
+    /// The names of those that are due, the earliest first.
+    var due: [EffectID] {
+        let now = elapsed()
+        return all.prefix { $0.due <= now }.map(\.name)
+    }
+
+    /// Removes a timer that is due. Nil if there is none of this name.
+    mutating func dequeue(_ name: EffectID) -> Timer? {
+        let now = elapsed()
+        guard let index = all.firstIndex(where: { $0.name == name && $0.due <= now }) else {
+            return nil
+        }
+        return all.remove(at: index)
+    }
+}

@@ -1,0 +1,143 @@
+internal import Feeds
+internal import JSONCoding
+internal import Reactors
+internal import Storage
+internal import Wire
+
+/// The timers of a session. A value, so that a refused action or a failed commit restores it.
+struct SessionTimers {
+    /// Invariant: in the order in which they are due. Of two that are due at the same time, the one
+    /// that was set first is before the other.
+    private(set) var all: [SessionTimer] = []
+
+    init(_ saved: [SessionTimer] = []) { all = saved }
+
+    /// When the first one is due; nil: there is none.
+    var next: Int64? { all.first?.due }
+
+    /// - Returns: false if there are too many.
+    mutating func set(_ timer: SessionTimer) -> Bool {
+        remove(timer.name)
+        guard all.count < TimerBounds.count else { return false }
+        all.insert(timer, at: all.firstIndex { $0.due > timer.due } ?? all.count)
+        return true
+    }
+
+    /// - Returns: whether there was one.
+    @discardableResult
+    mutating func remove(_ name: ExactText) -> Bool {
+        guard let index = all.firstIndex(where: { $0.name == name }) else { return false }
+        all.remove(at: index)
+        return true
+    }
+}
+
+extension SessionTimer {
+    /// Appends `{"name":…,"number":…,"due":…`.
+    func appendHead(to out: inout [UInt8]) {
+        out.append(contentsOf: "{\"name\":".utf8)
+        JSON.appendString(name.text, to: &out)
+        out.append(contentsOf: ",\"number\":\(number),\"due\":\"".utf8)
+        Timestamp.append(milliseconds: due, to: &out)
+        out.append(UInt8(ascii: "\""))
+    }
+}
+
+extension Session {
+    // MARK: Decisions
+
+    /// Sets a timer with the present step, in place of one of the same name.
+    ///
+    /// - Parameter content: The timer's action as JSON.
+    /// - Returns: false if there are too many. Then nothing is changed.
+    func setTimer(
+        _ name: EffectID, _ time: TimerTime, _ content: [UInt8], by action: ActionTag
+    ) -> Bool {
+        let delay: Int64? =
+            if case .after(let delay) = time { TimerTime.milliseconds(delay) } else { nil }
+        let due = if case .at(let milliseconds) = time { milliseconds } else { table.timerTime }
+        let timer = SessionTimer(
+            name: ExactText(name.name), number: action.number, due: due + (delay ?? 0),
+            delay: delay, content: content)
+        var changed = timers
+        guard changed.set(timer) else { return false }
+        change(to: changed, timer.name, timer)
+        enter(.timerSet, of: action) { out in
+            timer.appendHead(to: &out)
+            out.append(UInt8(ascii: "}"))
+        }
+        return true
+    }
+
+    func cancelTimer(_ id: EffectID, by action: ActionTag) {
+        let name = ExactText(id.name)
+        var changed = timers
+        guard changed.remove(name) else { return }
+        change(to: changed, name, nil)
+        enter(.timerCancelled, of: action) { out in
+            out.append(contentsOf: "{\"name\":".utf8)
+            JSON.appendString(id.name, to: &out)
+            out.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private func change(to changed: SessionTimers, _ name: ExactText, _ timer: SessionTimer?) {
+        let step = step()
+        if step.timersBefore == nil { step.timersBefore = timers }
+        timers = changed
+        guard keepsRecords else { return }
+        step.batch.timers.append(TimerChange(of: key, name, timer))
+    }
+
+    // MARK: Firing
+
+    /// Receives the action of the timer that is due first, if it is due.
+    ///
+    /// The timer is removed whether the reactor accepts the action or not, in the commit that has
+    /// the action's decisions: so it fires exactly once.
+    func fireTimer(at now: Int64) {
+        guard case .awake(let machine) = life, !machine.isStubbed, let timer = timers.all.first,
+            timer.due <= now
+        else { return }
+        table.eviction.recordUse(of: self)
+        beginTurn()
+        var rest = timers
+        rest.remove(timer.name)
+        change(to: rest, timer.name, nil)
+        enter(.timerFired, of: ActionTag(timer.number)) { out in
+            timer.appendHead(to: &out)
+            out.append(UInt8(ascii: "}"))
+        }
+        let action = machine.lastAction + 1
+        arrival.key = timer.key
+        arrival.line = keepsNotes || keepsRecords ? timer.content[...] : nil
+        arrival.posted = (JSONBody(timer.content), action)
+        meters.state.addReceived(timer.content.count)
+        beginWork(.action, action)
+        machine.fire(timer)
+        endWork()
+        arrival = Arrival()
+        table.timers.countFired()
+        if attempt.hasSettled { answerSettled() }
+    }
+
+    /// Makes the table wait for the timer that is due first. A stub rests the timers.
+    func waitForTimer() {
+        guard case .awake(let machine) = life, !machine.isStubbed, let next = timers.next else {
+            return table.timers.remove(id)
+        }
+        table.timers.set(id, due: next)
+    }
+
+    /// Restores the timers as they were before the oldest of these steps.
+    func restoreTimers(before rolledBack: [Step], _ failure: JournalFailure) {
+        guard
+            let before = rolledBack.first(where: { $0.timersBefore != nil })?.timersBefore
+        else { return }
+        timers = before
+        guard failure.reason != .moved, let next = before.next else { return }
+        // Otherwise it would fire and fail as fast as the journal fails.
+        table.timers.expect(id, due: max(next, table.timerTime + 1_000))
+        if failure.reason != .refused { table.timers.failed() }
+    }
+}

@@ -1,0 +1,144 @@
+package import Feeds
+internal import Storage
+
+/// The sessions of a loop with timers: those that are awake, and sleeping ones whose timers are due
+/// within a minute. It has no timers itself; the sessions have them.
+///
+/// Invariant: an entry is a hint. A session without a timer that is due ignores it, so an entry
+/// that is too early or repeated does no harm. The next ``TimerSearch`` finds a missing one.
+package final class TimerQueue {
+    /// Milliseconds since 1970, by the journal's clock.
+    private var dues: [SessionID: Int64] = [:]
+    /// A binary heap, the earliest first. Entries that differ from `dues` are obsolete.
+    private var heap: [(due: Int64, id: SessionID)] = []
+    /// Milliseconds to wait although timers are due: the last pass had no room, or its commits have
+    /// failed.
+    package private(set) var pause: Int64 = 0
+    package private(set) var firedCount: UInt64 = 0
+
+    /// How far ahead sleeping sessions are in memory.
+    package static let horizon: Int64 = 60_000
+
+    /// When the next entry is due; nil: there is none.
+    package var next: Int64? { heap.first?.due }
+
+    package var count: Int { dues.count }
+
+    func set(_ id: SessionID, due: Int64) {
+        guard dues.updateValue(due, forKey: id) != due else { return }
+        push(due, id)
+    }
+
+    /// Adds an entry unless there is an earlier one.
+    func expect(_ id: SessionID, due: Int64) {
+        if let known = dues[id], known <= due { return }
+        set(id, due: due)
+    }
+
+    func remove(_ id: SessionID) {
+        guard dues.removeValue(forKey: id) != nil else { return }
+        drop()
+    }
+
+    /// The session has left memory.
+    func left(_ id: SessionID, at now: Int64) {
+        if let due = dues[id], due >= now + Self.horizon { remove(id) }
+    }
+
+    func removeAll() {
+        dues = [:]
+        heap = []
+    }
+
+    func beginPass() { pause = 0 }
+
+    func lacksRoom() { pause = max(pause, 20) }
+
+    /// The journal has failed, and probably fails for other sessions too.
+    func failed() { pause = 1_000 }
+
+    func countFired() { firedCount += 1 }
+
+    /// Removes the first entry if it is due.
+    func dequeue(at now: Int64) -> SessionID? {
+        guard let first = heap.first, first.due <= now else { return nil }
+        dues[first.id] = nil
+        drop()
+        return first.id
+    }
+
+    // MARK: The heap
+
+    /// Removes obsolete entries: from the top, and all of them if they are most.
+    private func drop() {
+        while let first = heap.first, dues[first.id] != first.due { pop() }
+        guard heap.count > 2 * dues.count + 64 else { return }
+        heap = dues.map { ($0.value, $0.key) }.sorted { $0.due < $1.due }
+    }
+
+    private func push(_ due: Int64, _ id: SessionID) {
+        heap.append((due, id))
+        var child = heap.count - 1
+        while child > 0, case let parent = (child - 1) / 2, heap[child].due < heap[parent].due {
+            heap.swapAt(child, parent)
+            child = parent
+        }
+        drop()
+    }
+
+    private func pop() {
+        heap.swapAt(0, heap.count - 1)
+        heap.removeLast()
+        var parent = 0
+        while case let left = 2 * parent + 1, left < heap.count {
+            let right = left + 1
+            let child = right < heap.count && heap[right].due < heap[left].due ? right : left
+            guard heap[child].due < heap[parent].due else { return }
+            heap.swapAt(child, parent)
+            parent = child
+        }
+    }
+}
+
+extension SessionTable {
+    /// The time by which timers are due: that of the journal's clock.
+    var timerTime: Int64 { journal.timerTime(time) }
+
+    /// How long until timers are due, in milliseconds; nil: there are none. It may be less after a
+    /// clock was set, so ask again after a second.
+    package var timerWait: Int64? {
+        timers.next.map { max($0 - timerTime, timers.pause) }
+    }
+
+    /// Fires some of the timers that are due, in their order. Sessions that are not in memory are
+    /// loaded for that. The others follow with the next call.
+    package func fireTimers() {
+        timers.beginPass()
+        let now = timerTime
+        for _ in 0..<Self.timersOfPass {
+            guard commits.hasRoom, !pass.isUsedUp else { return timers.lacksRoom() }
+            guard let id = timers.dequeue(at: now) else { return }
+            if let session = awake(id) {
+                session.fireTimer(at: now)
+                session.waitForTimer()
+            } else {
+                loads.reload([id], in: self)
+            }
+        }
+    }
+
+    private static let timersOfPass = 256
+
+    /// Adds sleeping sessions that have timers. Those whose timers are due are loaded, a few at a
+    /// time, and fire then.
+    ///
+    /// - Parameter done: Called once, on this loop, when these are loaded; never if the process
+    ///   ends first.
+    package func expectTimers(
+        _ found: [(id: SessionID, due: Int64)], then done: @escaping () -> Void
+    ) {
+        let now = timerTime
+        for (id, due) in found where due > now && awake(id) == nil { timers.expect(id, due: due) }
+        wakeWorking(found.filter { $0.due <= now }.map(\.id), then: done)
+    }
+}

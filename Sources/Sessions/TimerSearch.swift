@@ -1,0 +1,71 @@
+package import Feeds
+internal import Storage
+internal import Synchronization
+
+/// Finds the sleeping sessions whose timers are due within a minute, or are overdue.
+///
+/// Design: like ``WorkSearch``, with which it shares the rules. A search reads the timers in the
+/// order in which they are due, page by page, and begins anew twice a minute. The next page is read
+/// when the sessions with overdue timers are loaded. So a session that cannot be loaded now delays
+/// no other, and is found again by the next search.
+package final class TimerSearch: Sendable {
+    /// Passes sessions to their loops, and calls `done` once, on any thread.
+    package typealias Expect =
+        @Sendable (
+            _ found: [(id: SessionID, due: Int64)], _ done: @escaping @Sendable () -> Void
+        ) -> Void
+
+    /// The time between two searches: half of the time that each looks ahead.
+    package static let period = Duration.milliseconds(TimerQueue.horizon / 2)
+
+    /// The most sessions that a search adds to memory. The timers of others are found when they
+    /// are overdue.
+    private static let limit = 65_536
+
+    private let rules: WorkSearch
+    private let finder: any WorkFinder
+    private let now: @Sendable () -> Int64
+    private let expect: Expect
+    private let state = Mutex(WorkSearch.Progress())
+
+    /// - Parameters:
+    ///   - rules: decides which sessions this node wakes.
+    ///   - now: the time of the journal's clock, in milliseconds since 1970 (UTC).
+    package init(
+        _ rules: WorkSearch, now: @escaping @Sendable () -> Int64, expect: @escaping Expect
+    ) {
+        self.rules = rules
+        finder = rules.finder
+        self.now = now
+        self.expect = expect
+    }
+
+    /// Searches everything once, after the present search if there is one.
+    package func begin() {
+        if state.withLock({ $0.begin() }) { read(after: .start, added: 0) }
+    }
+
+    private func read(after place: TimerPosition, added: Int) {
+        let now = now()
+        finder.findTimers(after: place, before: now + TimerQueue.horizon) { [self] result in
+            guard case .success(let page) = result,
+                let wakes = rules.wakes(page.sessions.map(\.session))
+            else { return end() }
+            let found = zip(page.sessions, wakes).compactMap { one, id in
+                id.map { (id: $0, due: one.due) }
+            }
+            let sum = added + found.count { $0.due > now }
+            expect(found) { [self] in
+                if let next = page.next, sum < Self.limit {
+                    read(after: next, added: sum)
+                } else {
+                    end()
+                }
+            }
+        }
+    }
+
+    private func end() {
+        if state.withLock({ $0.end() }) { read(after: .start, added: 0) }
+    }
+}

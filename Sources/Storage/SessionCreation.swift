@@ -1,0 +1,58 @@
+internal import JSONCoding
+
+/// The owner and the input with which a session was created.
+///
+/// It is the content of the session's first record: no content, the owner as a JSON string, or
+/// `{"owner":"ada","input":{…}}`, without `owner` if there is none. Journals keep it as long as
+/// the session, because the first record may be trimmed.
+package struct SessionCreation: Sendable, Equatable {
+    /// The client that has created the session; nil if it was not authenticated.
+    package var owner: ExactText?
+    /// One line of JSON; nil if the creation had no input.
+    package var input: [UInt8]?
+
+    /// The maximum of an input, with the rest of the request's body.
+    package static let limitBytes = 65_536
+
+    package init(owner: ExactText? = nil, input: [UInt8]? = nil) {
+        self.owner = owner
+        self.input = input
+    }
+
+    package func append(to content: inout [UInt8]) {
+        guard let input else {
+            if let owner { JSON.appendString(owner.text, to: &content) }
+            return
+        }
+        content += "{".utf8
+        if let owner {
+            content += "\"owner\":".utf8
+            JSON.appendString(owner.text, to: &content)
+            content += ",".utf8
+        }
+        content += "\"input\":".utf8
+        content += input
+        content += "}".utf8
+    }
+
+    /// Has neither for any other content.
+    package init(content: [UInt8]) {
+        guard content.first == UInt8(ascii: "{"), let members = JSON.members(of: content) else {
+            owner = Self.owner(content)
+            return
+        }
+        owner = members["owner"].flatMap(Self.owner)
+        input = members["input"]
+    }
+
+    /// Whether the session was created with this input: the same JSON value, or none.
+    package func isMade(with input: [UInt8]?) -> Bool {
+        guard let mine = self.input, let input else { return self.input == nil && input == nil }
+        return JSON.areSame(mine, input)
+    }
+
+    private static func owner(_ content: [UInt8]) -> ExactText? {
+        guard !content.isEmpty else { return nil }
+        return (try? JSON.decode(String.self, stored: content)).map { ExactText($0) }
+    }
+}

@@ -1,0 +1,184 @@
+import ReactorHosting
+import Reactors
+import Storage
+import Synchronization
+import Testing
+
+@testable import ReactorHosting
+
+@Suite(
+    "A program beside the server ends with it, and the server with its error",
+    .timeLimit(.minutes(60)))
+struct ProgramRunTests {
+    private struct Broken: Error {}
+
+    private final class Sent: Sendable {
+        private let payments = Mutex<Set<String>>([])
+        var all: Set<String> { payments.withLock { $0 } }
+
+        func insert(_ payment: String) { payments.withLock { _ = $0.insert(payment) } }
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.port = 0
+        configuration.loops = 2
+        configuration.journal = .memory
+        configuration.logLevel = .critical
+        return configuration
+    }
+
+    private func server(_ adjust: (inout Configuration) -> Void = { _ in }) -> ReactorServer {
+        var configuration = Self.configuration
+        adjust(&configuration)
+        return ReactorServer(hosting: [Hosted("order") { Order() }], configuration: configuration)
+    }
+
+    @Test func `it begins when the server is ready`() async throws {
+        let hasStarted = Mutex(false)
+        await #expect(throws: Broken.self) {
+            try await server().run(started: { _ in hasStarted.withLock { $0 = true } }) { own in
+                #expect(hasStarted.withLock { $0 })
+                let order = try await own.create("order-1", of: Order.self)
+                try await order.send(.pay("a"))
+                #expect(await order.currentState.payments == ["a"])
+                throw Broken()
+            }
+        }
+    }
+
+    @Test func `when it returns, the server serves on`() async throws {
+        let (begun, begin) = AsyncStream<HostedSessions>.makeStream()
+        let running = Task {
+            defer { begin.finish() }
+            try await server().run { begin.yield($0) }
+        }
+        let own = try #require(await begun.first { _ in true })
+        let order = try await own.create("order-1", of: Order.self)
+        try await order.send(.pay("a"))
+        var states = await order.state().makeAsyncIterator()
+        #expect(try await states.next()?.payments == ["a"])
+        running.cancel()
+        try await running.value
+        // After the end.
+        #expect(try await states.next() == nil)
+        await #expect(throws: HostedFailure.draining("the server is shutting down")) {
+            try await order.send(.pay("b"))
+        }
+    }
+
+    @Test func `the drain cancels it, and waits for its last request`() async throws {
+        let (begun, begin) = AsyncStream<Void>.makeStream()
+        let last = Mutex<SendResult?>(nil)
+        let running = Task {
+            defer { begin.finish() }
+            try await server().run { own in
+                let order = try await own.create("order-1", of: Order.self)
+                begin.finish()
+                let (never, _) = AsyncStream<Void>.makeStream()
+                for await _ in never {}
+                #expect(Task.isCancelled)
+                let result = try await order.send(.pay("last"))
+                last.withLock { $0 = result }
+                try Task.checkCancellation()
+            }
+        }
+        for await _ in begun {}
+        running.cancel()
+        try await running.value
+        #expect(last.withLock { $0?.version } == 1)
+    }
+
+    @Test func `one that ignores the drain is not waited for longer than the grace`()
+        async throws
+    {
+        let (begun, begin) = AsyncStream<Void>.makeStream()
+        let (ended, end) = AsyncStream<HostedFailure>.makeStream()
+        let running = Task {
+            defer {
+                begin.finish()
+                end.finish()
+            }
+            try await server { $0.grace = .milliseconds(10) }.run { own in
+                let order = try await own.create("order-1", of: Order.self)
+                begin.finish()
+                var number = 0
+                do throws(HostedFailure) {
+                    while true {
+                        number += 1
+                        try await order.send(.pay("\(number)"))
+                    }
+                } catch {
+                    end.yield(error)
+                    throw error
+                }
+            }
+        }
+        for await _ in begun {}
+        running.cancel()
+        try await running.value
+        #expect(await ended.first { _ in true } == .draining("the server is shutting down"))
+    }
+
+    // Without waiting for the calls under way: an outcome that is unknown.
+    @Test func `each send of a drain has committed or was refused, and none is lost`()
+        async throws
+    {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/drain.sqlite"
+        let (begun, begin) = AsyncStream<Void>.makeStream()
+        let sent = Sent()
+        let running = Task {
+            defer { begin.finish() }
+            try await server {
+                $0.journal = .file(path: path)
+                $0.grace = .milliseconds(50)
+            }.run { own in
+                let order = try await own.create("order-1", of: Order.self)
+                await withTaskGroup { group in
+                    for task in 0..<50 {
+                        group.addTask {
+                            var number = 0
+                            do throws(HostedFailure) {
+                                while true {
+                                    number += 1
+                                    let payment = "\(task).\(number)"
+                                    try await order.send(.pay(payment), key: payment)
+                                    sent.insert(payment)
+                                    if number == 3 { begin.finish() }
+                                }
+                            } catch {
+                                guard case .draining = error else {
+                                    Issue.record("\(error)")
+                                    return
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        for await _ in begun {}
+        running.cancel()
+        try await running.value
+        let known = sent.all
+        await #expect(throws: Broken.self) {
+            try await server { $0.journal = .file(path: path) }.run { own in
+                let order = try own.session("order-1", of: Order.self)
+                let payments = try await order.read().state.payments
+                #expect(Set(payments) == known)
+                #expect(payments.count == known.count)
+                // Each task's own are in order.
+                for task in 0..<50 {
+                    let own = payments.filter { $0.hasPrefix("\(task).") }
+                    #expect(own == (1...max(own.count, 1)).map { "\(task).\($0)" })
+                }
+                // Exactly once, over the restart.
+                let again = try #require(known.first)
+                try await order.send(.pay(again), key: again)
+                #expect(try await order.read().state.payments == payments)
+                throw Broken()
+            }
+        }
+    }
+}

@@ -1,0 +1,382 @@
+import JSONCoding
+import Reactors
+import Storage
+import Testing
+
+@testable import Feeds
+@testable import Sessions
+
+@Suite("A timer fires exactly once, and never early", .timeLimit(.minutes(60)))
+struct TimerTests {
+    private func alarm() throws -> Registration { try .of("alarm") { Alarm() } }
+
+    private func rig(slow: Bool = false, after last: Rig? = nil) throws -> Rig {
+        let rig = Rig(slow: slow, answers: true, after: last, registrations: [try alarm()])
+        if let last { rig.clock.milliseconds = last.clock.milliseconds }
+        return rig
+    }
+
+    /// A process with a session `s` that is asleep.
+    private func sleepIn(_ rig: Rig) throws {
+        for _ in 0..<8 {
+            rig.table.tick()
+            rig.settleAll()
+        }
+        try #require(rig.table.awakeCount == 0)
+    }
+
+    /// Time passes, and the loop looks at its timers.
+    private func pass(_ milliseconds: Int64, _ rig: Rig) {
+        rig.clock.milliseconds += milliseconds
+        look(rig)
+    }
+
+    private func look(_ rig: Rig) {
+        rig.table.fireTimers()
+        rig.settleAll()
+        rig.drainInbox()
+        rig.table.fireTimers()
+        rig.settleAll()
+    }
+
+    /// A search, whose pages have one timer each.
+    private func search(_ rig: Rig, finding count: Int = 0) async throws {
+        let inbox = rig.inbox
+        let time = rig.clock.milliseconds
+        let rules = try #require(WorkSearch(rig.journal) { _, done in done() })
+        let search = TimerSearch(rules, now: { time }) { found, done in
+            if !inbox.put({ $0.expectTimers(found, then: done) }) { done() }
+        }
+        search.begin()
+        // The last page is empty.
+        for _ in 0...count {
+            await inbox.hasJob()
+            rig.drainInbox()
+        }
+    }
+
+    private func rung(_ rig: Rig, _ id: String = "s") throws -> [Int] {
+        let state = rig.state(try rig.session(id))
+        return try JSON.decode(Alarm.State.self, from: Array(state.utf8)).rung
+    }
+
+    private func notes(_ rig: Rig) -> [String] {
+        rig.journal.all.filter { $0.kind == .note || $0.kind == .failure }
+            .map { String(decoding: $0.content, as: UTF8.self) }
+    }
+
+    /// Why the effect of a request's action has failed.
+    private func failure(_ rig: Rig, _ token: UInt64) -> String? {
+        guard case .received(let receipt)? = rig.answer(token)?.kind else { return nil }
+        return receipt.failures.first?.error
+    }
+
+    private func timers(_ rig: Rig, _ id: String = "s") -> [String] {
+        rig.journal.loaded(id)?.timers.map(\.name.text) ?? []
+    }
+
+    // MARK: Firing
+
+    @Test(arguments: [false, true])
+    func `its action is received when it is due, with its key and without a subject`(
+        isArchived: Bool
+    ) throws {
+        let rig = Rig(answers: isArchived, registrations: [try alarm()])
+        let session = try rig.create("s", alarm())
+        _ = try rig.post(Post.alarm("a", after: 100, ring: 1), to: session, by: "ada")
+        rig.endRound()
+        #expect(rig.table.timerWait == 100)
+        pass(99, rig)
+        #expect(try rung(rig) == [])
+        pass(1, rig)
+        #expect(try rung(rig) == [1])
+        pass(1_000_000, rig)
+        #expect(try rung(rig) == [1])
+        #expect(rig.table.timerWait == nil)
+        let due = #""due":"2024-03-01T00:00:00.099Z""#
+        let ring = #"{"type":"ring","name":"a","ring":1}"#
+        #expect(
+            Array(notes(rig).dropFirst()) == [
+                #"{"kind":"timer.set","content":{"name":"a","number":1,\#(due)}}"#,
+                #"{"kind":"timer.fired","content":{"name":"a","number":1,\#(due)}}"#,
+                #"{"kind":"action.received","content":{"received":\#(ring),"key":"timer:a:1"}}"#,
+            ])
+        #expect(rig.journal.keptBatch.timers.map { $0.timer == nil } == [false, true])
+    }
+
+    @Test func `at a date; one that is over is due at once`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        let now = rig.clock.milliseconds
+        try rig.act(Post.alarm("a", at: now + 5, ring: 1), on: session)
+        try rig.act(Post.alarm("b", at: 7, ring: 2), on: session)
+        pass(0, rig)
+        #expect(try rung(rig) == [2])
+        pass(5, rig)
+        #expect(try rung(rig) == [2, 1])
+    }
+
+    @Test func `the same name replaces, and a cancelled one does not fire`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
+        try rig.act(Post.alarm("a", after: 30, ring: 2), on: session)
+        try rig.act(Post.alarm("b", after: 10, ring: 7), on: session)
+        try rig.act(Post.silence("b"), on: session)
+        #expect(timers(rig) == ["a"])
+        pass(20, rig)
+        #expect(try rung(rig) == [])
+        pass(20, rig)
+        #expect(try rung(rig) == [2])
+        #expect(timers(rig) == [])
+        #expect(notes(rig).contains(#"{"kind":"timer.cancelled","content":{"name":"b"}}"#))
+    }
+
+    @Test func `a clock that is set back delays it, and one that is set forward fires it`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("a", after: 60_000, ring: 1), on: session)
+        pass(-10_000, rig)
+        #expect(rig.table.timerWait == 70_000)
+        pass(69_999, rig)
+        #expect(try rung(rig) == [])
+        pass(3_600_000, rig)
+        #expect(try rung(rig) == [1])
+    }
+
+    @Test func `a timer may set itself again`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        // 4 sets it again, as 5, which is rejected.
+        try rig.act(Post.alarm("a", after: 1, ring: 4), on: session)
+        pass(1, rig)
+        #expect(try rung(rig) == [4])
+        #expect(timers(rig) == ["a"])
+        pass(100, rig)
+        #expect(try rung(rig) == [4])
+        #expect(timers(rig) == [])
+        #expect(notes(rig).last?.hasPrefix(#"{"kind":"action.rejected""#) == true)
+    }
+
+    // MARK: Refusals and bounds
+
+    @Test func `a refused action takes back what it has set and cancelled`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
+        try rig.act(Post.alarm("b", after: 20, ring: 2), on: session)
+        let before = rig.journal.all.count
+        #expect(throws: ActionRefusal.self) {
+            try rig.act(#"{"type":"decline","number":7}"#, on: session)
+        }
+        rig.settleAll()
+        #expect(rig.journal.all.count == before)
+        #expect(timers(rig) == ["a", "b"])
+        pass(30, rig)
+        #expect(try rung(rig) == [1, 2])
+    }
+
+    @Test func `a refusal of its action is recorded, and the timer is gone`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("a", after: 10, ring: 3), on: session)
+        pass(10, rig)
+        #expect(try rung(rig) == [], "its mutation is taken back")
+        #expect(timers(rig) == [])
+        #expect(notes(rig).last == #"{"place":"effect","error":"late: It is too late."}"#)
+    }
+
+    @Test func `an action that the program no longer has is recorded, and the timer is gone`()
+        throws
+    {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
+        try sleepIn(rig)
+        rig.journal.edit { $0.timers[0].timer?.content = Array(#"{"type":"gone"}"#.utf8) }
+        pass(10, rig)
+        #expect(try rung(rig) == [])
+        #expect(timers(rig) == [])
+        #expect(
+            notes(rig).last?.contains("the action of the timer a can't be read any more") == true)
+    }
+
+    @Test func `beyond 64 timers, and with a large action, the effect fails and nothing is lost`()
+        throws
+    {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        for number in 1...64 {
+            try rig.act(Post.alarm("t\(number)", after: number, ring: 0), on: session)
+        }
+        let token = try rig.act(Post.alarm("more", after: 1, ring: 0), on: session)
+        #expect(failure(rig, token) == "timers")
+        #expect(timers(rig).count == 64)
+        #expect(!timers(rig).contains("more"))
+        rig.table.limits.timerBytes = 40
+        let long = String(repeating: "x", count: 30)
+        let large = try rig.act(Post.alarm(long, after: 1, ring: 0), on: session)
+        #expect(failure(rig, large) == "timerAction")
+    }
+
+    // MARK: Sleep and restart
+
+    @Test func `a session that sleeps is woken for a timer that is due within a minute`() throws {
+        let rig = try rig()
+        try rig.act(Post.alarm("a", after: 50_000, ring: 1), on: rig.create("s", alarm()))
+        try sleepIn(rig)
+        pass(49_999, rig)
+        #expect(rig.table.awakeCount == 0)
+        pass(1, rig)
+        #expect(try rung(rig) == [1])
+    }
+
+    @Test func `later timers of sleeping sessions use no memory, and the search finds them`()
+        async throws
+    {
+        let rig = try rig()
+        try rig.act(Post.alarm("a", after: 3_600_000, ring: 1), on: rig.create("s", alarm()))
+        try sleepIn(rig)
+        #expect(rig.table.timers.count == 0)
+        try await search(rig)
+        #expect(rig.table.timers.count == 0)
+        rig.clock.milliseconds += 3_600_000 - 30_000
+        try await search(rig, finding: 1)
+        #expect(rig.table.timerWait == 30_000)
+        pass(30_000, rig)
+        #expect(try rung(rig) == [1])
+    }
+
+    @Test func `overdue after a stop: once, in the order in which they were due`() async throws {
+        let first = try rig()
+        for (id, after) in [("u", 30), ("s", 10), ("t", 20)] {
+            let session = try first.create(id, alarm())
+            try first.act(Post.alarm("a", after: after, ring: after), on: session)
+        }
+        try first.act(Post.alarm("b", after: 40, ring: 40), on: first.session("s"))
+        first.settleAll()
+        first.table.stop()
+        first.clock.milliseconds += 1_000_000
+        let next = try rig(after: first)
+        try await search(next, finding: 4)
+        look(next)
+        look(next)
+        #expect(try rung(next, "s") == [10, 40])
+        #expect(try rung(next, "t") == [20])
+        #expect(try rung(next, "u") == [30])
+        let fired = next.journal.all.filter { $0.kind == .mutation && $0.time > 1_709_252_000_000 }
+        #expect(fired.map(\.session) == ["s", "t", "u", "s"])
+        // Another process finds nothing.
+        next.table.stop()
+        let last = try rig(after: next)
+        try await search(last)
+        #expect(last.table.awakeCount == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func `a commit that fails restores the timer, which fires once`(isWritten: Bool) throws {
+        let rig = try rig(slow: true)
+        let session = try rig.create("s", alarm())
+        rig.settleAll()
+        try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
+        rig.settleAll()
+        rig.clock.milliseconds += 10
+        rig.table.fireTimers()
+        rig.endRound()
+        rig.journal.endNext(.outcomeUnknown, isWritten: isWritten)
+        rig.drainInbox()
+        rig.endRound()
+        #expect(rig.table.awakeCount == 0)
+        rig.clock.milliseconds += 999
+        rig.table.fireTimers()
+        #expect(rig.table.awakeCount == 0, "not as fast as the disk fails")
+        pass(1, rig)
+        _ = try rig.wake("s")
+        look(rig)
+        #expect(try rung(rig) == [1])
+        #expect(timers(rig) == [])
+    }
+
+    @Test func `a commit that fails without an archive restores the timers too`() throws {
+        let rig = Rig(slow: true, registrations: [try alarm()])
+        let session = try rig.create("s", alarm())
+        rig.settleAll()
+        try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
+        rig.settleAll()
+        try rig.act(Post.alarm("a", after: 99_999, ring: 2), on: session)
+        rig.settle(.full)
+        pass(1_010, rig)
+        #expect(try rung(rig) == [1])
+    }
+
+    // MARK: What else happens to a session
+
+    @Test func `a stub rests them, and they fire when it ends`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
+        try session.putStub(Array(#"{"enabled":true}"#.utf8), for: rig.nextToken())
+        pass(100, rig)
+        #expect(timers(rig) == ["a"])
+        #expect(rig.table.timerWait == nil)
+        try session.putStub(Array(#"{"enabled":false}"#.utf8), for: rig.nextToken())
+        pass(0, rig)
+        #expect(try rung(rig) == [1])
+    }
+
+    @Test func `they end with their session`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
+        _ = rig.end(session)
+        rig.settleAll()
+        #expect(rig.table.timerWait == nil)
+        pass(100, rig)
+        #expect(timers(rig) == [])
+        #expect(rig.journal.all.last?.kind == .deleted)
+    }
+
+    @Test func `the runtime lists them, whether the session is awake or not`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("b", after: 2_000, ring: 2), on: session)
+        try rig.act(Post.alarm("a", after: 1_000, ring: 1), on: session)
+        let awake = rig.nextToken()
+        session.readRuntime(nil, for: awake)
+        let name = try #require(SessionID("s"))
+        try sleepIn(rig)
+        var asleep = ""
+        rig.table.inspect(name) { found in
+            guard case .asleep(_, let runtime) = found else { return }
+            asleep = String(decoding: runtime.line, as: UTF8.self)
+        }
+        rig.drainInbox()
+        guard case .runtime(let body)? = rig.answer(awake)?.kind else {
+            Issue.record("no runtime")
+            return
+        }
+        let ring = #""action":{"type":"ring","name":"#
+        let timers =
+            #""timers":[{"name":"a","number":2,"due":"2024-03-01T00:00:00.999Z","#
+            + ring + #""a","ring":1}},{"name":"b","number":1,"due":"2024-03-01T00:00:01.999Z","#
+            + ring + #""b","ring":2}}]}"#
+        #expect(String(decoding: body, as: UTF8.self).hasSuffix(timers + "\n"))
+        #expect(asleep.hasSuffix(timers + "\n"))
+    }
+
+    @Test func `a pass has a limit, and the queue forgets what is obsolete`() throws {
+        let queue = TimerQueue()
+        let ids = try (0..<500).map { try #require(SessionID("s\($0)")) }
+        for (number, id) in ids.enumerated().reversed() { queue.set(id, due: Int64(number)) }
+        for round in 1...100 { queue.set(ids[499], due: Int64(10_000 - round)) }
+        for id in ids[..<10] { queue.remove(id) }
+        queue.expect(ids[10], due: 99)
+        queue.expect(ids[400], due: -5)
+        #expect(queue.next == -5)
+        #expect(queue.dequeue(at: 0) == ids[400])
+        var taken: [SessionID] = []
+        while let id = queue.dequeue(at: 20_000) { taken.append(id) }
+        #expect(taken == ids[10...].filter { $0 != ids[400] })
+        #expect(queue.count == 0 && queue.next == nil)
+    }
+}
