@@ -24,9 +24,14 @@ enum Main {
                 Hosted("errands") { Errands() },
                 Hosted("values") { Values() },
                 Hosted("rounds") { Rounds() },
+                Hosted(
+                    "seat", input: Seat.Input.self,
+                    inputExamples: [Seat.Input(row: 7, side: .left, guest: "Ada", wishes: ["tea"])]
+                ) { Seat($0.input) },
                 Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },
             ] + (Versioned.present == nil ? [] : [Hosted("versioned") { Versioned() }]),
-            authenticator: Tokens.fromEnvironment(), journals: [postgres])
+            authenticator: Tokens.fromEnvironment(), journals: [postgres],
+            beside: Consumer.program)
     }
 
     /// A test sets longer leases if its nodes must not lose them on a slow machine.

@@ -69,7 +69,11 @@ public final class ReactorClient: Sendable {
 
     /// Makes a new session under an id of 128 random bits, and follows it.
     ///
-    /// - Parameter input: what the session is created with, if the reactor takes an input.
+    /// - Parameters:
+    ///   - reactor: as for ``session(_:of:input:as:predicting:from:)``.
+    ///   - input: what the session is created with, if the reactor takes an input.
+    ///   - type: as for ``session(_:of:input:as:predicting:from:)``.
+    ///   - instance: as for ``session(_:of:input:as:predicting:from:)``.
     public func create<R: Reactor>(
         of reactor: String, input: (any Encodable)? = nil, as type: R.Type = R.self,
         predicting instance: sending R? = nil

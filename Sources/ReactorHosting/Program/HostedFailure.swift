@@ -14,6 +14,8 @@ public enum HostedFailure: Error, Hashable, Sendable {
     case quarantined(String)
     /// The session has another reactor, which the sentence names.
     case otherReactor(String)
+    /// The session was created with another input, or without one.
+    case otherInput(String)
     /// The server ends. Nothing was applied.
     case draining(String)
     /// The key was used before, with another action.
@@ -38,8 +40,8 @@ extension HostedFailure: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unknownSession(let sentence), .ended(let sentence), .quarantined(let sentence),
-            .otherReactor(let sentence), .draining(let sentence), .keyReused(let sentence),
-            .invalid(_, let sentence), .unavailable(_, let sentence),
+            .otherReactor(let sentence), .otherInput(let sentence), .draining(let sentence),
+            .keyReused(let sentence), .invalid(_, let sentence), .unavailable(_, let sentence),
             .outcomeUnknown(let sentence):
             sentence
         }
@@ -61,6 +63,7 @@ extension HostedFailure {
             case "session_ended": .ended(detail)
             case "session_quarantined": .quarantined(detail)
             case "other_reactor": .otherReactor(detail)
+            case "other_input": .otherInput(detail)
             case "draining": .draining(detail)
             case "key_reused": .keyReused(detail)
             case "outcome_unknown": .outcomeUnknown(detail)

@@ -47,19 +47,23 @@ public final class HostedSessions: Sendable {
         HostedSession(try Self.id(id), try hosting(reactor), in: self)
     }
 
-    /// Creates a session, or confirms that it exists with the same reactor.
+    /// Creates a session, or confirms that it exists with the same reactor and the same input.
     ///
     /// - Parameters:
     ///   - id: The id, by which a repetition finds the same session. Nil: a new one, of 128 random
     ///     bits.
     ///   - reactor: The type of its reactor.
+    ///   - input: What it is created with, if the reactor is hosted with `input:`. At most 64 KiB
+    ///     of JSON.
     ///   - name: The name under which it is hosted. Nil: the server hosts the type once.
     ///   - subject: The client that owns it. Nil: none.
-    /// - Throws: ``HostedFailure/otherReactor(_:)`` and ``HostedFailure/ended(_:)`` if the id has
-    ///   such a session; for other reasons as its cases say.
+    /// - Throws: ``HostedFailure/otherReactor(_:)``, ``HostedFailure/otherInput(_:)`` and
+    ///   ``HostedFailure/ended(_:)`` if the id has such a session. The code `not_an_input` says that
+    ///   the reactor needs another input, or takes none. For other reasons as the cases say.
     @discardableResult
     public func create<R: Reactor>(
-        _ id: String? = nil, of reactor: R.Type, named name: String? = nil, subject: String? = nil
+        _ id: String? = nil, of reactor: R.Type, input: (any Encodable)? = nil,
+        named name: String? = nil, subject: String? = nil
     ) async throws(HostedFailure) -> HostedSession<R> {
         let type = try hosting(reactor)
         guard let name = name ?? (type.names.count == 1 ? type.names.first : nil),
@@ -74,12 +78,22 @@ public final class HostedSessions: Sendable {
         try await request(
             ProgramRequest(
                 "PUT", "/v1/sessions/\(id.text)", PutSession.self, for: id,
-                by: try Self.access(subject), body: JSON.line(Creation(reactor: name))))
+                by: try Self.access(subject),
+                body: try encode(Creation(reactor: name, input: input))))
         return HostedSession(id, type, in: self)
     }
 
     private struct Creation: Encodable {
         let reactor: String
+        let input: (any Encodable)?
+
+        private enum CodingKeys: CodingKey { case reactor, input }
+
+        func encode(to encoder: any Encoder) throws {
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            try members.encode(reactor, forKey: .reactor)
+            if let input { try members.encode(input, forKey: .input) }
+        }
     }
 
     /// Publishes a value, and returns when the journal has it and the listening sessions of the
@@ -88,7 +102,7 @@ public final class HostedSessions: Sendable {
     /// - Parameters:
     ///   - value: The value.
     ///   - topic: The topic. Its values have to be `Codable`, and a hosted reactor has to listen.
-    ///   - key: As in ``HostedSession/send(_:key:subject:)``.
+    ///   - key: As for an action, in `send` of ``HostedSession``.
     /// - Returns: The number of these sessions.
     @discardableResult
     public func publish<Value: Encodable & Sendable>(

@@ -80,7 +80,7 @@ public struct ReactorServer: Sendable {
     /// ```
     ///
     /// The program begins when connections are accepted. If it returns, the server continues. If it
-    /// throws, the server drains, and this method throws the error. When the server is told to end,
+    /// throws, the server drains, and this method throws the error. When the server begins to end,
     /// the program is cancelled, and the drain waits for it as for requests in flight:
     /// ``Configuration/grace`` at the most, and in a cluster ``Configuration/drainDelay`` in
     /// addition. Meanwhile it may still use its sessions. After that its requests fail with

@@ -8,7 +8,10 @@ import Testing
 
 @Suite("A program uses its own sessions as a client does", .timeLimit(.minutes(60)))
 struct HostedSessionTests {
-    static let hosted = [Hosted("order") { Order() }, Hosted("alerts") { Alerts() }]
+    static let hosted = [
+        Hosted("order") { Order() }, Hosted("alerts") { Alerts() },
+        Hosted("lot", input: Lot.Input.self) { Lot($0) },
+    ]
 
     private func withServer(
         _ journal: any Journal = MemoryJournal(), loops: Int = 2,
@@ -241,10 +244,57 @@ struct HostedSessionTests {
                 page = try await order.log(after: next, limit: 2)
                 entries += page.entries
             }
-            #expect(entries.count { $0.contains("\"pay\"") } >= 3)
+            #expect(entries.count == 3)
+            #expect(entries.allSatisfy { $0.contains("\"paid\"") })
             #expect(!page.isCut)
             try await fork.delete()
             await #expect(throws: HostedFailure.self) { try await fork.read() }
+        }
+    }
+
+    @Test func `a session is created with an input, which is that of its forks`() async throws {
+        try await withServer { server in
+            let own = server.own
+            let lamp = Lot.Input(name: "A lamp", price: 7)
+            let lot = try await own.create(
+                "lot-1", of: Lot.self, input: lamp, subject: "ada")
+            for session in [lot, try await lot.fork(subject: "ada")] {
+                let shown = Lot.Shown(id: session.id, name: "A lamp", price: 7, owner: "ada")
+                #expect(try await session.read().state.shown == shown)
+            }
+            #expect(try await own.create("lot-1", of: Lot.self, input: lamp).id == "lot-1")
+            let other = HostedFailure.otherInput(
+                "the session lot-1 was created with another input; GET /v1/sessions/lot-1 shows it")
+            for input in [Lot.Input(name: "A lamp", price: nil), nil] {
+                await #expect(throws: other) {
+                    try await own.create("lot-1", of: Lot.self, input: input)
+                }
+            }
+            let large = Lot.Input(name: String(repeating: "a", count: 65_536), price: nil)
+            let inputs: [((any Encodable)?, String)] = [
+                (nil, "not_an_input"), (["name": 7], "not_an_input"), (large, "body_too_large"),
+                (Double.nan, "not_encodable"),
+            ]
+            for (input, expected) in inputs {
+                let failed = await failure {
+                    try await own.create("lot-2", of: Lot.self, input: input)
+                }
+                guard case .invalid(let code, _)? = failed else {
+                    Issue.record("\(String(describing: failed))")
+                    return
+                }
+                #expect(code == expected)
+            }
+            let needless = await failure {
+                try await own.create("order-2", of: Order.self, input: lamp)
+            }
+            guard case .invalid("not_an_input", _)? = needless else {
+                Issue.record("\(String(describing: needless))")
+                return
+            }
+            for unmade in ["lot-2", "order-2"] {
+                #expect(try await server.client().get("/v1/sessions/\(unmade)").status == 404)
+            }
         }
     }
 

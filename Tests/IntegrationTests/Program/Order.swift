@@ -1,3 +1,4 @@
+import ReactorHosting
 import Reactors
 
 /// An order that a program's payment consumer posts to.
@@ -56,4 +57,34 @@ struct Order: Reactor {
         case .heard(let text): state.news.append(text)
         }
     }
+}
+
+/// Shows what its session was created with.
+struct Lot: Reactor {
+    struct Input: Codable, Sendable {
+        var name: String
+        var price: Int?
+    }
+
+    struct Shown: Codable, Sendable, Equatable {
+        var id: String
+        var name: String
+        var price: Int?
+        var owner: String?
+    }
+
+    struct State: Codable, Sendable { var shown: Shown? }
+
+    typealias Action = Never
+
+    let shown: Shown
+    let initialState = State()
+
+    init(_ session: SessionIdentity<Input>) {
+        let (input, owner) = (session.input, session.owner)
+        shown = Shown(id: session.id, name: input.name, price: input.price, owner: owner)
+    }
+
+    /// By its own properties, which no journal has.
+    func transform(state: State) -> State { State(shown: shown) }
 }

@@ -1,0 +1,23 @@
+import Foundation
+import ReactorHosting
+
+/// A consumer of a queue that delivers all its messages to each process: the numbers from 1 to
+/// `FIXTURE_MESSAGES`, each with its key, for the session `consumer`.
+enum Consumer {
+    typealias Program = @Sendable (HostedSessions) async throws -> Void
+
+    /// Nil without the variable.
+    static var program: Program? {
+        guard let text = ProcessInfo.processInfo.environment["FIXTURE_MESSAGES"],
+            let count = Int(text)
+        else { return nil }
+        return { server in
+            let rounds = try await server.create("consumer", of: Rounds.self)
+            for number in 1...count {
+                let ring = Rounds.Action.ring(ring: number, due: .distantPast)
+                try await rounds.send(ring, key: "message-\(number)")
+                try FileHandle.standardOutput.write(contentsOf: Data("consumed \(number)\n".utf8))
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import ReactorHosting
+import Reactors
+
+/// Created with an input that has members of several kinds.
+struct Seat: Reactor {
+    struct Input: Codable, Sendable {
+        enum Side: String, Codable, CaseIterable { case left, right }
+
+        var row: Int
+        var side: Side
+        var guest: String?
+        var wishes: [String]
+    }
+
+    enum Action: TaggedCodable, Sendable { case leave }
+
+    struct State: Codable, Sendable {
+        var guest: String?
+        var isTaken = true
+    }
+
+    let initialState: State
+
+    init(_ input: Input) { initialState = State(guest: input.guest) }
+
+    func reduce(state: inout State, mutation: Action) { state.isTaken = false }
+}
