@@ -27,20 +27,24 @@ extension SessionTable {
             archive.head(of: id.text, answer)
         } then: { [self] result in
             switch result {
-            case .success(let head): addTimers(to: inspection(of: id, head), then: act)
+            case .success(let head): addTimers(to: inspection(of: id, head), of: id, then: act)
             case .failure(let failure): act(.absent(.unreadable(failure)))
             }
         }
     }
 
-    /// A sleeping session has its timers in the journal.
-    private func addTimers(to found: Inspection, then act: @escaping (Inspection) -> Void) {
-        guard case .asleep(let head, var runtime) = found else { return act(found) }
+    /// A sleeping session has its timers in the journal. It may wake while they are read.
+    private func addTimers(
+        to found: Inspection, of id: SessionID, then act: @escaping (Inspection) -> Void
+    ) {
+        guard case .asleep(let head, _) = found else { return act(found) }
         ask { archive, answer in
             archive.timers(of: head.key, answer)
-        } then: { result in
+        } then: { [self] result in
             switch result {
             case .success(let timers):
+                let present = inspection(of: id, head)
+                guard case .asleep(_, var runtime) = present else { return act(present) }
                 runtime.timers = timers
                 act(.asleep(head, runtime))
             case .failure(let failure): act(.absent(.unreadable(failure)))
