@@ -1,8 +1,10 @@
 /**
- * The types of one reactor, as `reactor-types` prints them: its actions, its state, the values of its pulses and
- * its activities, by their names.
+ * The types of one reactor, as `reactor-types` prints them: what its sessions are created with, its actions, its
+ * state, the values of its pulses and its activities, by their names.
  */
 export interface ReactorTypes {
+  /** Missing if they are created without an input. */
+  Input?: unknown;
   Action: unknown;
   State: unknown;
   pulses: object;
@@ -58,7 +60,7 @@ export interface SessionOptions<R extends ReactorTypes = AnyReactor> {
   /** The name under which the server hosts its reactor. Without it the session must exist. */
   reactor?: string | undefined;
   /** What the session is created with, if its reactor takes an input. One that exists must have an equal one. */
-  input?: unknown;
+  input?: (R extends { Input: infer Input } ? Input : unknown) | undefined;
   /** Whether the session is made if it is missing. Default: true if there is a `reactor`. */
   make?: boolean | undefined;
   /** Default: everything. Why not less: a listener that is added later would miss what happens meanwhile. */

@@ -47,6 +47,15 @@ test("reactor-types prints the types of a server", async () => {
   assert.match(stdout, /export interface Reactors \{\n {2}room: \{\n {4}Action: unknown;\n {4}State: string;/);
 });
 
+test("the input of a reactor's sessions is a type, too", () => {
+  const member = { type: "object", properties: { a: {}, b: {} }, required: ["a"] };
+  const input = { type: "object", properties: { lot: { type: "string" }, of: member }, required: ["lot"] };
+  const schemas = { input, action: {}, state: member, pulses: {}, activities: {} };
+  const text = typescript([{ name: "auction", schemas }], "here");
+  assert.match(text, /\n {2}auction: \{\n {4}Input: \{ lot: string; of\?: AuctionOf \};\n {4}Action: unknown;/);
+  assert.match(text, /\n {4}State: AuctionOf;\n/);
+});
+
 test("no server, no JSON and no schemas are one sentence and status 1", async () => {
   const answers = ["<html>", '{"reactors":[{"name":"room"}]}', "{}"];
   const found = [await run("http://127.0.0.1:9")];

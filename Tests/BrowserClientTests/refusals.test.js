@@ -154,7 +154,12 @@ test("sixteen sessions are made at a time", () => {
   const demand = { states: true, pulses: false, activities: false };
   const puts = () => client.outputs.filter(([kind, , one]) => kind === "request" && one.method === "PUT");
   for (let number = 0; number < 40; number++) {
-    client.receive("follow", `room-${number}`, { demand, predicts: false, start: "present", makes: "alerts" });
+    client.receive("follow", `room-${number}`, {
+      demand,
+      predicts: false,
+      start: "present",
+      makes: '{"reactor":"alerts"}',
+    });
   }
   assert.equal(puts().length, 16);
   // A session that was left is not created. A failed one gives up its turn, and gets another.

@@ -39,7 +39,7 @@ function follower(following) {
 
 test("a machine that only follows never asks for the half that sends", () => {
   const client = follower();
-  client.receive("follow", "hall", { demand, predicts: false, start: "present", makes: "counter" });
+  client.receive("follow", "hall", { demand, predicts: false, start: "present", makes: '{"reactor":"counter"}' });
   client.answer(requests(client, "PUT")[0], 201, '{"position":"aaaaaaaa.0"}');
   client.bytes("event: state\nid: aaaaaaaa.1\ncause: another\ndata: 7\n\n");
   client.receive("hide");
@@ -126,7 +126,7 @@ test("a session that is deleted meanwhile refuses what waits for it", () => {
 
 test("a session that the server refuses to make meanwhile refuses what waits for it", () => {
   const client = new Client({ sends: false });
-  client.follow({ predicts: false, makes: "no such" });
+  client.follow({ predicts: false, makes: '{"reactor":"no such"}' });
   send(client, "room", 1);
   client.answer(requests(client, "PUT")[0], 422, '{"code":"unknown_reactor","detail":"no"}');
   client.load();
@@ -135,7 +135,7 @@ test("a session that the server refuses to make meanwhile refuses what waits for
 
 test("a session that is left meanwhile is sent to, and made if it is missing", () => {
   const client = new Client({ sends: false });
-  client.follow({ predicts: false, makes: "counter" });
+  client.follow({ predicts: false, makes: '{"reactor":"counter"}' });
   client.receive("requestFailed", requests(client, "PUT")[0].id, "cut");
   send(client, "room", 1);
   client.receive("leave", "room");

@@ -90,7 +90,7 @@ test("C5, C6: what one answer means", () => {
     if (step.startsWith("delete")) continue;
     const isRepeated = ["repeated", "question"].includes(step);
     const client = new Client();
-    client.follow(step === "create" ? { makes: "counter" } : {});
+    client.follow(step === "create" ? { makes: '{"reactor":"counter"}' } : {});
     const found = response(status, body, { "content-type": type });
     const refuse = (answer) => {
       client.receive("streamOpened", client.stream.id, answer);

@@ -150,7 +150,8 @@ export function typescript(reactors, origin) {
       return members.length ? `{ ${members.join("; ")} }` : "Record<never, never>";
     };
     const action = names.type(/** @type {Schema} */ (schemas?.action ?? {}), `${name} action`);
-    return `  ${property(name)}: {
+    const { input } = /** @type {{ input?: Schema }} */ (schemas ?? {});
+    return `  ${property(name)}: {${input === undefined ? "" : `\n    Input: ${names.type(input, `${name} input`)};`}
     Action:${action.split(" | {").join("\n      | {").replace(/^\{/, "\n      | {").replace(/^(?!\n)/, " ")};
     State: ${names.type(/** @type {Schema} */ (schemas?.state ?? {}), `${name} state`)};
     pulses: ${record(schemas?.pulses)};

@@ -241,7 +241,7 @@ export function problemOf({ status, body, field }) {
 
 /** Whether the service will not serve a session, or make it (C5). @param {Problem} problem */
 export const isRefusal = ({ code }) =>
-  /^(body_too_large|forbidden|not_an_input|unknown_(pulse|reactor)|other_(reactor|owner|input)|too_many_sessions)$/.test(code);
+  /^(forbidden|not_an_input|unknown_(pulse|reactor)|other_\w+|too_many_sessions|body_too_large)$/.test(code);
 
 /** The value of a text; undefined for one that is no JSON. @param {string} text @returns {any} */
 export function json(text) {

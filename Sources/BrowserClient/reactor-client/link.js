@@ -62,14 +62,9 @@ export class SessionLink {
     return !!this.machine.carrier(this.id)?.isOpen;
   }
 
-  /** The reactor and the input of which this client makes the session. */
-  get making() {
-    const { following, posting } = this;
-    return following?.makes !== undefined ? following : posting?.first;
-  }
-
+  /** With what this client makes the session. */
   get makes() {
-    return this.making?.makes;
+    return this.following?.makes ?? this.posting?.makes;
   }
 
   /** @type {(...delivery: Delivery) => void} */
@@ -80,9 +75,9 @@ export class SessionLink {
   /** @param {Following} following */
   follow(following) {
     const { following: before, machine, demand, posting } = this;
-    const { after, input, makes, predicts, saved } = following;
+    const { after, makes, predicts, saved } = following;
     if (!before) machine.endOnStreams(this.id); // One that was left a moment ago has no snapshot for it.
-    const isMade = before?.makes === makes && before?.input === input && !this.ended && !this.isCreating;
+    const isMade = before?.makes === makes && !this.ended && !this.isCreating;
     this.following = following;
     if (!before || after) this.reader = new SessionReader(after);
     if (!demand.states || before?.predicts !== predicts) {
@@ -92,7 +87,7 @@ export class SessionLink {
     if (!before && saved && this.demand.states) posting?.showSaved(saved, after);
     this.failure = this.ended = undefined;
     if (predicts) machine.loadSender();
-    if (makes !== undefined && !isMade) this.create();
+    if (makes && !isMade) this.create();
   }
 
   /** Has the session made by the server, before anything else of it. */
@@ -162,7 +157,7 @@ export class SessionLink {
   /** The server says so: this client makes a missing one, if nobody else has. @param {End} reason @returns {undefined} */
   over(reason) {
     this.reading.isDoubted = false;
-    if (reason !== "unknown" || this.following?.makes === undefined) return void this.finish(reason);
+    if (reason !== "unknown" || !this.following?.makes) return void this.finish(reason);
     // The position that is seen remains: in the new life it leads to a `reset`.
     this.machine.endOnStreams(this.id);
     this.create();

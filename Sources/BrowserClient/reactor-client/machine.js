@@ -268,7 +268,7 @@ export class ClientMachine {
     const link = this.link(session);
     // The session may be left before its turn comes, and is made all the same.
     /** @type {Parameters<Sender["send"]>} */
-    const send = [session, actions, { makes: link.following?.makes, input: link.following?.input, ...options }];
+    const send = [session, actions, { makes: link.following?.makes, ...options }];
     if (this.sender) return this.sender.send(...send);
     link.waitingActions += actions.length;
     this.#early.push(send);

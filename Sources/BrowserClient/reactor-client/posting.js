@@ -51,10 +51,12 @@ export class Posting {
     return this.sender.outbox.lane(this.link.id);
   }
 
-  /** The first of what waits, for which the session is made. */
-  get first() {
+  /** With what the session is made for what waits. */
+  get makes() {
     const { sent, queued } = this.lane;
-    return sent?.entries[0] ?? queued[0];
+    const makes = (sent?.entries[0] ?? queued[0])?.makes;
+    // An earlier version has kept the name of the reactor.
+    return makes && makes[0] !== "{" ? JSON.stringify({ reactor: makes }) : makes;
   }
 
   /** No state is known, and nothing is held. @param {boolean} predicts @returns the sends over the next state. */

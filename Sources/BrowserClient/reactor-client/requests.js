@@ -43,12 +43,8 @@ export class Creation extends SessionAttempt {
   /** @returns {Request | undefined} @override */
   request() {
     const { link } = this;
-    const { makes, input } = link.making ?? {};
-    if (makes !== undefined) {
-      const reactor = JSON.stringify(makes);
-      const body = input === undefined ? `{"reactor":${reactor}}` : `{"reactor":${reactor},"input":${input}}`;
-      return { method: "PUT", target: link.path, fields: { ...isJSON }, body };
-    }
+    const { makes: body, path: target } = link;
+    if (body) return { method: "PUT", target, fields: { ...isJSON }, body };
     // Nobody wants it to be made any more. The sends find out whether it exists.
     link.isCreating = false;
     link.posting?.sendNext();

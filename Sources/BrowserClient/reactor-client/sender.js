@@ -52,12 +52,12 @@ export class Sender {
     for (const { link, overlay } of this.holding) if (overlay.heldUntil <= uptime) touched.add(link.id);
   }
 
-  /** @param {string} session @param {string[]} actions @param {SendOptions & { makes?: string | undefined, input?: string | undefined }} options */
+  /** @param {string} session @param {string[]} actions @param {SendOptions & { makes?: string | undefined }} options */
   send(session, actions, { settled, ...options }) {
     const { limits, outbox, writer: { failure } } = this;
     const posting = this.#of(session);
     const { link } = posting;
-    const bytes = actions.reduce((sum, action) => sum + bytesOf(action), bytesOf(options.input ?? ""));
+    const bytes = bytesOf([...actions, options.makes].join(""));
     const refuse = /** @param {string} kind @param {string} [reason] @param {Problem} [problem] */ (
       kind,
       reason,

@@ -222,15 +222,14 @@ export class Session {
 
   /** @returns {Following} */
   #following() {
-    const { reactor, input, make = reactor !== undefined, follow = {}, predict, from = "present" } = this.#options;
+    const { reactor, input, make = true, follow = {}, predict, from = "present" } = this.#options;
     const { states = true, pulses = true, activities = true } = follow;
     const kept = this.#driver.keeper?.take(this.id);
     const saved = from === "present" || from === "saved" ? kept : undefined;
     const after = typeof from === "object" ? position(from.after) : from === "saved" ? saved?.position : undefined;
     return {
       demand: { states, pulses: Array.isArray(pulses) && !pulses.length ? false : pulses, activities },
-      makes: make ? reactor : undefined,
-      input: make && input !== undefined ? JSON.stringify(input) : undefined,
+      makes: make && reactor ? JSON.stringify({ reactor, input }) : undefined,
       predicts: !!predict,
       start: from === "now" || from === "start" ? from : "present",
       after,

@@ -36,8 +36,6 @@ export interface Saved {
 export interface Following {
   demand: Demand;
   makes?: string | undefined;
-  /** What it is made with, as JSON. */
-  input?: string | undefined;
   predicts: boolean;
   start: Start;
   after?: Position | undefined;
@@ -117,10 +115,8 @@ export interface Entry extends SendOptions {
   /** Each as JSON. Not empty. */
   actions: string[];
   bytes: number;
-  /** The reactor of which the session is made if it is missing. */
+  /** The body with which the session is made if it is missing. */
   makes?: string | undefined;
-  /** What it is made with, as JSON. */
-  input?: string | undefined;
 }
 
 export interface Sent {

@@ -15,6 +15,8 @@ import { indexedDBOutbox } from "../../../Sources/BrowserClient/outbox-indexeddb
 // @ts-types="./reactors.d.ts"
 import type { Reactors } from "./reactors.js";
 
+type Auction = Reactors["chat"] & { Input: { lot: string; limit?: number | null } };
+
 export async function program() {
   const client = new ReactorClient("https://api.example.com", { token: ({ refused }) => refused ?? "token" });
   const room = client.session<Reactors["chat"]>("room-7", {
@@ -38,6 +40,11 @@ export async function program() {
     refusal.dismiss();
   });
 
+  client.session<Auction>("auction-7", { reactor: "auction", input: { lot: "A lamp" } });
+  await client.create<Auction>({ reactor: "auction", input: { lot: "A lamp", limit: 7 } });
+
+  // @ts-expect-error an input that the reactor does not take
+  client.session<Auction>("auction-7", { reactor: "auction", input: { lot: 7 } });
   // @ts-expect-error an action that the reactor does not have
   await room.send({ type: "shout", author: "ada" });
   // @ts-expect-error a field is missing
