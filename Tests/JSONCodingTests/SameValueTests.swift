@@ -2,7 +2,7 @@ import Testing
 
 @testable import JSONCoding
 
-@Suite("JSON — when two texts are one value")
+@Suite("JSON — when two texts are one value", .timeLimit(.minutes(60)))
 struct SameValueTests {
     private func areSame(_ one: String, _ other: String) -> Bool {
         JSON.areSame(Array(one.utf8), Array(other.utf8))
@@ -32,7 +32,7 @@ struct SameValueTests {
     }
 }
 
-@Suite("JSON Schema — a value that fits")
+@Suite("JSON Schema — a value that fits", .timeLimit(.minutes(60)))
 struct SchemaSampleTests {
     private struct Inner: Codable, Equatable {
         var low: Int8

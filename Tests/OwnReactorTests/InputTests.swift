@@ -42,6 +42,28 @@ struct InputTests {
         Auction(id: session.id, lot: session.input.lot)
     }
 
+    // The guide to writing a reactor has this, word for word.
+    @Test func `is given to the reactor when it is made`() async throws {
+        struct NewAuction: Codable {
+            var lot: String
+            var limit: Int?
+        }
+
+        let hosted = Hosted("auction", input: NewAuction.self) { session in
+            Auction(id: session.id, lot: session.input.lot)
+        }
+        let folder = try temporaryFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "reactor.sqlite").path
+        try await serving(hosted, journal: path) { client in
+            let body = #"{"reactor":"auction","input":{"lot":"A lamp"}}"#
+            client.say("PUT", "/v1/sessions/auction-7", body)
+            try client.expect("HTTP/1.1 201 ", before: "}\n")
+            client.say("GET", "/v1/sessions/auction-7")
+            try client.expect(#""shown":"auction-7: A lamp""#, before: "}}\n")
+        }
+    }
+
     @Test func `is there after a restart, and a program that cannot read it says so`()
         async throws
     {

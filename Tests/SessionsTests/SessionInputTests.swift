@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sessions
 
-@Suite("Sessions — what a session was created with")
+@Suite("Sessions — what a session was created with", .timeLimit(.minutes(60)))
 struct SessionInputTests {
     struct Start: Codable, Sendable, Equatable {
         var amount: Int

@@ -204,13 +204,14 @@ struct WritingAReactorTests {
     private typealias Printer = WritingPage.Printer
     private typealias Round = WritingPage.Round
 
-    /// `MigrationTests` has the migration, and runs it.
+    /// `MigrationTests` has the migration, `InputTests` what a session was created with.
     @Test(
-        arguments: [("WritingAReactor", 11), ("Reactors", 2)])
+        arguments: [("WritingAReactor", 14), ("Reactors", 2)])
     func `the document's code is compiled, word for word`(_ page: String, _ count: Int) throws {
         let guide = try Guide(
             "Sources/Reactors/Reactors.docc/\(page).md", compiledIn: #filePath,
-            "Tests/OwnReactorTests/MigrationTests.swift")
+            "Tests/OwnReactorTests/MigrationTests.swift",
+            "Tests/OwnReactorTests/InputTests.swift")
         #expect(guide.blocks.count == count)
         #expect(guide.strayBlocks.isEmpty)
     }

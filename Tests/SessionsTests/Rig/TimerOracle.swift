@@ -4,7 +4,7 @@ import Wire
 
 @testable import Sessions
 
-/// What the action log of one session says about its timers: each that was set and not replaced or
+/// The timers of one session by its action log: each that was set and not replaced or
 /// cancelled has fired exactly once, not early, and none before one that was due earlier.
 struct TimerOracle {
     private struct Note: Decodable {

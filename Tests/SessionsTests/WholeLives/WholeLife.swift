@@ -158,24 +158,25 @@ final class WholeLife {
         bounds.framesLittle = seed / 3 % 2 == 1
         let (heldEffects, made) = (heldEffects, made)
         let alarms: [Registration] = scope.hasTimers ? [try .of("alarm") { Alarm() }] : []
-        registrations = [
-            try Registration(
-                name: "ledger", activities: ["said"], examples: [], clock: ContinuousClock(),
-                make: SessionMaker("ledger", input: Charter.self, examples: []) {
-                    made.make($0, $1, $2)
-                    return Ledger()
-                }),
-            try .of("player", activities: ["said"]) { Player(heldEffects: heldEffects) },
-            try Registration(
-                name: "clerk", activities: ["said"], examples: [],
-                makeCycler: SessionMaker("clerk", input: Charter.self, examples: []) {
-                    made.make($0, $1, $2)
-                    return Clerk(heldEffects: heldEffects)
-                }),
-            try Registration(
-                name: "branch", activities: [], examples: [], makePart: { Branch() }),
-            .topic,
-        ] + alarms
+        registrations =
+            [
+                try Registration(
+                    name: "ledger", activities: ["said"], examples: [], clock: ContinuousClock(),
+                    make: SessionMaker("ledger", input: Charter.self, examples: []) {
+                        made.make($0, $1, $2)
+                        return Ledger()
+                    }),
+                try .of("player", activities: ["said"]) { Player(heldEffects: heldEffects) },
+                try Registration(
+                    name: "clerk", activities: ["said"], examples: [],
+                    makeCycler: SessionMaker("clerk", input: Charter.self, examples: []) {
+                        made.make($0, $1, $2)
+                        return Clerk(heldEffects: heldEffects)
+                    }),
+                try Registration(
+                    name: "branch", activities: [], examples: [], makePart: { Branch() }),
+                .topic,
+            ] + alarms
         owners = SessionOwners(limit: bounds.owned, counts: [:])
         rig = Rig(
             slow: true, answers: scope.hasArchive, rules: scope.rules, registrations: registrations,
