@@ -128,8 +128,9 @@ let package = Package(
         .target(
             name: "Clustering",
             dependencies: [
-                "Cluster", "Feeds", "Sessions", "Storage",
+                "Cluster", "Feeds", "Sessions", "Sockets", "Storage", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -237,8 +238,16 @@ let package = Package(
             name: "ClusterTests", dependencies: ["Cluster", "TestRandomness"],
             swiftSettings: strict),
         .testTarget(
-            name: "ClusteringTests", dependencies: ["Cluster", "Clustering"],
+            name: "ClusteringTests",
+            dependencies: [
+                "Cluster", "Clustering", "Feeds", "Sessions", "Sockets", "Storage", "TestLogging",
+                "Wire",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict),
+        .target(
+            name: "TestLogging", dependencies: [.product(name: "Logging", package: "swift-log")],
+            path: "Tests/TestLogging", swiftSettings: strict),
         // What every journal promises, as one table of tests for all engines.
         .target(
             name: "EngineSuite", dependencies: ["Storage", "TestRandomness"],
@@ -301,8 +310,7 @@ let package = Package(
             name: "ReactorHostingTests",
             dependencies: [
                 "ReactorHosting", "Wire", "Sockets", "JSONCoding", "Feeds", "Sessions", "Storage",
-                "Cluster", "Clustering", "Reactors",
-                "TestRandomness",
+                "Cluster", "Clustering", "Reactors", "TestLogging", "TestRandomness",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -16,4 +16,19 @@ package enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
             "unix:\(path)"
         }
     }
+    /// Reads `10.0.0.1:7080`, `node.example:7080` or `[::1]:7080`; nil for any other text. An IPv6
+    /// address needs its brackets: `::1:9090` is an address too.
+    package static func parseTCP(_ text: String) -> (host: String, port: UInt16)? {
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        let digits = text[text.index(after: colon)...]
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits)
+        else { return nil }
+        var host = text[..<colon]
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        if isBracketed { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty, host.contains(":") == isBracketed,
+            !host.contains(where: { "[] ".contains($0) })
+        else { return nil }
+        return (String(host), port)
+    }
 }

@@ -1,5 +1,6 @@
 import Sockets
 import Storage
+import TestLogging
 import Testing
 
 @testable import ReactorHosting

@@ -20,17 +20,8 @@ extension LinkAddress: CustomStringConvertible {
 
     /// Nil for any other text. An IPv6 address needs its brackets: `::1:9090` is an address too.
     init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":") else { return nil }
-        let digits = text[text.index(after: colon)...]
-        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits)
-        else { return nil }
-        var host = text[..<colon]
-        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-        if isBracketed { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty, host.contains(":") == isBracketed,
-            !host.contains(where: { "[] ".contains($0) })
-        else { return nil }
-        self.init(host: String(host), port: port)
+        guard let (host, port) = ListenAddress.parseTCP(text) else { return nil }
+        self.init(host: host, port: port)
     }
 
     var listenAddress: ListenAddress { .tcp(host: host, port: port) }

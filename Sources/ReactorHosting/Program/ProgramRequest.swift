@@ -1,3 +1,4 @@
+internal import Clustering
 internal import Feeds
 internal import Sessions
 internal import Sockets
@@ -100,7 +101,7 @@ extension HTTPConnection {
         guard case .waiting(_, let options?) = state, let call = options.call else { return }
         // A request that is not parked is with its session.
         var mayBeApplied = buffers?.parked == nil
-        if case .forwarded(let forward)? = options.link, case .sent = forward.place {
+        if case .forwarded(let forward, _)? = options.link, case .sent = forward.place {
             mayBeApplied = true
         }
         cancelWork()

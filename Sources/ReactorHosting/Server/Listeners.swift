@@ -1,3 +1,4 @@
+internal import Clustering
 internal import Sockets
 
 struct Listeners: Sendable {

@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Clustering
 internal import Sessions
 internal import Sockets
 internal import Storage

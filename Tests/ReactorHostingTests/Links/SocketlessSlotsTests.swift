@@ -1,3 +1,4 @@
+import Clustering
 import Sockets
 import Testing
 

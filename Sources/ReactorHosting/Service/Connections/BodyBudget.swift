@@ -14,7 +14,8 @@ internal import Sockets
 ///
 /// The counter is written when a body's memory grows, about ten times for a body of a megabyte.
 final class BodyBudget: Sendable {
-    private let bytes: ByteBudget<AddressNetwork>
+    /// The counter. Bytes without a client, such as those of links, are in no share.
+    let bytes: ByteBudget<AddressNetwork>
     private let exempt: [AddressRange]
 
     /// - Parameters:

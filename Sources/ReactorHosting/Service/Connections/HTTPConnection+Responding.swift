@@ -30,7 +30,7 @@ extension HTTPConnection {
         var response = response
         switch options?.link {
         case .incoming(let origin)?: return answerIncoming(response, at: origin)
-        case .forwarded(let forward)?:
+        case .forwarded(let forward, _)?:
             let forwarding = forward.forwarding
             if let failure = forwarding.failure(inPlaceOf: response.status, response.code ?? "") {
                 response = .problem(Problem(failure, of: forward.session.text))

@@ -1,3 +1,4 @@
+internal import Clustering
 internal import Sessions
 internal import Sockets
 internal import Wire
@@ -180,7 +181,9 @@ final class HTTPConnection {
         case .reading: if reader.isBetweenRequests, buffers == nil { close(.lingering) }
         case .waiting(_, let options):
             if options?.waitDeadline != nil { expireWait() }
-            if case .forwarded(let forward)? = options?.link { loop.links?.outgoing.hurry(forward) }
+            if case .forwarded(let forward, _)? = options?.link {
+                loop.links?.outgoing.hurry(forward)
+            }
         case .streaming(let stream):
             // Random, so that the clients do not reconnect at the same time.
             let retry = Double(loop.configuration.retry.milliseconds) * loop.random(in: 1...5)

@@ -26,9 +26,9 @@ enum PostPart: SessionEndpoint {
         _ part: PartAction, to owner: Node?, on connection: HTTPConnection, as id: ConnectionID
     ) {
         let forward = ForwardedRequest(
-            of: id, for: part.parent, Self.self,
+            of: id, for: part.parent,
             Forwarding(at: connection.loop.now.nanoseconds, isRepeatable: false, .part), part: part)
-        connection.begin(id, .forwarded(forward))
+        connection.begin(id, .forwarded(forward, Self.self))
         send(part, forward, to: owner, on: connection)
     }
 
@@ -57,7 +57,7 @@ enum PostPart: SessionEndpoint {
 
     static func end(_ part: PartAction, _ outcome: PartOutcome, on connection: HTTPConnection) {
         let loop = connection.loop
-        loop.links?.way.parts.count(outcome)
+        loop.links?.way.counts.count(outcome)
         loop.socketless.free(connection.id)
         connection.release()
         part.end(outcome)
@@ -67,7 +67,7 @@ enum PostPart: SessionEndpoint {
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         let id = connection.id
-        if case .forwarded(let forward)? = connection.linkPart, let part = forward.part {
+        if case .forwarded(let forward, _)? = connection.linkPart, let part = forward.part {
             // This node decides after all: no JSON is needed, and errors keep their types.
             part.deliver(to: target.found) { outcome in
                 // The server may have ended the action meanwhile.

@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Clustering
 internal import Feeds
 internal import Sessions
 internal import Storage
@@ -67,7 +68,7 @@ enum PutSession: SessionEndpoint {
         else { return false }
         switch connection.linkPart {
         case .incoming?: connection.answerIncoming(movedTo: member.node)
-        case .forwarded(let forward)? where forward.asked == member.node: return false
+        case .forwarded(let forward, _)? where forward.asked == member.node: return false
         case .forwarded?, .local?, nil:
             var request = request
             RequestForwarder.begin(&request, Self.self, for: target.id, to: member, on: connection)

@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Clustering
 internal import Sessions
 
 /// `PUT /v1/sessions/{id}/stub` (`--admin on`): sets the state that the session shows.

@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Clustering
 internal import Feeds
 internal import Sessions
 internal import Sockets
@@ -50,7 +51,7 @@ extension HTTPConnection {
         } else {
             loop.links?.incoming.answer(origin, LinkAnswer(response))
         }
-        loop.links?.way.countIncoming(isServed: true)
+        loop.links?.way.counts.countIncoming(isServed: true)
         releaseIncoming(origin)
     }
 
@@ -64,7 +65,7 @@ extension HTTPConnection {
         }
         options.endSpan(status: 503, Problem.movedCode)
         loop.links?.incoming.answer(origin, movedTo: node)
-        loop.links?.way.countIncoming(isServed: false)
+        loop.links?.way.counts.countIncoming(isServed: false)
         releaseIncoming(origin)
     }
 

@@ -1,15 +1,6 @@
-internal import Cluster
 internal import Wire
 
-// Responses, clients and databases, as they are on a link.
-
-extension DatabaseStanding {
-    init(_ ping: LinkPing) {
-        let mark = DatabaseMark(
-            journal: ping.journal, era: ping.era, timeline: ping.timeline, branch: ping.branch)
-        self.init(mark, committed: ping.committed)
-    }
-}
+// Responses and clients, as they are on a link.
 
 extension LinkAnswer {
     init(_ response: Response) {

@@ -1,4 +1,5 @@
 internal import Cluster
+internal import Clustering
 internal import Logging
 internal import Sockets
 internal import Wire

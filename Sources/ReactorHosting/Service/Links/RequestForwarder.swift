@@ -47,7 +47,7 @@ enum RequestForwarder {
         case .incoming?:
             _ = connection.buffers?.removeParked(loop)
             connection.answerIncoming(movedTo: member.node)
-        case .forwarded(let forward)?: redirect(forward, to: member, on: connection)
+        case .forwarded(let forward, _)?: redirect(forward, to: member, on: connection)
         case .local?, nil:
             redirect(makeForward(endpoint, session, on: connection), to: member, on: connection)
         }
@@ -68,7 +68,7 @@ enum RequestForwarder {
         let (loop, id) = (connection.loop, connection.id)
         loop.peers.enqueue(on: loop.index) { loop in
             guard let connection = loop.connection(id),
-                case .forwarded(let forward)? = connection.linkPart
+                case .forwarded(let forward, _)? = connection.linkPart
             else { return }
             tryEnded(forward, .moved(nil), on: connection)
         }
@@ -84,11 +84,11 @@ enum RequestForwarder {
         let isRepeatable =
             parked?.head.method == .post && parked?.head.range(of: .idempotencyKey) != nil
         let forward = ForwardedRequest(
-            of: connection.id, for: session, endpoint,
+            of: connection.id, for: session,
             Forwarding(
                 at: connection.loop.now.nanoseconds, isRepeatable: isRepeatable,
                 onlyReads: parked.map { endpoint.onlyReads($0) } ?? false))
-        connection.setOptions { $0.link = .forwarded(forward) }
+        connection.setOptions { $0.link = .forwarded(forward, endpoint) }
         return forward
     }
 
@@ -160,9 +160,7 @@ enum RequestForwarder {
         guard let way = loop.links?.way else { return }
         forward.looks += 1
         way.forget(forward.session)
-        if let parked = connection.buffers?.parked, forward.endpoint.onlyReads(parked) {
-            return readAgain(forward, on: connection)
-        }
+        if forward.onlyReads { return readAgain(forward, on: connection) }
         let present = loop.sessions.find(forward.session)
         guard case .notInMemory = present else {
             return serveHere(forward, present, on: connection)
@@ -201,7 +199,7 @@ enum RequestForwarder {
         _ forward: ForwardedRequest, _ id: ConnectionID, on connection: HTTPConnection
     ) -> () -> Bool {
         {
-            guard connection.id == id, case .forwarded(let present)? = connection.linkPart else {
+            guard connection.id == id, case .forwarded(let present, _)? = connection.linkPart else {
                 return false
             }
             return present === forward
@@ -242,7 +240,7 @@ enum RequestForwarder {
             return tryEnded(forward, .unknown, on: connection)
         }
         if let asked = forward.asked { loop.links?.way.remember(asked, of: forward.session) }
-        loop.links?.way.count(.answered)
+        loop.links?.way.counts.count(.answered)
         _ = connection.buffers?.removeParked(loop)
         connection.respondLater { () throws(Problem) in
             var response = Response(answer)
@@ -260,10 +258,12 @@ enum RequestForwarder {
         _ forward: ForwardedRequest, _ found: SessionLookup, on connection: HTTPConnection
     ) {
         let loop = connection.loop
-        guard let request = connection.buffers?.removeParked(loop) else { return }
-        loop.links?.way.count(.here)
+        guard case .forwarded(_, let endpoint)? = connection.linkPart,
+            let request = connection.buffers?.removeParked(loop)
+        else { return }
+        loop.links?.way.counts.count(.here)
         connection.respondLater { () throws(Problem) in
-            try forward.endpoint.respond(
+            try endpoint.respond(
                 to: request,
                 for: SessionTarget(id: forward.session, found: found, access: request.access),
                 on: connection)
@@ -274,7 +274,8 @@ enum RequestForwarder {
         _ forward: ForwardedRequest, _ failure: Forwarding.Failure, on connection: HTTPConnection
     ) {
         let loop = connection.loop
-        loop.links?.way.count(failure == .unreachable ? .unreachable : .outcomeUnknown)
+        loop.links?.way.counts.count(
+            failure == .unreachable ? LinkCounts.Forwarded.unreachable : .outcomeUnknown)
         _ = connection.buffers?.removeParked(loop)
         connection.respondLater { () throws(Problem) in
             throw Problem(failure, of: forward.session.text)

@@ -1,5 +1,6 @@
 internal import Cluster
 internal import Clustering
+internal import Feeds
 internal import Sessions
 internal import Sockets
 internal import Storage
@@ -14,11 +15,14 @@ extension ServerLoop: LinkTableDelegate {
             let ownership = service.journal.ownership
         else { return nil }
         let way = ClusterWay(node.member.node, ownership, service.configuration.logger)
+        let budget = LinkBudget(
+            requests: service.bodies.bytes, requestRefusal: LinkAnswer(.problem(.tooManyBodies)),
+            answers: service.work, answerRefusal: LinkAnswer(.problem(.tooMuchMemory)))
         let links = LinkTable(
-            node, way, service.bodies, service.work, resources.table
+            way, budget, resources.table, secret: node.secrets.first ?? []
         ) {
-            [loop] address, then in
-            service.dialler.dial(host: address.host, port: address.port, on: loop) {
+            [loop] host, port, then in
+            service.dialler.dial(host: host, port: port, on: loop) {
                 if let links = $0.resources.links { then(links.outgoing, $1) }
             }
         }
@@ -56,7 +60,7 @@ extension ServerLoop: LinkTableDelegate {
     /// The connection that waits for the answer; nil if it has ended.
     private func waiting(for forward: ForwardedRequest) -> HTTPConnection? {
         guard let connection = connection(forward.connection),
-            case .forwarded(let present)? = connection.linkPart, present === forward
+            case .forwarded(let present, _)? = connection.linkPart, present === forward
         else { return nil }
         return connection
     }
@@ -113,11 +117,26 @@ extension ServerLoop: PartLinks {
         else {
             let outcome = PartOutcome.unavailable(
                 "too many actions at once, or the server is shutting down")
-            resources.links?.way.parts.count(outcome)
+            resources.links?.way.counts.count(outcome)
             return part.end(outcome)
         }
         PostPart.begin(part, to: owner, on: makeSocketless(id), as: id)
     }
+
+    // MARK: Hints
+
+    func ownedEnd(of session: SessionID) -> CommittedEnd? {
+        guard session.owner(of: resources.peers.count) == resources.index else { return nil }
+        return sessions.ownedEnd(of: session)
+    }
+
+    func hinted(_ session: SessionID, at end: CommittedEnd) { sessions.hint(session, at: end) }
+
+    func received(_ records: CommittedRecords, of session: SessionID, from owner: Node) {
+        sessions.receive(session, records, from: owner)
+    }
+
+    func hintsEnded(of ids: [SessionID]) { sessions.hintsEnded(of: ids) }
 
     /// Closes the links, because the server ends. First ends the parts' actions that wait for them.
     func closeLinks() {
@@ -128,7 +147,7 @@ extension ServerLoop: PartLinks {
 
 extension HTTPConnection {
     fileprivate func endPart() {
-        guard case .forwarded(let forward)? = linkPart, let part = forward.part else { return }
+        guard case .forwarded(let forward, _)? = linkPart, let part = forward.part else { return }
         // An action that is not parked is with its parent, on this node.
         var mayBeApplied = buffers?.parked == nil
         if case .sent = forward.place { mayBeApplied = true }

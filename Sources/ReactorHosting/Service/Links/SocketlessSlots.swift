@@ -1,3 +1,4 @@
+internal import Clustering
 internal import Sockets
 
 /// The ids of requests that came over a link, and of parts' actions that go to another node. Each

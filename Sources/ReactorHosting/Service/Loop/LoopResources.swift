@@ -112,9 +112,7 @@ final class LoopResources {
             connections: table.count, postponed: schedule.postponedCount + largeBodies.waitingCount,
             inbox: peers.waitingJobs(on: index),
             sessions: sessions.counts, cluster: clusterCounts, links: links?.count ?? 0,
-            linkBytes: links?.way.sentBytes ?? 0, forwards: links?.way.counts ?? ForwardCounts(),
-            hints: links?.way.hints ?? HintCounts(),
-            parts: links?.way.parts ?? PartCounts())
+            traffic: links?.way.counts ?? LinkCounts())
         return counters
     }
 

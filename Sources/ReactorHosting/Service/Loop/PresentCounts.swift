@@ -12,12 +12,9 @@ struct PresentCounts: Sendable {
     var inbox = 0
     var sessions = SessionCounts()
     var cluster = ClusterCounts()
-    /// Links to and from other nodes, and the bytes that were sent on them.
+    /// Links to and from other nodes.
     var links = 0
-    var linkBytes: UInt64 = 0
-    var forwards = ForwardCounts()
-    var hints = HintCounts()
-    var parts = PartCounts()
+    var traffic = LinkCounts()
 
     mutating func add(_ other: PresentCounts) {
         connections += other.connections
@@ -26,10 +23,7 @@ struct PresentCounts: Sendable {
         sessions.add(other.sessions)
         cluster.add(other.cluster)
         links += other.links
-        linkBytes += other.linkBytes
-        forwards.add(other.forwards)
-        hints.add(other.hints)
-        parts.add(other.parts)
+        traffic.add(other.traffic)
     }
 
     func writeGauges(to text: inout PrometheusWriter) {
@@ -133,10 +127,7 @@ struct PresentCounts: Sendable {
             "unconfirmed_streams",
             "Streams that were closed because the journal did not answer for ten seconds.",
             cluster.followed.unconfirmed)
-        forwards.write(to: &text)
-        hints.write(to: &text)
-        parts.write(to: &text)
-        text.counter("link_bytes", "Bytes sent to other nodes.", linkBytes)
+        writeTraffic(to: &text)
         text.histogram(
             "turn_seconds",
             "Duration of calls of reactor code on the loops, measured with the coarse clock.",
@@ -144,5 +135,23 @@ struct PresentCounts: Sendable {
         text.histogram(
             "batch_steps", "Sessions with decisions in a batch that a loop submits.",
             sessions.batches)
+    }
+    private func writeTraffic(to text: inout PrometheusWriter) {
+        text.counters(
+            "forwarded", "Requests for sessions of other nodes, by outcome.", "outcome",
+            LinkCounts.Forwarded.allCases.map {
+                ($0.rawValue, traffic.forwarded[$0, default: 0])
+            })
+        text.counters(
+            "guests", "Requests that came from other nodes, by result.", "result",
+            [("answered", traffic.served), ("moved", traffic.moved)])
+        text.counters(
+            "hints", "Hints that a followed session has new records, by direction.", "direction",
+            [("sent", traffic.sentHints), ("received", traffic.receivedHints)])
+        text.counters(
+            "part_actions", "Actions of parts whose parents are at other nodes, by outcome.",
+            "outcome",
+            LinkCounts.Part.allCases.map { ($0.rawValue, traffic.parts[$0, default: 0]) })
+        text.counter("link_bytes", "Bytes sent to other nodes.", traffic.sentBytes)
     }
 }

@@ -1,3 +1,4 @@
+internal import Clustering
 internal import Feeds
 internal import Sessions
 internal import Sockets

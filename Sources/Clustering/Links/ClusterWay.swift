@@ -1,37 +1,33 @@
-internal import Cluster
-internal import Clustering
-internal import Feeds
-internal import Logging
+package import Cluster
+package import Feeds
+package import Logging
 internal import Sessions
 internal import Sockets
-internal import Storage
+package import Storage
 internal import Wire
 
 /// One loop's knowledge of the cluster, with which it finds the way of a request: the members, the
 /// owners that it has heard of, and the nodes that seem to be gone.
-final class ClusterWay {
-    let node: Node
+package final class ClusterWay {
+    package let node: Node
     private let ownership: any Ownership
     private let logger: Logger
     private var routes = Routes<SessionID>()
-    var suspicion = Suspicion()
-    private(set) var counts = ForwardCounts()
-    var hints = HintCounts()
-    var sentBytes: UInt64 = 0
-    var parts = PartCounts()
+    package var suspicion = Suspicion()
+    package var counts = LinkCounts()
     /// Requests that wait for the next tick: a node still serves an earlier attempt, or the owner
     /// has to be looked up again.
     private var paused: [ObjectIdentifier: ForwardedRequest] = [:]
     /// Limits the log lines: a failing node fails every request that goes to it.
     private var reports = LogLimit<Int64>()
 
-    init(_ node: Node, _ ownership: any Ownership, _ logger: Logger) {
+    package init(_ node: Node, _ ownership: any Ownership, _ logger: Logger) {
         self.node = node
         self.ownership = ownership
         self.logger = logger
     }
 
-    var members: Members { ownership.members }
+    package var members: Members { ownership.members }
 
     var ping: LinkPing {
         let standing = ownership.standing
@@ -53,7 +49,7 @@ final class ClusterWay {
 
     /// The member to ask for a session that this node does not have: the owner if it is known,
     /// otherwise the session's home. Nil if this node has to ask the journal.
-    func destination(of session: SessionID) -> Member? {
+    package func destination(of session: SessionID) -> Member? {
         let members = ownership.members
         guard !members.isAlone else { return nil }
         let known = routes[session].flatMap { members[$0] }
@@ -64,21 +60,21 @@ final class ClusterWay {
 
     /// The member that creates a new session of a reactor that this node does not host; nil if no
     /// member hosts it.
-    func host(of reactor: String, for session: SessionID) -> Member? {
+    package func host(of reactor: String, for session: SessionID) -> Member? {
         let members = ownership.members
         let home = members.home(of: session.text, needing: (reactor, 0))
         return home.flatMap { $0 == node ? nil : members[$0] }
     }
 
-    func remember(_ owner: Node, of session: SessionID) {
+    package func remember(_ owner: Node, of session: SessionID) {
         guard routes[session] != owner else { return }
         routes.remember(owner, of: session)
     }
 
-    func forget(_ session: SessionID) { routes.forget(session) }
+    package func forget(_ session: SessionID) { routes.forget(session) }
 
     /// The node that may lose the session, because it has not answered a request.
-    func deposable(_ asked: Node?, of session: SessionID) -> Node? {
+    package func deposable(_ asked: Node?, of session: SessionID) -> Node? {
         guard let asked, suspicion.mayDepose(asked, of: session.text, at: .now) else { return nil }
         return asked
     }
@@ -108,20 +104,12 @@ final class ClusterWay {
         return ended
     }
 
-    // MARK: Time and figures
+    // MARK: Time
 
     /// - Parameter isLate: Whether this process was itself paused.
     func tick(isLate: Bool) {
         suspicion.observe(at: .now)
         suspicion.keep(members)
-    }
-
-    func count(_ outcome: ForwardCounts.Outcome) { counts.count(outcome) }
-
-    /// - Parameter isServed: Whether the request was answered here. False: the answer named the
-    ///   owner.
-    func countIncoming(isServed: Bool) {
-        if isServed { counts.served += 1 } else { counts.moved += 1 }
     }
 
     /// Logs a warning, once in a while for each node.

@@ -1,5 +1,5 @@
-internal import Sockets
-internal import Wire
+package import Sockets
+package import Wire
 
 /// Accepts the connections of other nodes, and passes each link to its loop once the peer has
 /// proved itself.
@@ -7,30 +7,44 @@ internal import Wire
 /// Design: a loop of its own, so that no loop with sessions reads bytes of strangers or waits for a
 /// proof. A peer has two seconds and a few hundred bytes. Idle strangers keep no node out, because
 /// a new peer replaces the oldest of them.
-final class LinkHandshakes: LoopHandler {
+package final class LinkHandshakes: LoopHandler {
     /// The listener's limit: as many connections as this type holds, and as many that it has not
     /// seen yet. If there are more at one moment, they are reset.
-    static let connectionLimit = 2 * pendingLimit
+    package static let connectionLimit = 2 * pendingLimit
     /// The maximum number of connections whose peer has not proved itself. One more resets the
     /// oldest.
-    static let pendingLimit = 256
+    package static let pendingLimit = 256
 
-    struct Identity: Sendable {
-        var node: Int64
+    package struct Identity: Sendable {
+        let node: Int64
         /// The secrets with which a peer may prove that it is a node. At least one.
-        var secrets: [[UInt8]]
+        let secrets: [[UInt8]]
         /// The number of loops that have sessions.
-        var loops: Int
+        let loops: Int
         /// The size of the largest request.
-        var payloadLimitBytes: Int
-        var handshakeLimit = Duration.seconds(2)
-        var pendingLimit = LinkHandshakes.pendingLimit
+        let payloadLimitBytes: Int
+        let handshakeLimit: Duration
+        let pendingLimit: Int
         /// The time between two reports of the same kind of refusal.
-        var reportInterval = Duration.seconds(10)
+        let reportInterval: Duration
+
+        package init(
+            node: Int64, secrets: [[UInt8]], loops: Int, payloadLimitBytes: Int,
+            handshakeLimit: Duration = .seconds(2), pendingLimit: Int = LinkHandshakes.pendingLimit,
+            reportInterval: Duration = .seconds(10)
+        ) {
+            self.node = node
+            self.secrets = secrets
+            self.loops = loops
+            self.payloadLimitBytes = payloadLimitBytes
+            self.handshakeLimit = handshakeLimit
+            self.pendingLimit = pendingLimit
+            self.reportInterval = reportInterval
+        }
     }
 
     /// The reason why a peer gets no link.
-    enum Refusal: CustomStringConvertible {
+    package enum Refusal: CustomStringConvertible {
         case fault(LinkFault)
         case closed
         case late
@@ -38,7 +52,7 @@ final class LinkHandshakes: LoopHandler {
         case noLoop(UInt32)
         case noDescriptor
 
-        var description: String {
+        package var description: String {
             switch self {
             case .fault(let fault): "\(fault)"
             case .closed: "the peer closed the connection before it proved itself"
@@ -69,12 +83,23 @@ final class LinkHandshakes: LoopHandler {
     }
 
     /// The actions that follow. Called on the loop of the handshakes.
-    struct Outcome: Sendable {
+    package struct Outcome: Sendable {
         /// The link is the loop's of that number. Its proof is unsent.
-        var admit: @Sendable (consuming DetachedSocket, IncomingLink, LinkHandshake.Peer) -> Void
+        let admit: @Sendable (consuming DetachedSocket, IncomingLink, LinkHandshake.Peer) -> Void
         /// Reports a refusal. Not called for each one: the number is that of those of its kind
         /// since the last report.
-        var report: @Sendable (PeerAddress, Refusal, _ omitted: Int) -> Void
+        let report: @Sendable (PeerAddress, Refusal, _ omitted: Int) -> Void
+
+        package init(
+            admit:
+                @escaping @Sendable (
+                    consuming DetachedSocket, IncomingLink, LinkHandshake.Peer
+                ) -> Void,
+            report: @escaping @Sendable (PeerAddress, Refusal, _ omitted: Int) -> Void
+        ) {
+            self.admit = admit
+            self.report = report
+        }
     }
 
     private struct PendingPeer {
@@ -91,7 +116,7 @@ final class LinkHandshakes: LoopHandler {
     private var lastNumber: UInt64 = 0
     private var reports: LogLimit<Refusal.Kind>
 
-    init(_ identity: Identity, _ table: ConnectionTable, _ outcome: Outcome) {
+    package init(_ identity: Identity, _ table: ConnectionTable, _ outcome: Outcome) {
         self.identity = identity
         self.table = table
         self.outcome = outcome
@@ -100,7 +125,7 @@ final class LinkHandshakes: LoopHandler {
 
     // MARK: LoopHandler
 
-    func opened(_ id: ConnectionID, peer: PeerAddress) {
+    package func opened(_ id: ConnectionID, peer: PeerAddress) {
         if pendingPeers.count >= identity.pendingLimit { displaceOldest() }
         let link = IncomingLink(
             at: identity.node, secrets: identity.secrets,
@@ -111,7 +136,7 @@ final class LinkHandshakes: LoopHandler {
         table.setDeadline(id, table.now + identity.handshakeLimit)
     }
 
-    func received(_ id: ConnectionID, _ bytes: RawSpan) {
+    package func received(_ id: ConnectionID, _ bytes: RawSpan) {
         guard var pending = pendingPeers.removeValue(forKey: id) else { return }
         var input: [UInt8] = []
         unsafe bytes.withUnsafeBytes { unsafe input.append(contentsOf: $0) }
@@ -128,23 +153,23 @@ final class LinkHandshakes: LoopHandler {
         send(id)
     }
 
-    func peerFinished(_ id: ConnectionID) {
+    package func peerFinished(_ id: ConnectionID) {
         guard let pending = pendingPeers.removeValue(forKey: id) else { return }
         refuse(id, pending.address, .closed)
     }
 
-    func writable(_ id: ConnectionID) { send(id) }
+    package func writable(_ id: ConnectionID) { send(id) }
 
-    func closed(_ id: ConnectionID, _ why: CloseReason) { pendingPeers[id] = nil }
+    package func closed(_ id: ConnectionID, _ why: CloseReason) { pendingPeers[id] = nil }
 
-    func deadlineReached(_ id: ConnectionID) {
+    package func deadlineReached(_ id: ConnectionID) {
         guard let pending = pendingPeers.removeValue(forKey: id) else { return }
         refuse(id, pending.address, .late)
     }
 
-    func timerReached(_ token: UInt64) {}
+    package func timerReached(_ token: UInt64) {}
 
-    func roundEnded() {}
+    package func roundEnded() {}
 
     // MARK: Ends
 

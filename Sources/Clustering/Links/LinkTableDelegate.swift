@@ -1,11 +1,10 @@
-internal import Cluster
-internal import Clustering
-internal import Feeds
+package import Cluster
+package import Feeds
 internal import Sessions
-internal import Wire
+package import Wire
 
 /// The owner of the requests that links carry, and of the sessions that are followed.
-protocol LinkTableDelegate: AnyObject {
+package protocol LinkTableDelegate: AnyObject {
     /// The request as it is sent; nil if its client has gone.
     func request(of forward: ForwardedRequest) -> LinkRequest?
     func forwarded(_ forward: ForwardedRequest, _ answer: LinkAnswer)

@@ -1,23 +1,22 @@
-internal import Cluster
-internal import Clustering
+package import Cluster
 internal import Feeds
 internal import Sessions
-internal import Sockets
+package import Sockets
 internal import Wire
 
 /// The links that one loop has dialled, on which it sends its clients' requests to other nodes.
 ///
 /// Design: there is one for each loop of another node, made when it is first needed.
-final class OutgoingLinks {
+package final class OutgoingLinks {
     /// The far end of a link.
-    struct FarEnd: Hashable, Sendable {
+    package struct FarEnd: Hashable, Sendable {
         var node: Node
         var loop: Int
     }
 
     /// Dials for this loop. `then` is called on the loop.
-    typealias Dial = (
-        _ address: LinkAddress,
+    package typealias Dial = (
+        _ host: String, _ port: UInt16,
         _ then: @escaping @Sendable (OutgoingLinks, Result<ConnectionID, SystemFailure>) -> Void
     ) -> Void
 
@@ -36,7 +35,7 @@ final class OutgoingLinks {
     let way: ClusterWay
     private let table: ConnectionTable
     private let timer: LinkTimer
-    private let work: WorkBudget
+    private let budget: LinkBudget
     private let secret: [UInt8]
     private let dial: Dial
     private(set) var links: [FarEnd: OutgoingConnection] = [:]
@@ -46,17 +45,17 @@ final class OutgoingLinks {
     private var bySocket: [ConnectionID: OutgoingConnection] = [:]
     private var unsent: Set<ConnectionID> = []
     private var lastNumber: UInt64 = 0
-    private(set) var isClosed = false
+    package private(set) var isClosed = false
     private let firstPings = FirstPingWaits()
 
     init(
-        _ way: ClusterWay, _ table: ConnectionTable, _ timer: LinkTimer, _ work: WorkBudget,
+        _ way: ClusterWay, _ table: ConnectionTable, _ timer: LinkTimer, _ budget: LinkBudget,
         secret: [UInt8], dial: @escaping Dial
     ) {
         self.way = way
         self.table = table
         self.timer = timer
-        self.work = work
+        self.budget = budget
         self.secret = secret
         self.dial = dial
     }
@@ -74,8 +73,9 @@ final class OutgoingLinks {
     ///
     /// - Returns: False if it was not sent: the node has no address, the lookup of its name takes
     ///   long, the link has no room, or the node believes another database.
-    func send(_ forward: ForwardedRequest, to member: Member) -> Bool {
-        guard !isClosed, member.loops > 0, let address = LinkAddress(member.address) else {
+    package func send(_ forward: ForwardedRequest, to member: Member) -> Bool {
+        guard !isClosed, member.loops > 0, let address = ListenAddress.parseTCP(member.address)
+        else {
             return false
         }
         let far = FarEnd(
@@ -106,7 +106,7 @@ final class OutgoingLinks {
     }
 
     /// The client has gone, or its request was refused.
-    func abandon(_ forward: ForwardedRequest) {
+    package func abandon(_ forward: ForwardedRequest) {
         switch forward.place {
         case .here: return
         case .paused: way.abandonPaused(forward)
@@ -124,14 +124,14 @@ final class OutgoingLinks {
     /// Keeps a request until the next tick, with which the delegate gets it back.
     ///
     /// - Returns: False if too many are kept.
-    func pause(_ forward: ForwardedRequest) -> Bool {
+    package func pause(_ forward: ForwardedRequest) -> Bool {
         guard !isClosed, way.pause(forward) else { return false }
         timer.start()
         return true
     }
 
     /// Asks for the response at once: it waits for effects no longer.
-    func hurry(_ forward: ForwardedRequest) {
+    package func hurry(_ forward: ForwardedRequest) {
         guard case .sent(let far, let stream) = forward.place, let link = links[far],
             link.underWay[stream] === forward
         else { return }
@@ -141,7 +141,7 @@ final class OutgoingLinks {
 
     // MARK: Beginning
 
-    func open(_ far: FarEnd, _ address: LinkAddress) -> OutgoingConnection {
+    func open(_ far: FarEnd, _ address: (host: String, port: UInt16)) -> OutgoingConnection {
         let machine = OutgoingLink(
             to: LinkHandshake.Peer(node: far.node.number, loop: UInt32(far.loop)),
             from: way.node.number, secret: secret, nonce: LinkHandshake.newNonce(),
@@ -152,7 +152,7 @@ final class OutgoingLinks {
         links[far] = link
         way.suspicion.asked(far.node)
         timer.start()
-        dial(address) { $0.dialled(far, number, $1) }
+        dial(address.host, address.port) { $0.dialled(far, number, $1) }
         return link
     }
 
@@ -235,7 +235,7 @@ final class OutgoingLinks {
             // Another answer may have taken the place of the one before.
             if charge.resize(to: bytes) { return }
         } else {
-            link.partialCharge = work.charge(bytes, for: nil)
+            link.partialCharge = budget.answers.charge(bytes, for: nil)
             if link.partialCharge != nil { return }
         }
         // The outcome of any other request must arrive, and is small.
@@ -244,7 +244,7 @@ final class OutgoingLinks {
         link.partialCharge = nil
         link.underWay[stream] = nil
         forward.place = .here
-        delegate?.forwarded(forward, LinkAnswer(.problem(.tooMuchMemory)))
+        delegate?.forwarded(forward, budget.answerRefusal)
     }
 
     private func heard(_ standing: DatabaseStanding, on link: OutgoingConnection) {
@@ -261,11 +261,13 @@ final class OutgoingLinks {
     ///
     /// - Parameter done: Called once, on this loop, when each node has sent what it believes, was
     ///   not reached, or has not answered in time.
-    func meet(_ members: [Member], then done: @escaping () -> Void = {}) {
+    package func meet(_ members: [Member], then done: @escaping () -> Void = {}) {
         guard !isClosed else { return done() }
         var awaited: Set<FarEnd> = []
         for member in members {
-            guard member.loops > 0, let address = LinkAddress(member.address) else { continue }
+            guard member.loops > 0, let address = ListenAddress.parseTCP(member.address) else {
+                continue
+            }
             let far = FarEnd(node: member.node, loop: 0)
             let link = links[far] ?? open(far, address)
             if link.database == nil { awaited.insert(far) }
@@ -295,7 +297,7 @@ final class OutgoingLinks {
             guard let link = bySocket[socket],
                 let count = table.send(link.machine.output, on: socket)
             else { continue }
-            way.sentBytes += UInt64(count)
+            way.counts.sentBytes += UInt64(count)
             link.machine.sent(count)
             link.pulse.sent(at: table.now.nanoseconds)
         }

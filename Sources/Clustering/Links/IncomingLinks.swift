@@ -1,12 +1,12 @@
-internal import Cluster
-internal import Feeds
+package import Cluster
+package import Feeds
 internal import Sessions
-internal import Sockets
-internal import Wire
+package import Sockets
+package import Wire
 
 /// The links that other nodes have dialled for one loop, on which it serves their
 /// clients' requests.
-final class IncomingLinks {
+package final class IncomingLinks {
     /// A node that was paused for less than this, and then reads, gets its answers.
     private static let silence = Duration.seconds(30)
 
@@ -14,7 +14,7 @@ final class IncomingLinks {
     let way: ClusterWay
     private let table: ConnectionTable
     private let timer: LinkTimer
-    private let bodies: BodyBudget
+    private let budget: LinkBudget
     private(set) var links: [ConnectionID: IncomingConnection] = [:]
     /// The followers of each session that has any.
     var followers: [SessionID: Set<Follower>] = [:]
@@ -24,14 +24,13 @@ final class IncomingLinks {
     private var isFinishing = false
     private var isClosed = false
 
-    /// - Parameter bodies: Counts the requests that have arrived in part.
     init(
-        _ way: ClusterWay, _ table: ConnectionTable, _ timer: LinkTimer, _ bodies: BodyBudget
+        _ way: ClusterWay, _ table: ConnectionTable, _ timer: LinkTimer, _ budget: LinkBudget
     ) {
         self.way = way
         self.table = table
         self.timer = timer
-        self.bodies = bodies
+        self.budget = budget
     }
 
     var count: Int { links.count }
@@ -40,7 +39,9 @@ final class IncomingLinks {
     var isIdle: Bool { links.isEmpty }
 
     /// Adds a link whose peer has proved itself.
-    func admit(_ machine: IncomingLink, from peer: LinkHandshake.Peer, as socket: ConnectionID) {
+    package func admit(
+        _ machine: IncomingLink, from peer: LinkHandshake.Peer, as socket: ConnectionID
+    ) {
         guard !isClosed else { return table.close(socket, .reset) }
         let link = IncomingConnection(socket, machine, from: peer, at: table.now)
         links[socket] = link
@@ -53,7 +54,7 @@ final class IncomingLinks {
 
     // MARK: Answers
 
-    func answer(_ origin: ForwardOrigin, _ answer: LinkAnswer) {
+    package func answer(_ origin: ForwardOrigin, _ answer: LinkAnswer) {
         guard let link = links[origin.link] else { return }
         link.machine.answer(origin.stream, answer)
         unsent.insert(origin.link)
@@ -64,17 +65,17 @@ final class IncomingLinks {
     /// A large answer is counted until it is sent. If the other node reads so slowly that
     /// ``LinkOutput/limitBytes`` of small answers wait, it gets refusals in place of further
     /// answers.
-    func answerRead(_ origin: ForwardOrigin, _ answer: LinkAnswer, _ charge: WorkCharge?) {
+    package func answerRead(_ origin: ForwardOrigin, _ answer: LinkAnswer, _ charge: WorkCharge?) {
         guard let link = links[origin.link] else { return }
         if charge == nil, link.machine.output.isFullOfUncounted {
-            link.machine.answer(origin.stream, LinkAnswer(.problem(.tooMuchMemory)))
+            link.machine.answer(origin.stream, budget.answerRefusal)
         } else {
             link.machine.answer(origin.stream, answer, holding: charge)
         }
         unsent.insert(origin.link)
     }
 
-    func answer(_ origin: ForwardOrigin, movedTo node: Node?) {
+    package func answer(_ origin: ForwardOrigin, movedTo node: Node?) {
         guard let link = links[origin.link] else { return }
         link.machine.answer(origin.stream, LinkMoved(node: node?.number ?? 0))
         unsent.insert(origin.link)
@@ -150,9 +151,9 @@ final class IncomingLinks {
     private func send(_ link: IncomingConnection) -> Bool {
         var hasSent = false
         repeat {
-            way.hints.sent += UInt64(link.machine.writeHints())
+            way.counts.sentHints += UInt64(link.machine.writeHints())
             guard let count = table.send(link.machine.output, on: link.socket) else { break }
-            way.sentBytes += UInt64(count)
+            way.counts.sentBytes += UInt64(count)
             link.machine.sent(count)
             link.sent(count, at: table.now)
             hasSent = true
@@ -172,15 +173,15 @@ final class IncomingLinks {
         let stream = link.machine.skipPartial()
         charge(0, to: link)
         guard let stream else { return }
-        answer(ForwardOrigin(link.socket, stream), LinkAnswer(.problem(.tooManyBodies)))
+        answer(ForwardOrigin(link.socket, stream), budget.requestRefusal)
     }
 
     /// Counts that many bytes for the link, or as many as before if the budget has no room.
     private func charge(_ bytes: Int, to link: IncomingConnection) {
         if bytes < link.chargedBytes {
-            bodies.giveBack(link.chargedBytes - bytes, for: .local)
+            budget.requests.giveBack(link.chargedBytes - bytes, for: nil)
         } else if bytes > link.chargedBytes {
-            guard bodies.charge(bytes - link.chargedBytes, for: .local) else { return }
+            guard budget.requests.charge(bytes - link.chargedBytes, for: nil) else { return }
         }
         link.chargedBytes = bytes
     }
@@ -218,7 +219,7 @@ final class IncomingLinks {
     /// end of the link informs the other node that no other request had an effect.
     ///
     /// - Parameter act: Called when all have ended, or with ``close()``.
-    func finish(then act: @escaping () -> Void) {
+    package func finish(then act: @escaping () -> Void) {
         guard !isClosed else { return act() }
         isFinishing = true
         finished = act

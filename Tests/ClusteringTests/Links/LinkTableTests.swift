@@ -1,15 +1,15 @@
 import Cluster
-import Clustering
 import Feeds
 import Glibc
 import Logging
 import Sessions
 import Sockets
 import Storage
+import TestLogging
 import Testing
 import Wire
 
-@testable import ReactorHosting
+@testable import Clustering
 
 @Suite("A node loses its sessions only by what it does itself", .timeLimit(.minutes(60)))
 struct LinkTableTests {
@@ -59,9 +59,8 @@ private final class LookupRig: Sendable {
 
     init(_ logger: Logger? = nil) throws {
         let (notes, note) = AsyncStream.makeStream(of: String.self)
-        let node = try LocalNode.linked()
         loop = try EventLoop<LookupEnd>(label: "links") {
-            LookupEnd($1, node, logger) { note.yield($0) }
+            LookupEnd($1, logger) { note.yield($0) }
         }
         self.notes = notes
     }
@@ -94,13 +93,13 @@ private final class LookupEnd: LinkLoop {
     private let note: (String) -> Void
 
     init(
-        _ table: ConnectionTable, _ node: LocalNode, _ logger: Logger?,
+        _ table: ConnectionTable, _ logger: Logger?,
         _ note: @escaping (String) -> Void
     ) {
         self.note = note
         let lookups = Lookups()
         self.lookups = lookups
-        links = LinkTable(node, to: far, WorkBudget(), table, logger) { _, end in
+        links = LinkTable(to: far, WorkBudget(), table, logger) { _, _, end in
             lookups.ends.append(end)
         }
         links.delegate = self
@@ -123,7 +122,7 @@ private final class LookupEnd: LinkLoop {
     private func request(of slot: UInt32) -> ForwardedRequest? {
         guard let session = SessionID("s") else { return nil }
         return ForwardedRequest(
-            of: ConnectionID(slot: slot, generation: 1), for: session, PostActions.self,
+            of: ConnectionID(slot: slot, generation: 1), for: session,
             Forwarding(at: 0, isRepeatable: false))
     }
 

@@ -1,12 +1,11 @@
 import Cluster
-import Clustering
 import Feeds
 import Sessions
 import Sockets
 import Testing
 import Wire
 
-@testable import ReactorHosting
+@testable import Clustering
 
 @Suite("An open link — followed sessions and large answers", .timeLimit(.minutes(60)))
 struct OpenLinkTests {
@@ -110,8 +109,7 @@ private final class OpenLink: LinkLoop {
     static func run<Outcome: Sendable>(
         _ act: @escaping @Sendable (OpenLink) -> Outcome
     ) async throws -> Outcome {
-        let node = try LocalNode.linked()
-        let loop = try EventLoop<OpenLink>(label: "links") { OpenLink($1, node) }
+        let loop = try EventLoop<OpenLink>(label: "links") { OpenLink($1) }
         let outcome = await withCheckedContinuation { continuation in
             loop.enqueue { continuation.resume(returning: act($0)) }
         }
@@ -119,8 +117,8 @@ private final class OpenLink: LinkLoop {
         return outcome
     }
 
-    private init(_ table: ConnectionTable, _ node: LocalNode) {
-        links = LinkTable(node, to: peer, work, table) { [dialled] _, end in dialled.end = end }
+    private init(_ table: ConnectionTable) {
+        links = LinkTable(to: peer, work, table) { [dialled] _, _, end in dialled.end = end }
         links.delegate = self
     }
 
@@ -135,7 +133,7 @@ private final class OpenLink: LinkLoop {
     func send() {
         guard let session = SessionID("s") else { return }
         let forward = ForwardedRequest(
-            of: ConnectionID(slot: 1, generation: 1), for: session, PostActions.self,
+            of: ConnectionID(slot: 1, generation: 1), for: session,
             Forwarding(at: 0, isRepeatable: false))
         if links.outgoing.send(forward, to: peer) { deliver() }
     }
@@ -146,7 +144,7 @@ private final class OpenLink: LinkLoop {
         if dialled.end == nil {
             _ = links.outgoing.open(
                 OutgoingLinks.FarEnd(node: peer.node, loop: 0),
-                LinkAddress(host: "127.0.0.1", port: 7))
+                ("127.0.0.1", 7))
             dialled.end?(links.outgoing, .success(socket))
             deliver()
         }

@@ -1,7 +1,7 @@
 import Sockets
 import Testing
 
-@testable import ReactorHosting
+@testable import Clustering
 
 @Suite("A fault that recurs has one line in a while", .timeLimit(.minutes(60)))
 struct LogLimitTests {

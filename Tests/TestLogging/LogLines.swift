@@ -1,13 +1,15 @@
-import Logging
-import Synchronization
+package import Logging
+internal import Synchronization
 
 /// The lines of a log: each message, with its fields in the order of their names.
-final class LogLines: Sendable {
+package final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
 
-    var all: [String] { lines.withLock { $0 } }
+    package init() {}
 
-    var logger: Logger { Logger(label: "test") { _ in Recorder(lines: self) } }
+    package var all: [String] { lines.withLock { $0 } }
+
+    package var logger: Logger { Logger(label: "test") { _ in Recorder(lines: self) } }
 
     fileprivate func append(_ line: String) { lines.withLock { $0.append(line) } }
 }

@@ -1,5 +1,4 @@
 import Cluster
-import Clustering
 import Feeds
 import Logging
 import Sessions
@@ -7,7 +6,7 @@ import Sockets
 import Storage
 import Wire
 
-@testable import ReactorHosting
+@testable import Clustering
 
 /// The handler of a loop that has links and nothing else. A test implements only the methods that
 /// it needs.
@@ -46,25 +45,21 @@ extension LinkLoop {
     func roundEnded() { links.flush() }
 }
 
-extension LocalNode {
-    static func linked() throws -> LocalNode {
-        try LocalNode(
-            Configuration(), boundTo: .tcp(host: "127.0.0.1", port: 9), isLoopback: true, [])
-    }
-}
-
 extension LinkTable {
     /// The links of a node in a cluster with one other node.
     convenience init(
-        _ node: LocalNode, to far: Member, _ work: WorkBudget,
-        _ table: ConnectionTable, _ logger: Logger? = nil, dial: @escaping OutgoingLinks.Dial
+        to far: Member, _ work: WorkBudget, _ table: ConnectionTable, _ logger: Logger? = nil,
+        dial: @escaping OutgoingLinks.Dial
     ) {
-        var configuration = Configuration()
-        configuration.logLevel = .critical
-        let members = TwoMembers(members: Members(own: node.member, others: [far]))
-        let way = ClusterWay(node.member.node, members, logger ?? configuration.logger)
-        let bodies = BodyBudget(configuration, exempt: [])
-        self.init(node, way, bodies, work, table, dial: dial)
+        let own = Member(node: Node(number: 1), address: "127.0.0.1:9", loops: 1)
+        let members = TwoMembers(members: Members(own: own, others: [far]))
+        let way = ClusterWay(
+            own.node, members, logger ?? Logger(label: "links") { _ in SwiftLogNoOpLogHandler() })
+        let budget = LinkBudget(
+            requests: ByteBudget(limit: 1 << 30, clientLimit: 1 << 30),
+            requestRefusal: LinkAnswer(status: 503, code: "too_many_bodies"), answers: work,
+            answerRefusal: LinkAnswer(status: 503, code: "too_much_memory"))
+        self.init(way, budget, table, secret: [], dial: dial)
     }
 }
 

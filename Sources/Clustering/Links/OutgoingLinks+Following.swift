@@ -1,6 +1,7 @@
 internal import Cluster
 internal import Feeds
 internal import Sessions
+internal import Sockets
 internal import Storage
 internal import Wire
 
@@ -15,7 +16,7 @@ extension OutgoingLinks {
     func follow(_ session: SessionID, at owner: Node) {
         unfollow(session)
         guard !isClosed, let member = way.members[owner], member.loops > 0,
-            let address = LinkAddress(member.address)
+            let address = ListenAddress.parseTCP(member.address)
         else { return }
         let far = FarEnd(node: owner, loop: session.owner(of: member.loops))
         let link = links[far] ?? open(far, address)
@@ -51,13 +52,13 @@ extension OutgoingLinks {
 
     func hinted(_ stream: UInt32, _ hint: LinkHint, on link: OutgoingConnection) {
         guard let session = session(on: stream, of: link) else { return }
-        way.hints.received += 1
+        way.counts.receivedHints += 1
         delegate?.hinted(session, at: CommittedEnd(hint))
     }
 
     func received(_ stream: UInt32, _ records: LinkRecords, on link: OutgoingConnection) {
         guard let session = session(on: stream, of: link) else { return }
-        way.hints.received += 1
+        way.counts.receivedHints += 1
         delegate?.received(CommittedRecords(records), of: session, from: link.far.node)
     }
 

@@ -1,5 +1,4 @@
 internal import Cluster
-internal import Clustering
 internal import Feeds
 internal import Sessions
 internal import Sockets

@@ -1,5 +1,4 @@
 import Cluster
-import Clustering
 import Glibc
 import Feeds
 import Sessions
@@ -8,7 +7,7 @@ import Storage
 import Testing
 import Wire
 
-@testable import ReactorHosting
+@testable import Clustering
 
 @Suite("ADR-0065 — the answers on links have a bound", .timeLimit(.minutes(60)))
 struct LinkAnswerTests {
@@ -140,11 +139,10 @@ private class LinkRig {
         self.work = work
         let (notes, note) = AsyncStream.makeStream(of: String.self)
         self.notes = notes
-        let node = try LocalNode.linked()
         let (peer, descriptor) = try Peer.pair()
         self.peer = peer
         loop = try EventLoop<LinkEnd>(label: "links") { loop, table in
-            LinkEnd(table, node, work, loop, descriptor) { note.yield($0) }
+            LinkEnd(table, work, loop, descriptor) { note.yield($0) }
         }
     }
 
@@ -298,12 +296,12 @@ private final class LinkEnd: LinkLoop {
     private let note: (String) -> Void
 
     init(
-        _ table: ConnectionTable, _ node: LocalNode, _ work: WorkBudget,
+        _ table: ConnectionTable, _ work: WorkBudget,
         _ loop: EventLoop<LinkEnd>, _ descriptor: Int32, _ note: @escaping (String) -> Void
     ) {
         (self.table, self.work, self.loop, self.descriptor) = (table, work, loop, descriptor)
         self.note = note
-        links = LinkTable(node, to: far, work, table) { _, then in
+        links = LinkTable(to: far, work, table) { _, _, then in
             guard let socket = try? DetachedSocket(owning: descriptor) else { return }
             loop.adopt(socket) { then($0.links.outgoing, .success($1)) }
         }
@@ -349,7 +347,7 @@ private final class LinkEnd: LinkLoop {
     func send() {
         guard let session = SessionID("s") else { return }
         let forward = ForwardedRequest(
-            of: ConnectionID(slot: 1, generation: 1), for: session, ReadSession.self,
+            of: ConnectionID(slot: 1, generation: 1), for: session,
             Forwarding(at: 0, isRepeatable: false, onlyReads: true))
         #expect(links.outgoing.send(forward, to: far))
     }

@@ -1,7 +1,7 @@
 internal import Cluster
 internal import Feeds
 internal import Sessions
-internal import Sockets
+package import Sockets
 internal import Wire
 
 /// The links of one loop: those that it has dialled, on which it sends its clients' requests to
@@ -13,71 +13,68 @@ internal import Wire
 /// delegate after its machine was left, so that the delegate may send at once.
 ///
 /// Not Sendable: it is used on its loop only.
-final class LinkTable {
+package final class LinkTable {
     /// A frame has the size of the largest request that any node can permit.
-    static let payloadLimitBytes = (1 << 30) + (2 << 20)
+    package static let payloadLimitBytes = (1 << 30) + (2 << 20)
 
-    let way: ClusterWay
-    let outgoing: OutgoingLinks
-    let incoming: IncomingLinks
+    package let way: ClusterWay
+    package let outgoing: OutgoingLinks
+    package let incoming: IncomingLinks
     private let timer: LinkTimer
 
-    weak var delegate: (any LinkTableDelegate)? {
+    package weak var delegate: (any LinkTableDelegate)? {
         didSet {
             outgoing.delegate = delegate
             incoming.delegate = delegate
         }
     }
 
-    /// - Parameters:
-    ///   - bodies: Counts the requests of other nodes that have arrived in part.
-    ///   - work: Counts the large answers that have arrived in part.
-    init(
-        _ node: LocalNode, _ way: ClusterWay, _ bodies: BodyBudget, _ work: WorkBudget,
-        _ table: ConnectionTable, dial: @escaping OutgoingLinks.Dial
+    /// - Parameter secret: Proves to other nodes that this is one; may be empty.
+    package init(
+        _ way: ClusterWay, _ budget: LinkBudget, _ table: ConnectionTable, secret: [UInt8],
+        dial: @escaping OutgoingLinks.Dial
     ) {
         self.way = way
         timer = LinkTimer(table)
-        outgoing = OutgoingLinks(
-            way, table, timer, work, secret: node.secrets.first ?? [], dial: dial)
-        incoming = IncomingLinks(way, table, timer, bodies)
+        outgoing = OutgoingLinks(way, table, timer, budget, secret: secret, dial: dial)
+        incoming = IncomingLinks(way, table, timer, budget)
     }
 
     /// The number of sockets.
-    var count: Int { outgoing.count + incoming.count }
+    package var count: Int { outgoing.count + incoming.count }
 
     // MARK: Sockets. Those that are no links are skipped.
 
-    func received(_ socket: ConnectionID, _ bytes: RawSpan) {
+    package func received(_ socket: ConnectionID, _ bytes: RawSpan) {
         var input: [UInt8] = []
         input.append(copying: bytes)
         outgoing.received(socket, input)
         incoming.received(socket, input)
     }
 
-    func writable(_ socket: ConnectionID) {
+    package func writable(_ socket: ConnectionID) {
         outgoing.writable(socket)
         incoming.writable(socket)
     }
 
-    func peerFinished(_ socket: ConnectionID) {
+    package func peerFinished(_ socket: ConnectionID) {
         outgoing.closed(socket, .reset)
         incoming.closed(socket)
     }
 
-    func closed(_ socket: ConnectionID, _ why: CloseReason) {
+    package func closed(_ socket: ConnectionID, _ why: CloseReason) {
         outgoing.closed(socket, why)
         incoming.closed(socket)
     }
 
     /// Sends what the round has collected. Called once a round.
-    func flush() {
+    package func flush() {
         outgoing.flush()
         incoming.flush()
     }
 
     /// Sends pings, ends links whose other node is silent, and ends the pauses of requests.
-    func timerReached() {
+    package func timerReached() {
         let isLate = timer.fired()
         way.tick(isLate: isLate)
         outgoing.tick(isLate: isLate)
@@ -86,7 +83,7 @@ final class LinkTable {
     }
 
     /// Closes every link, because the server ends. Nothing is passed to the delegate.
-    func close() {
+    package func close() {
         outgoing.close()
         incoming.close()
     }

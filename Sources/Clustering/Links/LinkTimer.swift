@@ -1,9 +1,9 @@
 internal import Sockets
 
 /// The timer of the links of one loop.
-final class LinkTimer {
+package final class LinkTimer {
     /// Its token, among the timers of the loop.
-    static let token: UInt64 = 4
+    package static let token: UInt64 = 4
     /// Half the interval of pings: none is late by more than half of one.
     private static let tick = Duration.milliseconds(125)
     /// Timers are late by up to 150 ms; this process was paused if this one is later by far.

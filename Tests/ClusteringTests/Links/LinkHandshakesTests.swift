@@ -2,7 +2,7 @@ import Sockets
 import Testing
 import Wire
 
-@testable import ReactorHosting
+@testable import Clustering
 
 @Suite("A node is admitted once it has proved itself", .timeLimit(.minutes(60)))
 struct LinkHandshakesTests {
