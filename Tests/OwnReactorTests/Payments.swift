@@ -26,7 +26,7 @@ struct Order: Reactor {
     }
 }
 
-/// A message of a queue that delivers each one at least once.
+/// A message of a queue that delivers each message at least once.
 struct Payment: Sendable {
     let id: String
     let order: String
