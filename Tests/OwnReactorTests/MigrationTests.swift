@@ -5,7 +5,7 @@ import Testing
 
 /// README's thermostat.
 private struct Thermostat: Reactor {
-    enum Action: TaggedCodable { case turn(degrees: Int), ring }
+    enum Action: TaggedCodable { case turn(degrees: Int), coolDown }
 
     struct State: Codable {
         var degrees = 20
@@ -16,8 +16,8 @@ private struct Thermostat: Reactor {
 
     func reduce(state: inout State, mutation: Action) {
         switch mutation {
-        case .turn(let degrees): state.degrees = min(max(degrees, 5), 30)
-        case .ring: state.warning = "it is \(state.degrees) degrees"
+        case .turn(let degrees): state.degrees = degrees
+        case .coolDown: (state.degrees, state.warning) = (20, "It is 20 degrees again.")
         }
     }
 }
@@ -25,7 +25,7 @@ private struct Thermostat: Reactor {
 private enum Later {
     /// The same reactor after a deployment. `WritingAReactorTests` compares it with the guide.
     struct Thermostat: Reactor {
-        enum Action: TaggedCodable { case turn(degrees: Int), ring }
+        enum Action: TaggedCodable { case turn(degrees: Int), coolDown }
 
         struct State: Codable {
             var target = 20  // was called degrees in version 1
@@ -45,8 +45,8 @@ private enum Later {
 
         func reduce(state: inout State, mutation: Action) {
             switch mutation {
-            case .turn(let degrees): state.target = min(max(degrees, 5), 30)
-            case .ring: state.warning = "it is \(state.target) degrees"
+            case .turn(let degrees): state.target = degrees
+            case .coolDown: (state.target, state.warning) = (20, "It is 20 degrees again.")
             }
         }
     }
