@@ -1,11 +1,13 @@
-// Two clients of the sample reactors `chat` and `job`, each with a network that can be
-// switched off.
+// Two clients of the sample reactors `chat`, `job` and `countdown`, each with a network that can
+// be switched off.
 
 import { ReactorClient } from "../reactor-client.js";
 
 const CHAT = "demo-chat";
 const JOB = "demo-job";
+const COUNTDOWN = "demo-countdown";
 const STEPS = 60;
+const SECONDS = 10;
 
 /** A network of its own: `fetch` fails while it is off, and what was under way ends. */
 class Network {
@@ -47,6 +49,7 @@ class Column {
   #name;
   #chat;
   #job;
+  #countdown;
   #node;
   #typing;
   #lastTyped = 0;
@@ -62,6 +65,7 @@ class Column {
     this.#client = new ReactorClient(server, { fetch: this.#network.fetch });
     this.#chat = this.#client.session(CHAT, { reactor: "chat", predict });
     this.#job = this.#client.session(JOB, { reactor: "job" });
+    this.#countdown = this.#client.session(COUNTDOWN, { reactor: "countdown" });
     this.#listen();
   }
 
@@ -72,6 +76,7 @@ class Column {
   #listen() {
     this.#chat.subscribe(() => this.#showChat());
     this.#job.subscribe(() => this.#showJob());
+    this.#countdown.subscribe(() => this.#showCountdown());
     this.#chat.onActivity((activity) => this.#showTyping(activity.author));
     this.#find("form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -88,6 +93,11 @@ class Column {
     });
     this.#find(".start").addEventListener("click", () => this.#submit(this.#job, { type: "start", steps: STEPS }));
     this.#find(".cancel").addEventListener("click", () => this.#submit(this.#job, { type: "cancel" }));
+    for (const [button, action] of [[".count", { type: "start", seconds: SECONDS }], [".stop", { type: "stop" }]]) {
+      this.#find(button).addEventListener("click", () => this.#submit(this.#countdown, action));
+    }
+    // The server counts nothing: it has the time of the end.
+    setInterval(() => this.#showCountdown(), 250);
     this.#find(".switch input").addEventListener("change", (event) => {
       this.#network.turn(!event.target.checked);
       this.#node.classList.toggle("offline", event.target.checked);
@@ -103,7 +113,7 @@ class Column {
   }
 
   #showStatus() {
-    const waiting = this.#chat.pending + this.#job.pending;
+    const waiting = this.#chat.pending + this.#job.pending + this.#countdown.pending;
     const words = this.#network.isOn ? this.#chat.status.kind : "offline";
     this.#find(".status").textContent = waiting > 0 ? `${words}, ${waiting} waiting` : words;
   }
@@ -136,6 +146,14 @@ class Column {
     bar.max = Math.max(1, state.steps);
     bar.value = state.progress;
     this.#find(".phase").textContent = state.phase;
+  }
+
+  #showCountdown() {
+    this.#showStatus();
+    const state = this.#countdown.state;
+    if (!state) return;
+    const left = Math.max(0, Math.ceil((Date.parse(state.endsAt) - Date.now()) / 1_000));
+    this.#find(".left").textContent = state.endsAt ? `${left} s` : state.ended ? `Time is up (${state.ended})` : "";
   }
 
   #showTyping(author) {

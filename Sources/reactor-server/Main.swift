@@ -23,6 +23,7 @@ enum Main {
                     "chat", activities: ["typing"],
                     examples: [.say(author: "ada", text: "Hi"), .typing(author: "ada")]
                 ) { Chat() },
+                Hosted("countdown", examples: [.start(seconds: 10), .stop]) { Countdown() },
             ], journals: [.postgres], hasDemo: true, authenticating: JWTAuthenticator.configured)
     }
 }
