@@ -103,8 +103,8 @@ where R.Action: Codable, R.State: Codable, R.Activity: Codable {
     /// The shown state. It waits while the session cannot be read for a reason that passes.
     ///
     /// If there is none (the session does not exist, has ended or has another reactor, or the
-    /// server ends), it is the last one that this object has read, at first the initial state;
-    /// ``read(at:)`` throws the reason.
+    /// server ends), it is the last one that this object has read, at first the initial state of
+    /// an example; ``read(at:)`` throws the reason.
     public var currentState: R.State { get async { await present.state } }
 
     /// The number of mutations since the initial state, as ``currentState``.
