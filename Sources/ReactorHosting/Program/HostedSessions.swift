@@ -58,8 +58,7 @@ public final class HostedSessions: Sendable {
     ///   - name: The name under which it is hosted. Nil: the server hosts the type once.
     ///   - subject: The client that owns it. Nil: none.
     /// - Throws: ``HostedFailure/otherReactor(_:)``, ``HostedFailure/otherInput(_:)`` and
-    ///   ``HostedFailure/ended(_:)`` if the id has such a session. The code `not_an_input` says that
-    ///   the reactor needs another input, or takes none. For other reasons as the cases say.
+    ///   ``HostedFailure/ended(_:)`` if the id has such a session; otherwise as its cases say.
     @discardableResult
     public func create<R: Reactor>(
         _ id: String? = nil, of reactor: R.Type, input: (any Encodable)? = nil,

@@ -124,7 +124,8 @@ struct ProgramClusterTests {
                 for number in 0..<8 {
                     moved.append(try await own.create("order-\(number)", of: Order.self))
                 }
-                let receipts = await moved[0].pulse(\.$confirmation)
+                var receipts: [ReactorStream<String?>] = []
+                for order in moved { receipts.append(await order.pulse(\.$confirmation)) }
                 for round in 0..<30 {
                     if round == 10 { cluster.servers[1].stop() }
                     for order in moved {
@@ -135,12 +136,14 @@ struct ProgramClusterTests {
                     let payments = try await order.read().state.payments
                     #expect(payments == (0..<30).map(String.init))
                 }
-                var read: [String] = []
-                for try await receipt in receipts {
-                    if let receipt { read.append(receipt) }
-                    if read.count == 30 { break }
+                for stream in receipts {
+                    var read: [String] = []
+                    for try await receipt in stream {
+                        if let receipt { read.append(receipt) }
+                        if read.count == 30 { break }
+                    }
+                    #expect(read == (0..<30).map(String.init))
                 }
-                #expect(read == (0..<30).map(String.init))
             }
         }
     }
