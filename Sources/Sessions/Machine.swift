@@ -185,6 +185,16 @@ package enum ActionRefusal: Error, Sendable {
     case tooManyKeys
 }
 
+extension ActionRefusal {
+    /// Whether the same request may be accepted in another state.
+    var isByState: Bool {
+        switch self {
+        case .refused, .failed, .parentMissing, .stateTooLarge, .tooMuchOutput, .notEncodable: true
+        case .json, .forbidden, .empty, .tooMany, .overloaded, .tooManyRunning, .tooManyKeys: false
+        }
+    }
+}
+
 extension ActionRefusal: CustomStringConvertible {
     /// The reason, for a failure's record.
     @usableFromInline

@@ -3,31 +3,41 @@ internal import Storage
 
 // Replies about positions that this node has not reached: another node may have reached them.
 extension Session {
-    /// Calls `act` when the journal has said that no other node has continued the session. A
-    /// request that another node has to serve gets `moved`. If no other node writes to the journal,
-    /// `act` is called at once.
-    func confirm(for token: UInt64, then act: @escaping () -> Void) {
-        guard table.sharesJournal else { return act() }
+    /// Calls `act` with nil when the journal has said that no other node has continued the session.
+    /// If another node has to serve the request, or the journal cannot be read, calls it with the
+    /// failure. If no other node writes to the journal, `act` is called at once.
+    private func confirm(then act: @escaping (JournalFailure?) -> Void) {
+        guard table.sharesJournal else { return act(nil) }
         table.read(id, .confirmed) { [self] found, _ in
             switch found {
-            case .session(let present) where present === self && isRunning:
-                act()
-            case .unreadable(let failure): refuse(token, .unreadable(failure))
-            default: refuse(token, .failed(.moved(key)))
+            case .session(let present) where present === self && isRunning: act(nil)
+            case .unreadable(let failure): act(failure)
+            default: act(.moved(key))
             }
         }
     }
 
-    private func refuse(_ token: UInt64, _ kind: Reply.Kind) {
-        keys?.forget(token)
-        table.output.reply(content(kind), to: token)
+    private func answer(_ content: Reply.Content, whenConfirmedFor token: UInt64) {
+        confirm { [self] failure in
+            guard let failure else { return answer(content, token) }
+            keys?.forget(token)
+            let kind: Reply.Kind =
+                failure.reason == .moved ? .failed(failure) : .unreadable(failure)
+            table.output.reply(self.content(kind), to: token)
+        }
     }
 
-    /// Replies to a request that the reactor refuses. The state that it was refused for may not be
-    /// committed yet, and another node may decide on the session by now.
+    /// Replies to a request that was refused because of the state. This state may not be committed
+    /// yet, and another node may decide on the session by now.
     func refuse(_ refusal: ActionRefusal, of post: ActionPost) {
-        confirm(for: post.token) { [self] in
-            answer(content(.refused(refusal, by: registration)), post.token)
+        answer(content(.refused(refusal, by: registration)), whenConfirmedFor: post.token)
+    }
+
+    /// Ends an action of a part that was refused, as ``refuse(_:of:)`` does.
+    func refusePart(_ error: any Error, then act: @escaping (PartOutcome) -> Void) {
+        confirm { [self] failure in
+            if let failure { return act(PartOutcome(failure)) }
+            answer(.part { act($0 == nil ? .failed(error) : PartOutcome($0)) })
         }
     }
 
@@ -37,6 +47,6 @@ extension Session {
         guard post.condition?.namesOther(than: content.position) ?? false else {
             return answer(content, post.token)
         }
-        confirm(for: post.token) { [self] in answer(content, post.token) }
+        answer(content, whenConfirmedFor: post.token)
     }
 }

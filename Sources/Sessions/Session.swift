@@ -257,7 +257,7 @@ package final class Session {
             received = try machine.receive(
                 post.body.json, batchLimit: table.limits.batch, mayApply: mayApply, in: self)
         } catch {
-            guard case .refused = error else { throw error }
+            guard error.isByState else { throw error }
             return refuse(error, of: post)
         }
         guard var receipt = received else { return refuseCondition(of: post) }
@@ -302,7 +302,7 @@ package final class Session {
         arrival = Arrival()
         switch start {
         case .success: answer(.part { act(PartOutcome($0)) })
-        case .failure(let error): act(.failed(error))
+        case .failure(let error): refusePart(error, then: act)
         }
         // A cancellation in the action may have ended the effects of others.
         if attempt.hasSettled { answerSettled() }

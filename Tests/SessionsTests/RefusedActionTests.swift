@@ -11,11 +11,8 @@ struct RefusedActionTests {
     private func refusal(
         _ rig: Rig, _ body: String, _ session: Session, key: String? = nil
     ) throws -> String {
-        let token = try rig.post(body, to: session, key: key)
-        rig.endRound()
-        guard case .refused(let error, _)? = rig.answer(token)?.kind,
-            case .refused(let refusal, let index) = error
-        else { return rig.line(token) }
+        let error = try rig.refusal(of: body, on: session, key: key)
+        guard case .refused(let refusal, let index)? = error else { return "\(error as Any)" }
         return refusal.description + (index.map { " at \($0)" } ?? "")
     }
 
@@ -75,12 +72,13 @@ struct RefusedActionTests {
         #expect(woken.position.number == 1 && next.state(woken).contains(#""a":1"#))
     }
 
-    @Test func `it is answered after the commit of what it was refused for`() throws {
-        let rig = Rig(slow: true)
+    @Test(arguments: [Post.decline(2, late: false), Post.fill(1_000)])
+    func `it is answered after the commit of what it was refused for`(body: String) throws {
+        let rig = Rig(slow: true, stateBytes: 1_000)
         let session = try rig.create("s", .ledger())
         rig.settleAll()
         let accepted = try rig.post(Post.set(1), to: session)
-        let refused = try rig.post(Post.decline(2, late: false), to: session)
+        let refused = try rig.post(body, to: session)
         rig.endRound()
         #expect(rig.answer(refused) == nil)
         rig.settle(.full)

@@ -153,6 +153,23 @@ struct PartActionTests {
         #expect(ends.all == [expected])
     }
 
+    @Test func `a refusal ends it after the commit of what it was refused for`() throws {
+        let rigs = try rigs(isImmediate: false)
+        try rigs[0].create("p", try Pot.registration())
+        rigs.settle()
+        let accepted = try send(at: rigs[0])
+        let refused = try send(.refuse, at: rigs[0])
+        rigs.run()
+        #expect(refused.all == [])
+        rigs.nodes[0].carryOut(0, failing: JournalFailure(reason: .unavailable, detail: "x"))
+        rigs.settle()
+        #expect(accepted.all.first?.hasPrefix("unavailable: ") ?? false)
+        #expect(refused.all.first?.hasPrefix("unavailable: ") ?? false, "\(refused.all)")
+        let alone = try send(.refuse, at: rigs[0])
+        rigs.settle()
+        #expect(alone.all == ["Refusal()"])
+    }
+
     // The journal has refused it, so that the next owner may receive it.
     @Test func `one whose commit shows another owner is looked for again, once the step is undone`()
         throws

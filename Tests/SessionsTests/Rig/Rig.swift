@@ -230,6 +230,21 @@ final class Rig {
         return token
     }
 
+    /// Posts in its own round.
+    ///
+    /// - Returns: why the request was refused, at once or after a commit; nil if it was not.
+    func refusal(of body: String, on session: Session, key: String? = nil) throws -> ActionRefusal?
+    {
+        do {
+            let token = try post(body, to: session, key: key)
+            endRound()
+            guard case .refused(let refusal, _)? = answer(token)?.kind else { return nil }
+            return refusal
+        } catch let refusal as ActionRefusal {
+            return refusal
+        }
+    }
+
     func read(_ session: any ReadableSession, version: UInt64? = nil) -> UInt64 {
         let token = nextToken()
         session.read(version: version, for: token)
