@@ -55,8 +55,7 @@ struct AttemptMark {
     fileprivate let end: HistoryEnd
     /// Of the state.
     var version: UInt64 { end.version }
-    fileprivate let snapshotNumber: UInt64
-    fileprivate let snapshotListens: Bool?
+    fileprivate let snapshots: SnapshotTally?
     fileprivate let hasSettled: Bool
     fileprivate let timers: SessionTimers
     /// The step that was collecting decisions; nil if there was none.
@@ -170,8 +169,7 @@ extension Session {
         records.finish()
         let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
         return AttemptMark(
-            end: history.newest, snapshotNumber: persistence?.snapshotNumber ?? 0,
-            snapshotListens: persistence?.snapshotListens,
+            end: history.newest, snapshots: persistence?.snapshots,
             hasSettled: attempt.hasSettled, timers: timers, step: step)
     }
 
@@ -197,8 +195,7 @@ extension Session {
     func takeBack(to mark: AttemptMark) {
         records.discard(of: self)
         history.rollBack(to: mark.end)
-        persistence?.snapshotNumber = mark.snapshotNumber
-        persistence?.snapshotListens = mark.snapshotListens
+        if let snapshots = mark.snapshots { persistence?.snapshots = snapshots }
         attempt.hasSettled = mark.hasSettled
         timers = mark.timers
         meters.state.takeBack()

@@ -30,7 +30,7 @@ struct FailedCommit {
     /// Continues without a harmless step.
     func skip() {
         // The step may have had the newest snapshot.
-        session.persistence?.forgetSnapshot()
+        session.persistence?.snapshots.forget()
         session.report(.commitFailed(failure.detail))
     }
 
@@ -72,7 +72,7 @@ struct FailedCommit {
         session.attempt.begin(.rollback)
         defer { session.attempt.begin(.none) }
         // The newest snapshot may be in a step that is rolled back.
-        session.persistence?.forgetSnapshot()
+        session.persistence?.snapshots.forget()
         history.rollBack(to: history.committed)
         session.meters.ahead.forget()
         session.beginLineage()

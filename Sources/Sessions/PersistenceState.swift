@@ -4,21 +4,11 @@ internal import Storage
 /// Per-session state used only when the journal stores records; nil otherwise. The state of its
 /// readers is in ``FeedArchive``.
 package final class PersistenceState {
-    /// The record of the newest snapshot.
-    var snapshotNumber: UInt64
-    /// Whether the newest snapshot says that the session listens to sources; nil: it is not known.
-    var snapshotListens: Bool?
+    var snapshots: SnapshotTally
     /// How far the session has read its topics.
     var topics: TopicReads
     /// The state that a fork begins with, until its first snapshot.
     var first: [UInt8]?
-    /// The bytes of mutations and activities since the newest snapshot, counted from when the
-    /// session woke.
-    private var bytesSinceSnapshot = 0
-    /// The bytes of notes and failures, counted from the same time.
-    private var entryBytes = 0
-    /// The bytes of the state in the newest snapshot.
-    private var snapshotBytes = 0
     let hasStoredAnswers: Bool
     /// The data of the table's ``SessionPlacement`` about this stay in memory; nil without one.
     package var placed: AnyObject?
@@ -32,8 +22,8 @@ package final class PersistenceState {
     var idlePosition: IdleSessions.Place?
 
     init(_ saved: SavedSession?) {
-        snapshotNumber = saved?.snapshot?.number ?? 0
-        snapshotListens = saved?.snapshot?.listens ?? false
+        snapshots = SnapshotTally(
+            number: saved?.snapshot?.number ?? 0, listens: saved?.snapshot?.listens ?? false)
         hasStoredAnswers = saved?.hasStoredAnswers ?? false
         topics = TopicReads(saved)
     }
@@ -43,27 +33,41 @@ package final class PersistenceState {
         defer { isUsed = false }
         return isUsed
     }
+}
 
-    // MARK: Snapshots
+/// The newest snapshot, and the bytes that were written after it.
+struct SnapshotTally {
+    /// The record of the snapshot.
+    private(set) var number: UInt64
+    /// Whether it says that the session listens to sources; nil: it is not known.
+    var listens: Bool?
+    /// The bytes of its state.
+    private var stateBytes = 0
+    /// The bytes of mutations and activities, counted from when the session woke.
+    private var recordBytes = 0
+    /// The bytes of notes and failures, counted from the same time.
+    private var entryBytes = 0
+
+    init(number: UInt64, listens: Bool) { (self.number, self.listens) = (number, listens) }
 
     /// Counts the bytes of a record.
     ///
     /// - Parameter number: the number of the record.
     /// - Returns: whether a snapshot is due.
-    func recordWritten(_ bytes: Int, at number: UInt64, _ limits: SessionLimits) -> Bool {
-        bytesSinceSnapshot += bytes
-        let records = number > snapshotNumber ? number - snapshotNumber : 0
+    mutating func recordWritten(_ bytes: Int, at number: UInt64, _ limits: SessionLimits) -> Bool {
+        recordBytes += bytes
+        let records = number > self.number ? number - self.number : 0
         return records >= UInt64(limits.snapshotEvery)
-            || bytesSinceSnapshot >= max(limits.snapshotBytes, snapshotBytes)
+            || recordBytes >= max(limits.snapshotBytes, stateBytes)
     }
 
     /// Counts the bytes of a note or a failure, and 64 more for its overhead in the journal.
-    func entryWritten(_ bytes: Int) { entryBytes += bytes + 64 }
+    mutating func entryWritten(_ bytes: Int) { entryBytes += bytes + 64 }
 
     /// Whether notes and failures make a snapshot due. Each such snapshot may need a record of its
     /// own, so it becomes due only after a mebibyte or more.
     func areEntriesDue(_ limits: SessionLimits) -> Bool {
-        entryBytes >= max(1 << 20, limits.snapshotBytes, snapshotBytes)
+        entryBytes >= max(1 << 20, limits.snapshotBytes, stateBytes)
     }
 
     /// Whether the history ends with too many notes for the session to leave memory without a
@@ -73,17 +77,17 @@ package final class PersistenceState {
     }
 
     /// The newest snapshot may not be in the journal: another one is due.
-    func forgetSnapshot() {
-        snapshotNumber = 0
-        snapshotListens = nil
+    mutating func forget() {
+        number = 0
+        listens = nil
     }
 
     /// Records that a snapshot was taken.
-    func snapshotTaken(_ bytes: Int, at number: UInt64, listens: Bool) {
-        snapshotNumber = number
-        snapshotListens = listens
-        bytesSinceSnapshot = 0
+    mutating func taken(_ bytes: Int, at number: UInt64, listens: Bool) {
+        self.number = number
+        self.listens = listens
+        recordBytes = 0
         entryBytes = 0
-        snapshotBytes = bytes
+        stateBytes = bytes
     }
 }

@@ -27,7 +27,7 @@ extension Session {
         if keepsRecords {
             records.begin(.note, at: step.end, action: action, time: time, in: step)
             records.encoder.content.append(contentsOf: body)
-            persistence?.entryWritten(body.count)
+            persistence?.snapshots.entryWritten(body.count)
         }
         buffers.releaseScratch(body)
     }

@@ -7,10 +7,8 @@ extension Session {
     /// of the open record are in the encoder.
     func considerSnapshot() {
         guard let persistence else { return }
-        let bytes = records.encoder.content.count
-        if persistence.recordWritten(bytes, at: history.newest.number, table.limits) {
-            takeSnapshot()
-        }
+        let (bytes, number) = (records.encoder.content.count, history.newest.number)
+        if persistence.snapshots.recordWritten(bytes, at: number, table.limits) { takeSnapshot() }
     }
 
     /// Takes a snapshot if notes and failures have made one due. A journal trims a history only up
@@ -18,7 +16,7 @@ extension Session {
     /// because during a turn the state may be ahead of the newest record.
     func considerEntries() {
         guard let persistence, mayDecide, !attempt.isRollback,
-            persistence.areEntriesDue(table.limits), let state = encodedState()
+            persistence.snapshots.areEntriesDue(table.limits), let state = encodedState()
         else { return }
         EffectLog(session: self).close()
         takeSnapshot(state)
@@ -27,7 +25,9 @@ extension Session {
     /// Takes a snapshot before the session leaves memory.
     func save() {
         guard let state = encodedState() else { return }
-        if persistence?.mustClose(history.newest) ?? false { EffectLog(session: self).close() }
+        if persistence?.snapshots.mustClose(history.newest) ?? false {
+            EffectLog(session: self).close()
+        }
         takeSnapshot(state)
     }
 
@@ -51,7 +51,7 @@ extension Session {
     /// - Parameter encoded: the state, if it is encoded already.
     func takeSnapshot(_ encoded: [UInt8]? = nil) {
         guard let machine, let state = encoded ?? encodedState() else { return }
-        persistence?.snapshotTaken(
+        persistence?.snapshots.taken(
             state.count, at: history.newest.number, listens: tasks.listens)
         let step = step()
         // Counted, because requests of other clients share the commit.
@@ -70,7 +70,7 @@ extension Session {
         guard let persistence, tasks.listens else { return }
         let step = step()
         for index in step.batch.snapshots.indices { step.batch.snapshots[index].listens = true }
-        persistence.snapshotListens = true
+        persistence.snapshots.listens = true
     }
 
     /// Adds an action whose effects are running to the present step: a restart recovers it.
@@ -117,7 +117,7 @@ extension Session {
         tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))
         forgetReads()
         if timers.next != nil { waitForTimer() }
-        if persistence?.snapshotListens != tasks.listens { takeSnapshot() }
+        if persistence?.snapshots.listens != tasks.listens { takeSnapshot() }
     }
 
     // MARK: Leaving memory
@@ -158,9 +158,9 @@ extension Session {
 
     /// Whether the newest snapshot is of the newest record, and says whether the session listens.
     package var isSaved: Bool {
-        persistence?.snapshotNumber == history.newest.number
-            && persistence?.snapshotListens == tasks.listens
-            && !(persistence?.mustClose(history.newest) ?? false)
+        persistence?.snapshots.number == history.newest.number
+            && persistence?.snapshots.listens == tasks.listens
+            && !(persistence?.snapshots.mustClose(history.newest) ?? false)
     }
 
     /// Releases everything but the subscribers.

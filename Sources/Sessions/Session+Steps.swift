@@ -88,7 +88,7 @@ extension Session {
         record(.content, content)
         guard keepsRecords else { return }
         recordContent(content)
-        persistence?.entryWritten(content.count)
+        persistence?.snapshots.entryWritten(content.count)
     }
 
     /// Reports a failure that has no record. A session that is being restored has

@@ -90,6 +90,18 @@ struct RefusedActionTests {
         }
     }
 
+    @Test func `its entries of the log make no snapshot and no closing record due`() throws {
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .ledger())
+        try rig.act(Post.nothing, on: session)
+        #expect(session.isSaved)
+        let spaces = String(repeating: " ", count: 300_000)
+        #expect(
+            try refusal(rig, Post.decline(2).dropLast() + spaces + "}", session)
+                == "declined: 2 is declined.")
+        #expect(session.isSaved)
+    }
+
     @Test func `the next action, which has its number, is not part of its trace`() async throws {
         let rig = Rig()
         let session = try rig.create("s", try .of("troubled") { Troubled() })
