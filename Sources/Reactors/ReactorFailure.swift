@@ -23,7 +23,7 @@ public struct ReactorFailure: Error, Sendable {
     /// The name of the asynchronous step that threw, if it has one.
     public let effectID: EffectID?
 
-    /// The name of the source that failed.
+    /// The name of the source that failed, or whose action was refused.
     public let source: String?
 
     /// The action that caused it; ``ActionTag/none`` for a source or for reading a state.

@@ -55,8 +55,9 @@ public actor ReactorHost<R: Reactor> {
         openSources = sources.count
         follower?.began(with: core.visibleState(observer: observer))
         let openings = sources.map { $0.open(topics) }
-        for case .some(let element) in openings.map(\.present) {
-            Self.receive(element, &lastTag, core, observer)
+        for (source, opening) in zip(sources, openings) {
+            guard let present = opening.present else { continue }
+            Self.receive(present, of: source, &lastTag, core, observer)
         }
         let (started, cancelled) = (observer.started, observer.cancelled)
         let nextTimer = observer.timers.all.first?.due
@@ -74,7 +75,7 @@ public actor ReactorHost<R: Reactor> {
                     try await opening.read(nil, nil) { [weak self] element, _ in
                         // Without a history each element can be received.
                         guard case .success(let element)? = element else { return true }
-                        return await self?.receive(element) ?? false
+                        return await self?.receive(element, of: source) ?? false
                     }
                 } catch {
                     failure = error
@@ -86,14 +87,16 @@ public actor ReactorHost<R: Reactor> {
     }
 
     private static func receive(
-        _ element: R.Source.Element, _ lastTag: inout UInt64, _ core: ReactorCore<R>,
-        _ observer: HostObserver<R>
+        _ element: R.Source.Element, of source: R.Source, _ lastTag: inout UInt64,
+        _ core: ReactorCore<R>, _ observer: HostObserver<R>
     ) {
         switch element {
         case .action(let action):
             let result = receive(action, by: nil, &lastTag, core, observer)
             guard let refusal = result.refusal else { return }
-            observer.failed(ReactorFailure(place: .source, error: refusal, action: .none))
+            observer.failed(
+                ReactorFailure(
+                    place: .source, error: refusal, action: .none, source: source.name))
         case .mutation(let mutation):
             core.receive(fromSource: mutation, observer: observer)
         }
@@ -221,8 +224,8 @@ public actor ReactorHost<R: Reactor> {
         core.receive(activity: activity, from: run, observer: observer)
     }
 
-    private func receive(_ element: R.Source.Element) -> Bool {
-        Self.receive(element, &lastTag, core, observer)
+    private func receive(_ element: R.Source.Element, of source: R.Source) -> Bool {
+        Self.receive(element, of: source, &lastTag, core, observer)
         carryOut()
         return !core.isEnded
     }

@@ -341,23 +341,17 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     /// wakes receives the present value of each sequence, and of each topic whose value it has not
     /// read yet. An action that uses `updateIfChanged` then makes no version.
     func openSources(in session: Session, isNew: Bool) -> [SourceLaunch] {
-        open(cycler.sources, in: session) { _ in true }
+        open(cycler.sources, in: session, isNew: isNew) { _ in true }
     }
 
-    func receive(_ element: C.Source.Element) {
-        guard case .action(let action) = element else { return }
-        begin(action, for: .none)
-    }
+    /// A Cycler has no mutations.
+    func receive(fromSource mutation: Never) {}
 
-    /// Carries out an action that no client has sent.
-    ///
-    /// - Parameter cause: the action that an error is recorded for.
-    private func begin(_ action: C.Action, for cause: ActionTag) {
+    func receiveAlone(_ action: C.Action) -> (any Error)? {
         var receipt = Receipt()
         // The log has an action with any other error.
-        guard let error = begin(action, &receipt) else { return }
-        guard error is TooManyActionsRunning || error is Refusal else { return }
-        log.failed(at: .effect, String(describing: error), of: cause)
+        let error = begin(action, &receipt)
+        return error is TooManyActionsRunning || error is Refusal ? error : nil
     }
 
     func ended(_ source: C.Source, failure: (any Error)?) {
@@ -382,10 +376,6 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
     var isQuiet: Bool { waiting.isQuiet && !stub.isOn }
 
     func recovery(of action: C.Action) -> Recovery { cycler.recovery(of: action) }
-
-    func receiveAgain(_ action: C.Action, for cause: ActionTag) {
-        begin(action, for: cause)
-    }
 }
 
 extension CyclerMachine: ActionRunner {

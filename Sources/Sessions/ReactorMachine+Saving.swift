@@ -18,8 +18,4 @@ extension ReactorMachine {
     }
 
     func recovery(of action: R.Action) -> Recovery { reactor.recovery(of: action) }
-
-    func receiveAgain(_ action: R.Action, for cause: ActionTag) {
-        receiveAlone(action, for: cause)
-    }
 }

@@ -142,7 +142,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     // MARK: Life
 
     func openSources(in session: Session, isNew: Bool) -> [SourceLaunch] {
-        open(core.makeSources(), in: session) { element in
+        open(core.makeSources(), in: session, isNew: isNew) { element in
             isNew || core.wouldChange(by: element, isSame: ReactorStates<R>.isSame)
         }
     }
@@ -161,20 +161,15 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         core.receive(activity: activity, from: run, observer: self)
     }
 
-    func receive(_ element: R.Source.Element) {
-        switch element {
-        case .mutation(let mutation):
-            core.receive(fromSource: mutation, observer: self)
-        case .action(let action): receiveAlone(action, for: .none)
-        }
+    func receive(fromSource mutation: R.Mutation) {
+        core.receive(fromSource: mutation, observer: self)
     }
 
-    /// Receives an action that no client has sent. If the reactor refuses it, it is rolled back
-    /// like a request. Nobody gets the answer, so a failure is recorded. If a mutation has no JSON,
-    /// only that mutation is dropped (ADR-0016).
+    /// If the reactor refuses the action, it is rolled back like a request. If a mutation has no
+    /// JSON, only that mutation is dropped (ADR-0016).
     ///
-    /// - Parameter cause: the action for which a refusal is recorded; none for a source.
-    func receiveAlone(_ action: R.Action, for cause: ActionTag) {
+    /// - Returns: the refusal.
+    func receiveAlone(_ action: R.Action) -> (any Error)? {
         let mark = session.attemptMark()
         let isMarked = core.beginAttempt()
         let tag = nextTag()
@@ -188,11 +183,10 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         case .refused:
             guard let refusal = core.takeRefusal() else { break }
             takeBackRequest(to: mark, lastTag: tag.number - 1)
-            return failed(
-                ReactorFailure(
-                    place: cause == .none ? .source : .effect, error: refusal, action: cause))
+            return refusal
         }
         if isMarked { core.endAttempt() }
+        return nil
     }
 
     func ended(_ run: EffectRun<R>, failure: (any Error)?) {

@@ -90,14 +90,15 @@ extension SessionMailbox where M: TypedMachine {
     ///
     /// - Parameters:
     ///   - element: nil if only the place has changed.
+    ///   - source: the source of the element.
     ///   - read: the place of the element, if it is the value of a topic with a session.
     func receive(
         _ element: Result<ReactorSource<M.Action, M.Mutation>.Element, any Error>?,
-        _ read: TopicRead?
+        of source: ReactorSource<M.Action, M.Mutation>, _ read: TopicRead?
     ) async -> Bool {
         let isTaken = await enter(for: .none, read) { machine in
             switch element {
-            case .success(let element)?: machine.receive(element)
+            case .success(let element)?: machine.receive(element, of: source)
             case .failure(let error)?:
                 guard let read else { break }
                 machine.session.report(

@@ -10,18 +10,18 @@ protocol TypedMachine: Machine {
 
     var session: Session { get }
 
-    func receive(_ element: ReactorSource<Action, Mutation>.Element)
+    func receive(fromSource mutation: Mutation)
+
+    /// Receives an action that no client has sent.
+    ///
+    /// - Returns: an error of which the log has no entry.
+    func receiveAlone(_ action: Action) -> (any Error)?
 
     /// A source's stream has ended.
     func ended(_ source: ReactorSource<Action, Mutation>, failure: (any Error)?)
 
     /// The reactor's or Cycler's own `recovery(of:)`.
     func recovery(of action: Action) -> Recovery
-
-    /// Receives an action that was running when the process ended, or that of a timer. An error
-    /// that leaves no record of its own is recorded for `cause`: the interrupted action, or the one
-    /// that has set the timer.
-    func receiveAgain(_ action: Action, for cause: ActionTag)
 }
 
 // MARK: Sources
@@ -29,19 +29,23 @@ protocol TypedMachine: Machine {
 extension TypedMachine {
     /// Opens sources and receives their present values.
     ///
-    /// - Parameter accepts: whether to receive a present value.
+    /// - Parameters:
+    ///   - isNew: whether the session is new. If not, it may have refused a value before.
+    ///   - accepts: whether to receive a present value.
     func open(
-        _ sources: [ReactorSource<Action, Mutation>], in session: Session,
+        _ sources: [ReactorSource<Action, Mutation>], in session: Session, isNew: Bool,
         where accepts: (ReactorSource<Action, Mutation>.Element) -> Bool
     ) -> [SourceLaunch] {
         // All of them listen before the first element is received.
         let readers = Self.readers(of: sources)
         let openings = sources.map { $0.open(session.table.services.topics) }
-        for (opening, reader) in zip(openings, readers) {
+        for (source, (opening, reader)) in zip(sources, zip(openings, readers)) {
             let isRead = reader.map { session.hasRead($0, opening.position) } ?? false
             guard let present = opening.present, !isRead, accepts(present) else { continue }
             session.beginTurn()
-            receive(present)
+            // The place of a topic's value shows that the session has not had it.
+            let isKnown = !isNew && opening.position == nil
+            receive(present, of: source, recordsRefusal: !isKnown)
         }
         let mailbox = SessionMailbox<Self>(session)
         let history = session.table.topicHistory
@@ -58,7 +62,7 @@ extension TypedMachine {
                             let read = place.flatMap { place in
                                 reader.map { TopicRead(reader: $0, place: place) }
                             }
-                            return await mailbox.receive(element, read)
+                            return await mailbox.receive(element, of: source, read)
                         }
                         mailbox.ended(source, failure: nil)
                     } catch {
@@ -71,6 +75,30 @@ extension TypedMachine {
 }
 
 extension TypedMachine {
+    /// Receives an element of a source. Nobody gets an answer, so an error is recorded.
+    func receive(
+        _ element: ReactorSource<Action, Mutation>.Element,
+        of source: ReactorSource<Action, Mutation>, recordsRefusal: Bool = true
+    ) {
+        switch element {
+        case .mutation(let mutation): receive(fromSource: mutation)
+        case .action(let action):
+            guard let error = receiveAlone(action), recordsRefusal || !(error is Refusal) else {
+                return
+            }
+            log.failed(
+                at: .source, String(describing: error), source: source.name, of: .none)
+        }
+    }
+
+    /// Receives the action of a timer, or one that was running when the process ended. An error of
+    /// which the log has no entry is recorded for `cause`: the action that has set the timer, or the
+    /// interrupted one.
+    private func receiveAlone(_ action: Action, for cause: ActionTag) {
+        guard let error = receiveAlone(action) else { return }
+        log.failed(at: .effect, String(describing: error), of: cause)
+    }
+
     /// For each source, the name under which a session stores how far the source has read; nil if
     /// the source reads no topic. Two sources of one topic have different names.
     private static func readers(of sources: [ReactorSource<Action, Mutation>]) -> [String?] {
@@ -97,7 +125,7 @@ extension TypedMachine {
             case .runAgain where action.begun >= RunningAction.beginLimit:
                 log.failed(at: .effect, Abandonment.tooOften, of: tag)
             case .runAgain:
-                session.runAgain(action) { receiveAgain(saved, for: tag) }
+                session.runAgain(action) { receiveAlone(saved, for: tag) }
             case .abandon:
                 log.failed(at: .effect, Abandonment.runningAtEnd, of: tag)
             }
@@ -109,7 +137,7 @@ extension TypedMachine {
     func fire(_ timer: SessionTimer) {
         let setter = ActionTag(timer.number)
         do {
-            receiveAgain(try JSON.decode(Action.self, stored: timer.content), for: setter)
+            receiveAlone(try JSON.decode(Action.self, stored: timer.content), for: setter)
         } catch {
             log.failed(at: .effect, Abandonment.timer(timer, error), of: setter)
         }

@@ -164,7 +164,7 @@ struct RefusalTests {
         continuation.yield(7)
         #expect(try await states.next(2) == [0, 7])
         let failure = try #require(try await failures.next(1).first)
-        #expect(failure.place == .source)
+        #expect(failure.place == .source && failure.source == "actions")
         #expect(failure.error as? Refusal == Refusal("negative", "-7 is negative."))
     }
 

@@ -46,6 +46,40 @@ struct PresentValueTests {
         }
     }
 
+    /// Refuses everything.
+    private struct Doorman: Reactor {
+        enum Action: TaggedCodable, Sendable { case enter, enterLater }
+        typealias Mutation = Int
+
+        let present: Action
+        let initialState = 0
+
+        var sources: [Source] { [.actions(AsyncStream { $0.finish() }, present: present)] }
+
+        func mutate(state: Int, action: Action) -> Effect<Int> {
+            switch action {
+            case .enter: .refuse("no", "No.")
+            case .enterLater: .deferred { _ in throw Refusal("no", "No.") }
+            }
+        }
+
+        func reduce(state: inout Int, mutation: Int) { state += mutation }
+    }
+
+    /// Refuses everything, as ``Doorman`` does.
+    private final class Porter: ActionCycler {
+        typealias Action = Doorman.Action
+        struct State: Codable, Sendable { var guests = 0 }
+        let state: Storage<State> = .init(.init())
+        let sources: [Source]
+
+        init(_ more: AsyncStream<Action>, present: Action?) {
+            sources = [.actions(more, present: present)]
+        }
+
+        func receive(_ action: Action) async throws { throw Refusal("no", "No.") }
+    }
+
     private let topics = TopicBus()
     private let user = Topic<String>("user", remembers: true)
 
@@ -154,5 +188,54 @@ struct PresentValueTests {
         rig.drainInbox()
         rig.settleAll()
         #expect(rig.state(try rig.session("s")) == #"{"user":"u1"}"#)
+    }
+
+    // MARK: Refused elements
+
+    private func porter(
+        _ more: AsyncStream<Doorman.Action> = AsyncStream { $0.finish() },
+        present: Doorman.Action? = nil
+    ) throws -> Registration {
+        try Registration(
+            name: "porter", activities: [], examples: [],
+            makeCycler: { Porter(more, present: present) })
+    }
+
+    private func failures(_ rig: Rig) -> [String] {
+        rig.journal.kept.filter { $0.kind == .failure }.map {
+            String(decoding: $0.content, as: UTF8.self)
+        }
+    }
+
+    private static let failure = #"{"place":"source","source":"actions","error":"no: No."}"#
+
+    @Test(arguments: 0..<3)
+    func `a refused value is a failure of a new session, and of no session that wakes`(_ form: Int)
+        throws
+    {
+        let registration =
+            switch form {
+            case 0: try porter(present: .enter)
+            case 1: try Registration.of("doorman") { Doorman(present: .enter) }
+            default: try Registration.of("doorman") { Doorman(present: .enterLater) }
+            }
+        var rig = Rig(answers: true, registrations: [registration])
+        try rig.create("s", registration)
+        #expect(failures(rig) == [Self.failure])
+        for _ in 1...2 {
+            rig = Rig(after: rig, registrations: [registration])
+            _ = try rig.wake("s")
+            rig.settleAll()
+            #expect(failures(rig) == [Self.failure])
+        }
+    }
+
+    @Test func `the failure of a Cycler's refused element names its source`() async throws {
+        let (stream, continuation) = AsyncStream.makeStream(of: Doorman.Action.self)
+        let rig = Rig()
+        try rig.create("s", porter(stream))
+        continuation.yield(.enter)
+        await rig.work { !failures(rig).isEmpty }
+        #expect(failures(rig) == [Self.failure])
     }
 }

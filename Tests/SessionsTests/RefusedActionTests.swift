@@ -169,7 +169,7 @@ struct RefusedActionTests {
         #expect(kept.map(\.action) == [0, 0, 1], "the refused one is not numbered")
         #expect(
             String(decoding: kept[1].content, as: UTF8.self)
-                == #"{"place":"source","error":"no: No."}"#)
+                == #"{"place":"source","source":"actions","error":"no: No."}"#)
     }
 
     private struct Troubled: Reactor {
