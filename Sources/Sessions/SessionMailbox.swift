@@ -102,7 +102,7 @@ extension SessionMailbox where M: TypedMachine {
             case .failure(let error)?:
                 guard let read else { break }
                 machine.session.report(
-                    .undecodable(topic: read.reader, read.place.number, error))
+                    .undecodable(topic: source.name, read.place.number, error))
             case nil: break
             }
             return true

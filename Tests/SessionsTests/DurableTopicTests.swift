@@ -23,6 +23,20 @@ struct DurableTopicTests {
         }
     }
 
+    /// Reads the topic twice.
+    private struct Twice: Reactor {
+        typealias Action = Int
+        typealias Mutation = Int
+
+        let initialState = 0
+        var sources: [Source] {
+            let topic = Topic<String>("news")
+            return [.mutations(topic: topic) { _ in 1 }, .mutations(topic: topic) { _ in 1 }]
+        }
+
+        func reduce(state: inout Int, mutation: Int) { state += mutation }
+    }
+
     /// Counts the values of a topic that remembers.
     private final class Badge: ActionCycler {
         enum Action: TaggedCodable, Sendable { case rename(to: String) }
@@ -42,12 +56,14 @@ struct DurableTopicTests {
     private let registrations: [Registration]
     private var news: Registration { registrations[0] }
     private var badge: Registration { registrations[1] }
+    private var twice: Registration { registrations[3] }
 
     init() throws {
         registrations = [
             try .of("news") { News() },
             try Registration(name: "badge", activities: [], examples: [], makeCycler: { Badge() }),
             .topic,
+            try .of("twice") { Twice() },
         ]
     }
 
@@ -421,6 +437,23 @@ struct DurableTopicTests {
         try publish("b", at: next)
         await next.work { (try? next.session("s").version) == 2 }
         #expect(next.output.failures.dropFirst(count).contains { "\($0)".contains("topic") })
+    }
+
+    @Test func `the report of a skipped value names the topic, whichever source reads it`()
+        async throws
+    {
+        let first = await begin()
+        try first.create("s", twice)
+        first.settleAll()
+        let rig = await begin(after: first)
+        try rig.post(#"{"value":6}"#, to: try topic(at: rig))
+        rig.settleAll()
+        let count = rig.output.failures.count
+        _ = try rig.wake("s")
+        await rig.work { rig.output.failures.count == count + 2 }
+        for failure in rig.output.failures.dropFirst(count) {
+            #expect("\(failure)".contains("of the topic news is skipped"))
+        }
     }
 
     @Test func `the end of a topic's session is no value`() async throws {
