@@ -96,13 +96,14 @@ struct ReactorVersions<R: Reactor> {
 
     /// Removes every version after this one.
     ///
+    /// Why it keeps the state for the next call: a client may send batches that are refused in a
+    /// loop. Each would fold all kept versions.
+    ///
     /// - Returns: the reactor's own state at `version`.
     mutating func rollBack(to version: UInt64, by reactor: R) -> R.State {
-        endReplay()
         let state = state(at: version, by: reactor)
         mutations.removeLast(mutations.count - mutationCount(through: version))
         stubVersions.rollBack(to: version)
-        endReplay()
         return state
     }
 }

@@ -102,6 +102,41 @@ struct RefusedActionTests {
         #expect(session.isSaved)
     }
 
+    /// The number of mutations that are reduced for the second of two refused batches.
+    private func reductions(after versions: Int) throws -> Int {
+        let rig = Rig()
+        let counter = CallCounter()
+        let session = try rig.create("s", try .of("counted") { Counted(counter: counter) })
+        for _ in 0..<versions { try rig.act("1", on: session) }
+        var before = 0
+        for _ in 1...2 {
+            before = counter.count
+            #expect(try refusal(rig, "[1,0]", session) == "no: No. at 1")
+        }
+        return counter.count - before
+    }
+
+    @Test func `refused batches cost the same however many versions are kept`() throws {
+        #expect(try reductions(after: 900) == reductions(after: 10))
+    }
+
+    private struct Counted: Reactor {
+        typealias Action = Int
+        typealias Mutation = Int
+
+        let counter: CallCounter
+        let initialState = 0
+
+        func mutate(state: Int, action: Int) -> Effect<Int> {
+            action == 0 ? .refuse("no", "No.") : .just(action)
+        }
+
+        func reduce(state: inout Int, mutation: Int) {
+            counter.add()
+            state += mutation
+        }
+    }
+
     @Test func `the next action, which has its number, is not part of its trace`() async throws {
         let rig = Rig()
         let session = try rig.create("s", try .of("troubled") { Troubled() })
