@@ -20,9 +20,14 @@ struct Arrival {
     /// For the receipt.
     private(set) var failures: [ActionFailure] = []
 
-    /// Keeps the first error of each action.
+    /// Keeps the first error of each action. After the limit, only the codes of refusals: a client
+    /// decides by them.
     mutating func record(_ error: any Error, ofAction index: Int) {
-        guard failures.count < ActionFailure.limit, failures.last?.index != index else { return }
-        failures.append(ActionFailure(index: index, error: error))
+        guard failures.last?.index != index else { return }
+        if failures.count < ActionFailure.limit {
+            failures.append(ActionFailure(index: index, error: error))
+        } else if let refusal = error as? Refusal {
+            failures.append(ActionFailure(index: index, error: Refusal(refusal.code, "")))
+        }
     }
 }

@@ -153,8 +153,8 @@ struct ActionFailure: Sendable {
         refusal = error as? Refusal
     }
 
-    // Why a limit: an answer may be stored for a day. It has only the first failures of a request,
-    // each cut like a refusal.
+    // Why a limit: an answer may be stored for a day. It has only the texts of the first failures
+    // of a request, each cut like a refusal.
     static let limit = 16
 }
 

@@ -190,6 +190,10 @@ struct RefusedActionTests {
         #expect(rig.state(session) == #"{"mark":1,"work":0,"ratio":1}"#)
         let actions = Set(rig.journal.all.map(\.action))
         #expect(actions == [0, 1, 2], "the refused ones are not numbered")
+        let many = Array(repeating: decline, count: 20).joined(separator: ",")
+        let text = try receipt(rig, "[\(many)]", session)
+        #expect(text.contains(#""15":{"code":"declined","detail":"It is declined."}"#))
+        #expect(text.contains(#""19":{"code":"declined","detail":""}"#), "the texts are bounded")
     }
 
     @Test func `the refused action of a source is a failure record`() async throws {
