@@ -34,17 +34,6 @@ public final class TopicDelivery: Sendable {
         return state.withLock { $0.applied }
     }
 
-    /// Like ``applied()``, but returns after `limit` at the latest.
-    package func applied(within limit: Duration) async -> Int {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.applied() }
-            group.addTask { try? await Task.sleep(for: limit) }
-            await group.next()
-            group.cancelAll()
-        }
-        return state.withLock { $0.applied }
-    }
-
     func hand() { state.withLock { $0.handed += 1 } }
 
     fileprivate func open() { state.withLock { $0.open += 1 } }

@@ -176,12 +176,6 @@ struct TopicTests {
         withExtendedLifetime(read) {}
     }
 
-    @Test func `waiting for a delivery ends with its limit`() async {
-        let source = Profile().sources[0].open(topics)
-        #expect(await topics.publish("x", to: .currentUser).applied(within: .zero) == 0)
-        withExtendedLifetime(source) {}
-    }
-
     // MARK: Topics with a session
 
     /// The values of a topic's session: the texts of their numbers.

@@ -231,11 +231,11 @@ final class HTTPConnection {
         repeatedTarget = nil
     }
 
-    /// Ends `?wait=settled`, or a query to all loops, at its timeout: the response is due now.
+    /// Ends `?wait=settled`, a query to all loops, or a publication: the response is due now.
     func expireWait() {
         guard case .waiting(_, let options?) = state else { return }
         options.waitDeadline = nil
-        options.endQuery?(self)
+        options.endWait?(self)
         (options.waitingIn as? Session)?.stopWaiting(id.token)
     }
 }

@@ -11,7 +11,7 @@ internal import Wire
 /// topic's session (ADR-0078).
 ///
 /// The response is sent once the action is committed, and the listening sessions of this process
-/// have committed their changes for the value, or ``limit`` has passed.
+/// have committed their changes for the value, or ``limit`` has passed since the request arrived.
 enum PublishTopic: SessionEndpoint {
     static let isForwarded = true
 
@@ -30,12 +30,16 @@ enum PublishTopic: SessionEndpoint {
         post.subject = request.access?.subject?.text
         post.trace = connection.span.map(RequestTrail.init)
         post.key = try PostActions.idempotencyKey(request)
-        connection.setOptions { $0.isPublication = true }
+        connection.setOptions { options in
+            options.isPublication = true
+            options.waitDeadline = loop.now + limit
+        }
         do {
             try session.post(post)
         } catch {
             throw Problem(error, by: session.registration)
         }
+        connection.rearm()
         return nil
     }
 
@@ -73,25 +77,32 @@ enum PublishTopic: SessionEndpoint {
         }
     }
 
-    /// How long a response waits for the sessions after the commit. Precedent: earlier, a
-    /// publication waited as long for other nodes (ADR-0057).
+    /// How long a response waits for the sessions, from the arrival of its request. Precedent:
+    /// earlier, a publication waited as long for other nodes (ADR-0057).
     private static let limit = Duration.seconds(5)
 
     /// Responds after the commit of the value.
     static func respond(_ content: Reply.Content, on connection: HTTPConnection) {
+        guard case .waiting(_, let options?) = connection.state else { return }
         let (id, loop) = (connection.id, connection.loop)
         let (index, peers) = (loop.index, loop.peers)
         var fields = [loop.heads.durability]
         if case .replayed = content.kind { fields.append(("Idempotency-Replayed", "true")) }
+        let (read, feed) = AsyncStream<TopicDelivery?>.makeStream()
         loop.sessions.topics.whenRead(content.feed.id, through: content.position.number) {
-            [fields] delivery in
-            Task {
-                let receipt = Receipt(sessions: await delivery?.applied(within: limit) ?? 0)
-                peers.enqueue(on: index) { loop in
-                    loop.connection(id)?.respond(.json(200, receipt, fields: fields))
-                }
+            feed.yield($0)
+            feed.finish()
+        }
+        let wait = Task { [fields] in
+            var sessions = 0
+            for await delivery in read { sessions = await delivery?.applied() ?? 0 }
+            let receipt = Receipt(sessions: sessions)
+            peers.enqueue(on: index) { loop in
+                loop.connection(id)?.respond(.json(200, receipt, fields: fields))
             }
         }
+        options.endWait = { _ in wait.cancel() }
+        if options.waitDeadline == nil { wait.cancel() }
     }
 
     private struct Receipt: Encodable {

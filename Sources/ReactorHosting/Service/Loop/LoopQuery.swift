@@ -49,7 +49,7 @@ final class LoopQuery<Part: Sendable>: Sendable {
         }
         connection.setOptions { options in
             options.waitDeadline = connection.loop.now + limit
-            options.endQuery = { connection in
+            options.endWait = { connection in
                 guard let parts = query.end() else { return }
                 connection.respond(late?(connection.loop) ?? respond(parts, connection.loop))
             }

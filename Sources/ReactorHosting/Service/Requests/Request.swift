@@ -107,7 +107,7 @@ struct RequestContext: Sendable {
 
 /// Rarely used options of a request, for later responses. Allocated only if there are any.
 final class RequestOptions {
-    /// The end of `?wait=settled`; or the end of a query to all loops.
+    /// The end of `?wait=settled`, of a query to all loops, or of a publication.
     var waitDeadline: LoopInstant?
     /// The session or copy that responds later: when effects have ended, or the journal was read.
     var waitingIn: (any ReadableSession)?
@@ -115,8 +115,8 @@ final class RequestOptions {
     var wait: Wait?
     /// The node that the client has reached ends: `?wait=settled` waits for nothing.
     var isHurried = false
-    /// Responds without the loops that have not replied to the query.
-    var endQuery: ((HTTPConnection) -> Void)?
+    /// Responds without the loops or the sessions that are late.
+    var endWait: ((HTTPConnection) -> Void)?
     /// `If-None-Match`: the states that the client has.
     var knownTags: EntityTags?
     /// The seconds since the state that is read was confirmed to be the newest; nil: it is.
