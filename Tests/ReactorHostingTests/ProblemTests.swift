@@ -45,6 +45,12 @@ struct ProblemTests {
         (.draining, 503, "draining"),
     ]
 
+    // Other nodes may host other reactors.
+    @Test func `an unknown topic is one that this server knows of no reactor`() {
+        let topic = Problem.unknownTopic("news")
+        #expect(topic.detail == "this server knows no reactor with a source of the topic news")
+    }
+
     // Case 153
     @Test func `a detail quotes at most 512 bytes of the input`() {
         for letter in ["x", "é", "😀", "\""] {

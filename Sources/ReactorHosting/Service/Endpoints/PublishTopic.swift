@@ -46,7 +46,7 @@ enum PublishTopic: SessionEndpoint {
     /// An earlier program may have created the topic's session, so its existence is not enough.
     ///
     /// - Throws: ``Problem/unknownTopic(_:)`` if this process hosts no reactor with the topic, and
-    ///   knows of no other process that may host one.
+    ///   either knows of no other process that may host one, or the topic has no session.
     private static func checkHosted(
         _ name: String, _ found: SessionLookup, in loop: LoopResources
     ) throws(Problem) {

@@ -189,7 +189,9 @@ extension Problem {
     }
 
     static func unknownTopic(_ topic: String) -> Problem {
-        Problem(404, "unknown_topic", "no hosted reactor has the topic \(topic)")
+        Problem(
+            404, "unknown_topic",
+            "this server knows no reactor with a source of the topic \(topic)")
     }
 
     static func positionChanged(_ position: String) -> Problem {
