@@ -107,9 +107,9 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
         let (result, actual) = await sendAndObserve(action, subject, at: place)
-        if result.accepted { fail("The action \(action) was accepted.", at: place) }
-        if let refusal = result.refusal {
-            fail("The action \(action) was refused, not rejected: \(refusal)", at: place)
+        if result.accepted || result.refusal != nil {
+            let actual = result.refusal.map { "got the refusal \($0)" } ?? "it was accepted."
+            fail("Expected the action \(action) to be rejected, but \(actual)", at: place)
         }
         asserted = actual ?? state
     }
@@ -134,14 +134,13 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
         let (result, actual) = await sendAndObserve(action, subject, at: place)
         asserted = actual ?? state
-        guard let refusal = result.refusal else {
-            fail("The action \(action) was not refused.", at: place)
-            return nil
+        if result.refusal?.code != code {
+            let actual =
+                result.refusal.map { "got the refusal \($0)" }
+                ?? "it was \(result.accepted ? "accepted" : "rejected")."
+            fail("Expected the action \(action) to be refused as \(code), but \(actual)", at: place)
         }
-        if refusal.code != code {
-            fail("The action \(action) was refused, not with \(code): \(refusal)", at: place)
-        }
-        return refusal
+        return result.refusal
     }
 
     /// Asserts that the next event of effects or sources is this mutation, and the state after it.

@@ -26,7 +26,8 @@ public struct Refusal: Error, Hashable, Sendable {
         } else {
             self.code = "bad_refusal_code"
             self.detail = Self.cut(
-                "the reactor's code \"\(code)\" is not 1 to 64 of a-z 0-9 _: \(detail)")
+                "the reactor has refused with the code \"\(code)\", which is not 1 to 64 "
+                    + "characters of a-z 0-9 _: \(detail)")
         }
     }
 

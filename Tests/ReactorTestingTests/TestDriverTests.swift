@@ -171,14 +171,19 @@ struct TestDriverTests {
         await driver.sendRejected(.decline)
         await driver.sendRefused(.decline, "other")
         await driver.sendRefused(.stop, "declined")
+        await driver.sendRefused(.refused, "declined")
         await driver.finish()
         #expect(
             reports.messages == [
-                "The action refused was not accepted.", "The action stop was accepted.",
+                "The action refused was not accepted.",
+                "Expected the action stop to be rejected, but it was accepted.",
                 "The action decline was not accepted: declined: Not now.",
-                "The action decline was refused, not rejected: declined: Not now.",
-                "The action decline was refused, not with other: declined: Not now.",
-                "The action stop was not refused.",
+                "Expected the action decline to be rejected, but got the refusal "
+                    + "declined: Not now.",
+                "Expected the action decline to be refused as other, but got the refusal "
+                    + "declined: Not now.",
+                "Expected the action stop to be refused as declined, but it was accepted.",
+                "Expected the action refused to be refused as declined, but it was rejected.",
             ])
     }
 

@@ -59,8 +59,8 @@ struct Request: Sendable {
         guard let id = SessionID(topic: name) else {
             throw Problem(
                 400, "bad_topic",
-                "the topic is \(name): its name has at most 127 visible characters of ASCII, and no "
-                    + "percent-encoding")
+                "a topic's name has 1 to 127 visible characters of ASCII, and no percent-encoding; "
+                    + "\(name) has not")
         }
         sessionID = id
         return id
