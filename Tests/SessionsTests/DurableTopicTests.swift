@@ -110,6 +110,15 @@ struct DurableTopicTests {
         return session
     }
 
+    /// A process in which the session `s` has read `a`.
+    private func reading() async throws -> Rig {
+        let rig = await begin()
+        let session = try rig.create("s", news)
+        try publish("a", at: rig)
+        await rig.work { session.version == 1 }
+        return rig
+    }
+
     private func read(_ names: String...) -> String {
         let list = names.map { "\"\($0)\"" }.joined(separator: ",")
         return "{\"read\":[\(list)]}"
@@ -134,10 +143,7 @@ struct DurableTopicTests {
 
     // Fails without `recordRead` in `SessionMailbox.enter`, and without `catchUp`.
     @Test func `what is published while a session rests is read when it wakes`() async throws {
-        let first = await begin()
-        let session = try first.create("s", news)
-        try publish("a", at: first)
-        await first.work { session.version == 1 }
+        let first = try await reading()
         let second = await begin(after: first)
         try publish("b", "c", at: second)
         _ = try second.wake("s")
@@ -183,12 +189,8 @@ struct DurableTopicTests {
         try rig.post("{\"value\":\"a\"}", to: topic)
         rig.endRound()
         rig.settle()
-        // Wait for the commit of the session's change for the value.
-        while rig.journal.pendingCount == 0 {
-            await rig.inbox.hasJob()
-            rig.drainInbox()
-            rig.endRound()
-        }
+        // The commit of the session's change for the value.
+        await rig.workUntilCommit()
         rig.settle(JournalFailure(reason: .full, detail: "disk"))
         #expect(!session.isAwake)
         rig.journal.setImmediate(true)
@@ -230,10 +232,7 @@ struct DurableTopicTests {
     // Fails without `open` in `TopicReaders.whenRead`. Also fails if no reader gets the first value
     // that a bus receives.
     @Test func `a topic that could not be read is read again with its next value`() async throws {
-        let first = await begin()
-        let session = try first.create("s", news)
-        try publish("a", at: first)
-        await first.work { session.version == 1 }
+        let first = try await reading()
         let rig = rig(after: first)
         rig.journal.setLate(true)
         var isDone = false
@@ -269,10 +268,7 @@ struct DurableTopicTests {
     @Test func `a large value is read when the session wakes, and so is what follows it`()
         async throws
     {
-        let first = await begin()
-        let session = try first.create("s", news)
-        try publish("a", at: first)
-        await first.work { session.version == 1 }
+        let first = try await reading()
         let second = await begin(after: first)
         let large = String(repeating: "b", count: 40_000)
         try publish(large, "c", at: second)
@@ -288,10 +284,7 @@ struct DurableTopicTests {
 
     // Fails if a place of another era counts as none.
     @Test func `another era leaves a session where it has stopped`() async throws {
-        let first = await begin()
-        let session = try first.create("s", news)
-        try publish("a", at: first)
-        await first.work { session.version == 1 }
+        let first = try await reading()
         let second = await begin(after: first)
         try publish("b", "c", at: second)
         second.journal.loseHistory(0)
@@ -306,10 +299,7 @@ struct DurableTopicTests {
 
     // The bus of the process has not heard of the era yet.
     @Test func `a session that wakes first in another era gets what it has missed`() async throws {
-        let first = await begin()
-        let session = try first.create("s", news)
-        try publish("a", at: first)
-        await first.work { session.version == 1 }
+        let first = try await reading()
         let old = try #require(first.journal.all.first { $0.session == "$news" }?.generation)
         let second = await begin(after: first)
         try publish("b", "c", at: second)
@@ -336,10 +326,8 @@ struct DurableTopicTests {
     func `sessions that live through another era get each value that is left once`(
         lost: Int, values: [String]
     ) async throws {
-        let rig = await begin()
-        let session = try rig.create("s", news)
-        try publish("a", at: rig)
-        await rig.work { session.version == 1 }
+        let rig = try await reading()
+        let session = try rig.session("s")
         try publish("b", at: rig)
         await rig.work { session.version == 2 }
         rig.journal.loseHistory(lost)

@@ -238,11 +238,7 @@ struct EffectTests {
         rig.drainInbox()
         rig.endRound()
         rig.settle()
-        while rig.journal.pendingCount == 0 {
-            await rig.inbox.hasJob()
-            rig.drainInbox()
-            rig.endRound()
-        }
+        await rig.workUntilCommit()
         #expect(rig.line(token) == "-")
         rig.settle(.unavailable)
         #expect(rig.line(token) == "unsettled v2 n2")

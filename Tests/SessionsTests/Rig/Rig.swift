@@ -182,6 +182,15 @@ final class Rig {
         }
     }
 
+    /// Runs jobs of tasks until they make a commit, which waits for the test.
+    func workUntilCommit() async {
+        while journal.pendingCount == 0 {
+            await inbox.hasJob()
+            drainInbox()
+            endRound()
+        }
+    }
+
     // MARK: Requests
 
     /// Creates a session and submits its creation to the journal.
