@@ -2,6 +2,7 @@ import Feeds
 import JSONCoding
 import Sessions
 import Storage
+import Wire
 
 /// The expected events of a session's streams, derived from its committed records alone: the model
 /// for comparison. It does not know logs, offsets and steps.
@@ -79,8 +80,10 @@ struct Truth {
             kind = String(content.split(separator: "\"", maxSplits: 4)[3])
             rest = String(content.dropFirst())
         }
+        var time: [UInt8] = []
+        Timestamp.append(milliseconds: record.time, to: &time)
         let data =
-            "{\"position\":\"\(id)\",\"time\":\"2024-02-29T23:59:59.999Z\","
+            "{\"position\":\"\(id)\",\"time\":\"\(String(decoding: time, as: UTF8.self))\","
             + "\"action\":\(record.action),\(rest)"
         return Heard(name: kind, id: id, data: data)
     }
