@@ -22,11 +22,11 @@ extension Append {
     static let whole = whole(fence: nil)
     static let shortFenced = short(fence: 14)
     static let plainFenced = plain(fence: 17)
-    static let wholeFenced = whole(fence: 56)
+    static let wholeFenced = whole(fence: 55)
 
     /// - Parameter hasOwnTimes: Whether the times of the parts are written; only in tests.
     static func statement(_ form: Form, isFenced: Bool, hasOwnTimes: Bool = false) -> String {
-        if hasOwnTimes, form == .whole { return whole(fence: isFenced ? 56 : nil) { $0 } }
+        if hasOwnTimes, form == .whole { return whole(fence: isFenced ? 55 : nil) { $0 } }
         return switch form {
         case .short: isFenced ? shortFenced : short
         case .plain: isFenced ? plainFenced : plain
@@ -200,16 +200,15 @@ extension Append {
                 RETURNING 1),
             scheduled AS (
                 INSERT INTO timers(session, name, number, due, content)
-                SELECT good.session, t.name, t.number,
-                    coalesce(\(time("t.due - t.delay")) + t.delay, t.due), t.content
-                FROM unnest($48::bigint[], $49::text[], $50::bigint[], $51::bigint[], $52::bytea[],
-                    $53::bigint[]) t(i, name, number, due, content, delay)
+                SELECT good.session, t.name, t.number, t.due, t.content
+                FROM unnest($48::bigint[], $49::text[], $50::bigint[], $51::bigint[], $52::bytea[])
+                    t(i, name, number, due, content)
                 JOIN good ON good.i = t.i
                 ON CONFLICT (session, name) DO UPDATE SET number = excluded.number,
                     due = excluded.due, content = excluded.content
                 RETURNING 1),
             unscheduled AS (
-                DELETE FROM timers d USING unnest($54::bigint[], $55::text[]) t(i, name), good
+                DELETE FROM timers d USING unnest($53::bigint[], $54::text[]) t(i, name), good
                 WHERE good.i = t.i AND d.session = good.session AND d.name = t.name
                 RETURNING 1)
             SELECT p.i, p.is_deleted, p.number, p.part,

@@ -175,7 +175,6 @@ extension Parameters {
         let set = timers.compactMap { index, timer in timer.value.map { (index, $0) } }
         add(set.map(\.0))
         addColumns(of: set.map(\.1))
-        add(set.map(\.1.delay))
         let removed = timers.filter { $0.1.value == nil }
         add(removed.map(\.0))
         add(removed.map(\.1.key.text))

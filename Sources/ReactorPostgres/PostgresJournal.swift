@@ -149,7 +149,9 @@ package final class PostgresJournal: Journal {
         return figures
     }
 
-    package func timerTime(_ wall: Int64) -> Int64 { sweeper.databaseTime ?? wall }
+    package func clock(_ wall: Int64) -> ClosedRange<Int64> {
+        sweeper.databaseTime ?? wall...wall
+    }
 
     package func watchDoubt(_ began: @escaping @Sendable (String) -> Void) {
         connector.watchDatabase(doubts: began)

@@ -195,11 +195,11 @@ struct SessionRow {
             SessionTimer(
                 name: ExactText(found.text(index, 0)), number: found.number(index, 1),
                 due: found.integer(index, 2), content: found.bytes(index, 3))
-        }
+        }.sorted()
     }
 
     static let timers =
-        "SELECT name, number, due, content FROM timers WHERE session = $1 ORDER BY due, name"
+        "SELECT name, number, due, content FROM timers WHERE session = $1"
 
     // MARK: Records
 

@@ -25,8 +25,8 @@ final class Sweeper: @unchecked Sendable {
     private var scans = 0
     /// Of the work that is under way, in milliseconds since 1970.
     private var time: Int64 = 0
-    /// A time of the database, and when it was received.
-    private let heard = Mutex<(time: Int64, at: ContinuousClock.Instant)?>(nil)
+    /// A time of the database, and between which moments it was read.
+    private let heard = Mutex<(time: Int64, moments: Range<ContinuousClock.Instant>)?>(nil)
 
     /// In seconds. Rows of a deleted session stay for a moment: statements may be under way.
     private let removalDelay: Double
@@ -59,10 +59,16 @@ final class Sweeper: @unchecked Sendable {
         }.get()
     }
 
-    /// The database's time, or a little before it: by as much as its last answer has travelled. It
-    /// follows a change of the database's clock within a second or two.
-    var databaseTime: Int64? {
-        heard.withLock { $0.map { $0.time + Int64($0.at.duration(to: .now) / .milliseconds(1)) } }
+    /// The earliest and the latest time that the database's clock may show: they differ by as long
+    /// as the last question has taken. It follows a change of that clock within a second or two.
+    var databaseTime: ClosedRange<Int64>? {
+        guard let (time, moments) = heard.withLock(\.self) else { return nil }
+        func elapsed(since moment: ContinuousClock.Instant) -> Int64 {
+            Int64(moment.duration(to: .now) / .milliseconds(1))
+        }
+        // PostgreSQL rounds to milliseconds, and the division rounds down.
+        let least = time - 1 + elapsed(since: moments.upperBound)
+        return least...max(least, time + 2 + elapsed(since: moments.lowerBound))
     }
 
     func record(_ plan: GroupPlan) {
@@ -123,13 +129,15 @@ final class Sweeper: @unchecked Sendable {
 
     /// Commits may have begun or ceased to wait for a standby: another connection finds out.
     private func look(_ connection: Connection) throws(PostgresFault) {
+        let start = ContinuousClock.now
         let found = try connection.run(
             """
             SELECT current_setting('synchronous_standby_names') <> '', \(Connector.flushed),
                 \(Schema.now), 'cluster'::regclass::oid::bigint
             """, within: Connector.limit)
         time = now(found.integer(0, 2))
-        heard.withLock { $0 = (found.integer(0, 2), .now) }
+        let end = ContinuousClock.now
+        heard.withLock { $0 = (found.integer(0, 2), start..<end) }
         broken.withLock { $0 = Self.failure(ofClock: wallClock(), at: found.integer(0, 2)) }
         if let table = connector.database?.table, table != found.integer(0, 3) {
             // A dump was restored over the tables.

@@ -6,9 +6,8 @@ internal import Wire
 
 /// The timers of a session. A value, so that a refused action or a failed commit restores it.
 struct SessionTimers {
-    /// Invariant: in the order in which they are due. Of two that are due at the same time, the one
-    /// that was set first is before the other.
-    private(set) var all: [SessionTimer] = []
+    /// Invariant: sorted.
+    private(set) var all: [SessionTimer]
 
     init(_ saved: [SessionTimer] = []) { all = saved }
 
@@ -19,7 +18,7 @@ struct SessionTimers {
     mutating func set(_ timer: SessionTimer) -> Bool {
         remove(timer.name)
         guard all.count < TimerBounds.count else { return false }
-        all.insert(timer, at: all.firstIndex { $0.due > timer.due } ?? all.count)
+        all.insert(timer, at: all.firstIndex { $0 > timer } ?? all.count)
         return true
     }
 
@@ -33,6 +32,11 @@ struct SessionTimers {
 }
 
 extension SessionTimer {
+    /// A sentence for an action that the program no longer has.
+    func isUnreadable(_ refusal: JSONRefusal) -> String {
+        "the action of the timer \(name.text) can't be read any more: \(refusal.sentence)"
+    }
+
     /// Appends `{"name":…,"number":…,"due":…`.
     func appendHead(to out: inout [UInt8]) {
         out.append(contentsOf: "{\"name\":".utf8)
@@ -53,12 +57,14 @@ extension Session {
     func setTimer(
         _ name: EffectID, _ time: TimerTime, _ content: [UInt8], by action: ActionTag
     ) -> Bool {
-        let delay: Int64? =
-            if case .after(let delay) = time { TimerTime.milliseconds(delay) } else { nil }
-        let due = if case .at(let milliseconds) = time { milliseconds } else { table.timerTime }
+        let due =
+            switch time {
+            case .at(let milliseconds): milliseconds
+            case .after(let delay):
+                table.journalTime.upperBound + TimerTime.milliseconds(delay)
+            }
         let timer = SessionTimer(
-            name: ExactText(name.name), number: action.number, due: due + (delay ?? 0),
-            delay: delay, content: content)
+            name: ExactText(name.name), number: action.number, due: due, content: content)
         var changed = timers
         guard changed.set(timer) else { return false }
         change(to: changed, timer.name, timer)
@@ -96,7 +102,7 @@ extension Session {
     /// The timer is removed whether the reactor accepts the action or not, in the commit that has
     /// the action's decisions: so it fires exactly once.
     func fireTimer(at now: Int64) {
-        guard case .awake(let machine) = life, !machine.isStubbed, let timer = timers.all.first,
+        guard case .awake(let machine) = life, mayFire(machine), let timer = timers.all.first,
             timer.due <= now
         else { return }
         table.eviction.recordUse(of: self)
@@ -121,23 +127,33 @@ extension Session {
         if attempt.hasSettled { answerSettled() }
     }
 
-    /// Makes the table wait for the timer that is due first. A stub rests the timers.
+    /// Makes the table wait for the timer that is due first.
     func waitForTimer() {
-        guard case .awake(let machine) = life, !machine.isStubbed, let next = timers.next else {
+        guard case .awake(let machine) = life, mayFire(machine), let next = timers.next else {
             return table.timers.remove(id)
         }
         table.timers.set(id, due: next)
     }
 
+    /// Not while a commit that changes timers is under way: a timer that sets itself again at once
+    /// would otherwise be ahead of a slow journal without a bound. Nor while there is a stub.
+    private func mayFire(_ machine: any Machine) -> Bool {
+        var next = uncommitted.first
+        while let step = next, !step.isGathering {
+            if step.timersBefore != nil { return false }
+            next = step.next
+        }
+        return !machine.isStubbed
+    }
+
     /// Restores the timers as they were before the oldest of these steps.
     func restoreTimers(before rolledBack: [Step], _ failure: JournalFailure) {
-        guard
-            let before = rolledBack.first(where: { $0.timersBefore != nil })?.timersBefore
-        else { return }
-        timers = before
-        guard failure.reason != .moved, let next = before.next else { return }
+        if let before = rolledBack.first(where: { $0.timersBefore != nil })?.timersBefore {
+            timers = before
+        }
+        guard failure.reason != .moved, let next = timers.next else { return }
         // Otherwise it would fire and fail as fast as the journal fails.
-        table.timers.expect(id, due: max(next, table.timerTime + 1_000))
+        table.timers.set(id, due: max(next, table.timerTime + 1_000))
         if failure.reason != .refused { table.timers.failed() }
     }
 }

@@ -101,8 +101,11 @@ package final class TimerQueue {
 }
 
 extension SessionTable {
-    /// The time by which timers are due: that of the journal's clock.
-    var timerTime: Int64 { journal.timerTime(time) }
+    /// What the journal's clock shows.
+    var journalTime: ClosedRange<Int64> { journal.clock(time) }
+
+    /// The time by which timers are due: never ahead of the journal's clock.
+    var timerTime: Int64 { journalTime.lowerBound }
 
     /// How long until timers are due, in milliseconds; nil: there are none. It may be less after a
     /// clock was set, so ask again after a second.
@@ -138,7 +141,13 @@ extension SessionTable {
         _ found: [(id: SessionID, due: Int64)], then done: @escaping () -> Void
     ) {
         let now = timerTime
-        for (id, due) in found where due > now && awake(id) == nil { timers.expect(id, due: due) }
+        for (id, due) in found {
+            if let session = awake(id) {
+                session.waitForTimer()
+            } else if due > now {
+                timers.expect(id, due: due)
+            }
+        }
         wakeWorking(found.filter { $0.due <= now }.map(\.id), then: done)
     }
 }

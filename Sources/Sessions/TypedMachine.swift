@@ -139,7 +139,7 @@ extension TypedMachine {
         do {
             receiveAlone(try JSON.decode(Action.self, stored: timer.content), for: setter)
         } catch {
-            log.failed(at: .effect, Abandonment.timer(timer, error), of: setter)
+            log.failed(at: .effect, timer.isUnreadable(error), of: setter)
         }
     }
 }
@@ -151,10 +151,6 @@ private enum Abandonment {
     static let tooOften =
         "abandoned: it was begun \(RunningAction.beginLimit) times, and each time the server ended "
         + "while it ran"
-
-    static func timer(_ timer: SessionTimer, _ refusal: JSONRefusal) -> String {
-        "the action of the timer \(timer.name.text) can't be read any more: \(refusal.sentence)"
-    }
 
     static func unreadable(_ refusal: JSONRefusal) -> String {
         "abandoned: the action can't be read any more: \(refusal.sentence)"

@@ -43,11 +43,11 @@ package protocol Journal: BatchCommitter {
     /// Finds sessions whose effects or sources rest since their process has ended; nil by default.
     var work: (any WorkFinder)? { get }
 
-    /// The time by the journal's clock, by which timers are due; both in milliseconds since 1970
-    /// (UTC). Never ahead of that clock. Default: the same.
+    /// The earliest and the latest time that the journal's clock, by which timers are due, may show
+    /// now; in milliseconds since 1970 (UTC). Default: this machine's time.
     ///
     /// - Parameter wall: the time by this machine's clock.
-    func timerTime(_ wall: Int64) -> Int64
+    func clock(_ wall: Int64) -> ClosedRange<Int64>
 
     /// Calls `began` with a sentence each time that the journal hears of a newer database. Then
     /// nothing is committed or read until that is found. One caller; default: it never does.
@@ -77,7 +77,7 @@ extension Journal {
 
     package var interrupted: [InterruptedWork] { [] }
 
-    package func timerTime(_ wall: Int64) -> Int64 { wall }
+    package func clock(_ wall: Int64) -> ClosedRange<Int64> { wall...wall }
 
     package func watchDoubt(_ began: @escaping @Sendable (String) -> Void) {}
 

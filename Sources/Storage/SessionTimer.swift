@@ -6,23 +6,28 @@ package struct SessionTimer: Sendable, Equatable {
     package var number: UInt64
     /// Milliseconds since 1970 (UTC).
     package var due: Int64
-    /// If set, a journal with a clock of its own adds it to the time of the commit, in place of
-    /// ``due``. Never read from a journal.
-    package var delay: Int64?
     /// The action as one line of JSON.
     package var content: [UInt8]
 
     /// Its actions have this `Idempotency-Key` in the action log and in events.
     package var key: String { "timer:\(name.text):\(number)" }
 
-    package init(
-        name: ExactText, number: UInt64, due: Int64, delay: Int64? = nil, content: [UInt8]
-    ) {
+    package init(name: ExactText, number: UInt64, due: Int64, content: [UInt8]) {
         self.name = name
         self.number = number
         self.due = due
-        self.delay = delay
         self.content = content
+    }
+}
+
+/// In the order in which they are due. Of two that are due at the same time, the one of the earlier
+/// action is first, and of one action the one with the lesser name.
+extension SessionTimer: Comparable {
+    package static func < (one: SessionTimer, other: SessionTimer) -> Bool {
+        guard (one.due, one.number) == (other.due, other.number) else {
+            return (one.due, one.number) < (other.due, other.number)
+        }
+        return one.name.text.utf8.lexicographicallyPrecedes(other.name.text.utf8)
     }
 }
 

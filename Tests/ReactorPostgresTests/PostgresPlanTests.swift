@@ -43,7 +43,7 @@ struct PostgresPlanTests {
             Array(repeating: integers, count: 6) + [blobs]
             + [integers, integers, texts, blobs, integers, integers, blobs]
             + [integers, integers, blobs, integers, texts] + [integers, integers, blobs]
-            + [integers, texts, integers, integers, blobs, integers] + [integers, texts]
+            + [integers, texts, integers, integers, blobs] + [integers, texts]
         let statements: [(String, [String])] = [
             (Append.short, [integer] + places + runs.dropFirst(3)),
             (Append.plain, [integer] + places + runs),

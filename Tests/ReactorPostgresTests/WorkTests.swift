@@ -25,32 +25,37 @@ struct WorkTests {
         }
     }
 
-    @Test func `timers of nodes that have ended; the database fixes a delay`() async throws {
+    @Test func `timers of nodes that have ended`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = "\(server.newSchema())_timers"
         let (a, b) = (try ClusterNode(1, server, schema), try ClusterNode(2, server, schema))
         var batch = Batch(records: [.created("s")])
-        // The node's clock is wrong.
-        let delayed = SessionTimer(
-            name: "delayed", number: 1, due: 60_005, delay: 60_000, content: Array("{}".utf8))
-        let dated = SessionTimer(name: "dated", number: 1, due: 7, content: Array("{}".utf8))
-        batch.timers = [delayed, dated].map { TimerChange(of: .of("s"), $0.name, $0) }
-        let before = a.journal.timerTime(5)
+        let timers = [("later", 60_005), ("soon", 7), ("also", 7)].map { name, due in
+            SessionTimer(name: ExactText(name), number: 1, due: due, content: Array("{}".utf8))
+        }
+        batch.timers = timers.map { TimerChange(of: .of("s"), $0.name, $0) }
         #expect(await a.journal.verdict(on: batch) == .committed)
-        await a.journal.keepHouse()
-        let after = a.journal.timerTime(5)
-        #expect(try await timers(b, before: .max).sessions.isEmpty, "its owner fires them")
+        #expect(try await self.timers(b, before: .max).sessions.isEmpty, "its owner fires them")
         await a.close()
-        let found = try await timers(b, before: .max).sessions
+        let found = try await self.timers(b, before: .max).sessions
         #expect(found.map(\.session.session) == ["s", "s"])
-        #expect(found.first?.due == 7)
-        let due = try #require(found.last?.due)
-        #expect(due >= before + 60_000 && due <= after + 61_000)
-        #expect(try await timers(b, before: 8).sessions.count == 1)
-        let saved = try await b.own("s").timers
-        #expect(saved.map(\.name.text) == ["dated", "delayed"])
-        #expect(saved.map(\.due) == [7, due])
+        #expect(found.map(\.due) == [7, 60_005])
+        #expect(try await self.timers(b, before: 8).sessions.count == 1)
+        #expect(try await b.own("s").timers == [timers[2], timers[1], timers[0]])
         await b.close()
+    }
+
+    @Test func `the clock of a node includes that of the database, and not its own`() async throws {
+        let server = try PostgresServer.shared.get()
+        let node = try ClusterNode(1, server, "\(server.newSchema())_clock")
+        for _ in 0..<50 {
+            let before = node.journal.clock(5)
+            let now = try server.query("SELECT \(Schema.now)").integer(0, 0)
+            let after = node.journal.clock(5)
+            #expect(before.lowerBound <= now && now <= after.upperBound)
+            #expect(after.upperBound < now + 60_000)
+        }
+        await node.close()
     }
 
     @Test func `those of nodes that have ended, and nobody's`() async throws {

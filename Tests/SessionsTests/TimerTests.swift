@@ -1,6 +1,7 @@
 import JSONCoding
 import Reactors
 import Storage
+import Synchronization
 import Testing
 
 @testable import Feeds
@@ -136,11 +137,24 @@ struct TimerTests {
         let rig = try rig()
         let session = try rig.create("s", alarm())
         try rig.act(Post.alarm("a", after: 60_000, ring: 1), on: session)
+        #expect(rig.table.timerWait == 60_000)
         pass(-10_000, rig)
         #expect(rig.table.timerWait == 70_000)
         pass(69_999, rig)
         #expect(try rung(rig) == [])
         pass(3_600_000, rig)
+        #expect(try rung(rig) == [1])
+    }
+
+    @Test func `a clock that is not known exactly makes it late, not early`() throws {
+        let rig = try rig()
+        rig.journal.state.withLock { $0.clockError = 5 }
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("a", after: 100, ring: 1), on: session)
+        #expect(rig.table.timerWait == 110)
+        pass(109, rig)
+        #expect(try rung(rig) == [])
+        pass(1, rig)
         #expect(try rung(rig) == [1])
     }
 
@@ -158,6 +172,29 @@ struct TimerTests {
         #expect(notes(rig).last?.hasPrefix(#"{"kind":"action.rejected""#) == true)
     }
 
+    @Test func `it fires no earlier than the commit before it ends`() throws {
+        let rig = Rig(slow: true, registrations: [try alarm()])
+        let session = try rig.create("s", alarm())
+        rig.settleAll()
+        // 4 sets it again, as 5, and so does 11, as 12.
+        try rig.act(Post.alarm("a", after: 1, ring: 4), on: session)
+        try rig.act(Post.alarm("b", after: 1, ring: 11), on: session)
+        rig.settleAll()
+        rig.clock.milliseconds += 1
+        rig.table.fireTimers()
+        rig.endRound()
+        #expect(rig.table.timers.firedCount == 2)
+        rig.clock.milliseconds += 100
+        rig.table.fireTimers()
+        #expect(rig.table.timers.firedCount == 2)
+        #expect(rig.table.timerWait == nil)
+        rig.settle()
+        #expect(rig.table.timerWait != nil)
+        look(rig)
+        #expect(rig.table.timers.firedCount == 4)
+        #expect(rig.table.timerWait == nil)
+    }
+
     // MARK: Refusals and bounds
 
     @Test func `a refused action takes back what it has set and cancelled`() throws {
@@ -166,12 +203,27 @@ struct TimerTests {
         try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
         try rig.act(Post.alarm("b", after: 20, ring: 2), on: session)
         let before = rig.journal.all.count
-        #expect(throws: ActionRefusal.self) {
-            try rig.act(#"{"type":"decline","number":7}"#, on: session)
-        }
+        let token = try rig.act(#"{"type":"decline","number":7}"#, on: session)
         rig.settleAll()
+        guard case .refused(.refused, by: _)? = rig.answer(token)?.kind else {
+            Issue.record("not refused")
+            return
+        }
         #expect(rig.journal.all.count == before)
         #expect(timers(rig) == ["a", "b"])
+        pass(30, rig)
+        #expect(try rung(rig) == [1, 2])
+    }
+
+    @Test func `a refused action of a round takes back no other action's timers`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("b", after: 20, ring: 2), on: session)
+        _ = try rig.post(Post.alarm("a", after: 10, ring: 1), to: session)
+        _ = try rig.post(#"{"type":"decline","number":7}"#, to: session)
+        rig.settleAll()
+        #expect(timers(rig) == ["a", "b"])
+        #expect(rig.journal.keptBatch.timers.map(\.name) == ["b", "a"])
         pass(30, rig)
         #expect(try rung(rig) == [1, 2])
     }
@@ -251,9 +303,9 @@ struct TimerTests {
         let first = try rig()
         for (id, after) in [("u", 30), ("s", 10), ("t", 20)] {
             let session = try first.create(id, alarm())
-            try first.act(Post.alarm("a", after: after, ring: after), on: session)
+            try first.act(Post.alarm("a", after: after, ring: 7 * after), on: session)
         }
-        try first.act(Post.alarm("b", after: 40, ring: 40), on: first.session("s"))
+        try first.act(Post.alarm("b", after: 40, ring: 280), on: first.session("s"))
         first.settleAll()
         first.table.stop()
         first.clock.milliseconds += 1_000_000
@@ -261,11 +313,12 @@ struct TimerTests {
         try await search(next, finding: 4)
         look(next)
         look(next)
-        #expect(try rung(next, "s") == [10, 40])
-        #expect(try rung(next, "t") == [20])
-        #expect(try rung(next, "u") == [30])
+        #expect(try rung(next, "s") == [70, 280])
+        #expect(try rung(next, "t") == [140])
+        #expect(try rung(next, "u") == [210])
+        // One commit, session by session.
         let fired = next.journal.all.filter { $0.kind == .mutation && $0.time > 1_709_252_000_000 }
-        #expect(fired.map(\.session) == ["s", "t", "u", "s"])
+        #expect(fired.map(\.session) == ["s", "s", "t", "u"])
         // Another process finds nothing.
         next.table.stop()
         let last = try rig(after: next)
@@ -279,6 +332,7 @@ struct TimerTests {
         let session = try rig.create("s", alarm())
         rig.settleAll()
         try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
+        try rig.act(Post.alarm("b", after: 500, ring: 2), on: session)
         rig.settleAll()
         rig.clock.milliseconds += 10
         rig.table.fireTimers()
@@ -287,13 +341,10 @@ struct TimerTests {
         rig.drainInbox()
         rig.endRound()
         #expect(rig.table.awakeCount == 0)
-        rig.clock.milliseconds += 999
-        rig.table.fireTimers()
+        pass(999, rig)
         #expect(rig.table.awakeCount == 0, "not as fast as the disk fails")
         pass(1, rig)
-        _ = try rig.wake("s")
-        look(rig)
-        #expect(try rung(rig) == [1])
+        #expect(try rung(rig) == [1, 2])
         #expect(timers(rig) == [])
     }
 
@@ -307,6 +358,51 @@ struct TimerTests {
         rig.settle(.full)
         pass(1_010, rig)
         #expect(try rung(rig) == [1])
+    }
+
+    @Test func `an end that fails leaves them set`() throws {
+        let rig = Rig(slow: true, registrations: [try alarm()])
+        let session = try rig.create("s", alarm())
+        rig.settleAll()
+        try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
+        rig.settleAll()
+        _ = rig.end(session)
+        rig.endRound()
+        rig.clock.milliseconds += 10
+        rig.table.fireTimers()
+        rig.settle(.full)
+        #expect(try rung(rig) == [])
+        pass(1_000, rig)
+        #expect(try rung(rig) == [1])
+    }
+
+    @Test func `the search reminds sessions in memory`() async throws {
+        let rig = try rig()
+        try rig.act(Post.alarm("a", after: 10, ring: 1), on: rig.create("s", alarm()))
+        rig.table.timers.removeAll()
+        pass(10, rig)
+        #expect(try rung(rig) == [])
+        try await search(rig, finding: 1)
+        look(rig)
+        #expect(try rung(rig) == [1])
+    }
+
+    @Test func `a session that cannot be read rests them until a program can`() async throws {
+        let first = try rig()
+        try first.act(Post.alarm("a", after: 10, ring: 1), on: first.create("s", alarm()))
+        first.table.stop()
+        first.clock.milliseconds += 1_000
+        let without = Rig(answers: true, after: first)
+        without.clock.milliseconds = first.clock.milliseconds
+        try await search(without, finding: 1)
+        look(without)
+        #expect(timers(without) == ["a"])
+        #expect(without.table.timerWait == nil)
+        without.table.stop()
+        let next = try rig(after: without)
+        try await search(next, finding: 1)
+        look(next)
+        #expect(try rung(next) == [1])
     }
 
     // MARK: What else happens to a session

@@ -14,7 +14,7 @@ extension WorkSearch {
 extension TimerSearch {
     convenience init(_ rules: WorkSearch, of journal: any Journal, expectingIn peers: Peers) {
         self.init(rules) {
-            journal.timerTime(FileJournal.systemTime())
+            journal.clock(FileJournal.systemTime()).lowerBound
         } expect: { found, done in
             peers.spread(found, by: \.id, done) { $0.sessions.expectTimers($1, then: $2) }
         }

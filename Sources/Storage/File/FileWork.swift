@@ -50,13 +50,13 @@ extension FileArchive: WorkFinder {
 
     static let timerQuery = """
         SELECT t.due, t.session, s.id, s.reactor, n.state_version
-        FROM (SELECT DISTINCT due, session FROM timers
-            WHERE (due, session) > (?1, ?2) AND due < ?3 ORDER BY due, session LIMIT ?4) t
+        FROM timers t
         LEFT JOIN sessions s ON s.row = t.session
         LEFT JOIN snapshots n ON n.session = t.session AND (n.version, n.number) = (
             SELECT m.version, m.number FROM snapshots m WHERE m.session = t.session
             ORDER BY m.version DESC, m.number DESC LIMIT 1)
-        ORDER BY t.due, t.session
+        WHERE (t.due, t.session) > (?1, ?2) AND t.due < ?3
+        GROUP BY t.due, t.session ORDER BY t.due, t.session LIMIT ?4
         """
 
     /// Rows of sessions that have ended are examined as well. Only the newest snapshot counts.

@@ -143,7 +143,7 @@ extension SessionTimer {
     static func all(of stored: FileSessionRow, from database: Database) throws -> [SessionTimer] {
         var found: [SessionTimer] = []
         try database.each(
-            "SELECT name, number, due, content FROM timers WHERE session = ? ORDER BY due, name",
+            "SELECT name, number, due, content FROM timers WHERE session = ?",
             .integer(stored.row)
         ) { row in
             found.append(
@@ -151,7 +151,7 @@ extension SessionTimer {
                     name: ExactText(row.string(0)), number: try row.number(1),
                     due: row.integer(2), content: row.bytes(3)))
         }
-        return found
+        return found.sorted()
     }
 }
 

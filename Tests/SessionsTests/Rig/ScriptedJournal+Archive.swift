@@ -252,7 +252,7 @@ extension ScriptedJournal.State {
         var timers: [ExactText: SessionTimer] = [:]
         for one in kept.timers where one.session == key.session && one.generation == key.generation
         { timers[one.name] = one.timer }
-        return timers.values.sorted { ($0.due, $0.name.text) < ($1.due, $1.name.text) }
+        return timers.values.sorted()
     }
 
     fileprivate func records(

@@ -38,6 +38,8 @@ final class ScriptedJournal: Journal {
         /// The work of the process before.
         var interrupted: [InterruptedWork] = []
         var losses = ScriptedLosses()
+        /// How much the journal's clock may differ from the machine's, in milliseconds.
+        var clockError: Int64 = 0
 
         init(isImmediate: Bool) { self.isImmediate = isImmediate }
 
@@ -104,6 +106,11 @@ final class ScriptedJournal: Journal {
             state.keep(batch)
             return .done
         }
+    }
+
+    func clock(_ wall: Int64) -> ClosedRange<Int64> {
+        let error = state.withLock { $0.clockError }
+        return wall - error...wall + error
     }
 
     /// Makes every commit complete at once, or wait for the test.
