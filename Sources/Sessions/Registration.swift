@@ -32,6 +32,8 @@ package struct Registration: Sendable {
     /// The type of the input of its sessions; nil if they are created without one.
     package let input: InputType?
     let makeMachine: @Sendable (Session, SavedSession?) throws(RecoveryFault) -> any Machine
+    /// Decodes a saved action, and discards it.
+    private let readAction: @Sendable ([UInt8]) throws(JSONRefusal) -> Void
 
     /// The names of the pulses on the wire, in declaration order.
     package var pulses: [String] { events.pulses }
@@ -189,7 +191,7 @@ package struct Registration: Sendable {
         hasTaggedActions = C.Action.self is any TaggedCodable.Type
     }
 
-    private init<Action: Codable, State: Codable, Activity: Codable>(
+    private init<Action: Codable & SendableMetatype, State: Codable, Activity: Codable>(
         name: String, stateVersion: Int, input: InputType?, initial: State,
         fields: [PulseField<State>], activity: Activity.Type, activities: [String],
         examples: [Action], faults found: [String],
@@ -233,13 +235,26 @@ package struct Registration: Sendable {
             input: input?.schema, action: Action.self, examples: encodedExamples, initial: initial,
             fields: fields, activity: activity, activities: activities)
         self.makeMachine = makeMachine
+        readAction = { bytes throws(JSONRefusal) in
+            _ = try JSON.decode(Action.self, stored: bytes)
+        }
     }
 
     /// Rebuilds the state of a session as its load does, and discards it: no effect runs, and no
     /// source is opened.
-    package func rehearse(_ saved: SavedSession) throws(RecoveryFault) {
+    ///
+    /// - Returns: a sentence for each timer whose action this program cannot read.
+    package func rehearse(_ saved: SavedSession) throws(RecoveryFault) -> [String] {
         _ = try Generation(saved: saved.key)
         _ = try fold(of: saved)
+        return saved.timers.compactMap { timer -> String? in
+            do throws(JSONRefusal) {
+                try readAction(timer.content)
+                return nil
+            } catch {
+                return timer.isUnreadable(error)
+            }
+        }
     }
 
     /// Rebuilds the state of a session, without a machine.

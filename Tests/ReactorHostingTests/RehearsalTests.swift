@@ -64,7 +64,7 @@ struct RehearsalTests {
         let end =
             #"{"end":\#(lines.count + 1),"sessions":\#(count("session")),"#
             + #""records":\#(count("record")),"snapshots":\#(count("snapshot")),"answers":0,"#
-            + #""running":0,"tombstones":0}"#
+            + #""running":0,"tombstones":0,"timers":\#(count("timer"))}"#
         let path = folder + "/\(UUID().uuidString).sqlite"
         let importing = try JournalImport(into: path)
         for line in [#"{"journal":2}"#] + lines + [end] { try importing.add(Array(line.utf8)) }
@@ -142,6 +142,25 @@ struct RehearsalTests {
                 == "session stranger of bell would be quarantined: the reactor: nothing is hosted "
                 + "here as bell")
         #expect(rehearsal.report.contains("4 sessions: 3 would be quarantined or cannot be read"))
+    }
+
+    @Test func `timers whose actions cannot be read are named, and their sessions wake`() throws {
+        func timer(_ name: String, _ action: String) -> String {
+            #"{"timer":"\#(name)","number":1,"due":7,"action":\#(action)}"#
+        }
+        let path = try journal([
+            session("a", [set(1)]) + [timer("off", set(0)), timer("dim", #"{"type":"dim"}"#)]
+        ])
+        let rehearsal = try rehearse(path)
+        #expect(rehearsal.faultCount == 0)
+        #expect(rehearsal.timerFaultCount == 1)
+        let fault = try #require(rehearsal.timerFaults.first)
+        #expect(
+            fault.hasPrefix(
+                "session a of lamp would lose a timer: the action of the timer dim can't be read any "
+                    + "more: "))
+        #expect(rehearsal.report.contains(fault))
+        #expect(rehearsal.report.contains("2 timers: the actions of 1 cannot be read\n"))
     }
 
     @Test func `a damaged record is reported, and the other sessions are read`() throws {

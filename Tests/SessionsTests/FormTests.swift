@@ -51,9 +51,9 @@ struct FormTests {
     @Test func `a rehearsal finds it`() throws {
         let rig = try saved()
         let found = try #require(rig.journal.loaded("s"))
-        try Registration.of("growing") { NewGrowth() }.rehearse(found)
+        #expect(try Registration.of("growing") { NewGrowth() }.rehearse(found) == [])
         let brittle = try Registration.of("growing") { BrittleGrowth() }
-        #expect(throws: RecoveryFault.self) { try brittle.rehearse(found) }
+        #expect(throws: RecoveryFault.self) { _ = try brittle.rehearse(found) }
     }
 
     // It was acknowledged, and nothing had its state.

@@ -14,13 +14,13 @@ extension JournalCommand {
         static let configuration = CommandConfiguration(
             abstract: """
                 Rebuilds every session with this program's reactors, and writes nothing; exits 1 if \
-                one would be quarantined.
+                one would be quarantined, or a timer's action can't be read.
                 """,
             discussion: """
                 To run before a deployment, with the new program: on the file of the old one, also \
                 while a server uses it, or on a copy of it. Reports the sessions that can't be \
-                rebuilt, with the reason (the first \(JournalRehearsal.namedLimit)), the \
-                stateVersion of each snapshot, and how long waking takes. No effect runs, no source \
+                rebuilt, with the reason (the first \(JournalRehearsal.namedLimit)), the timers \
+                whose actions can't be read, the stateVersion of each snapshot, and how long waking takes. No effect runs, no source \
                 is opened. From a database, a journal is made in the folder for temporary files and \
                 removed at the end. A reduce or migrate that traps ends the rehearsal, too.
                 """)
@@ -43,7 +43,7 @@ extension JournalCommand {
                 }
             }
             Standard.out(rehearsal.report)
-            if rehearsal.faultCount > 0 { throw ExitCode(1) }
+            if rehearsal.faultCount + rehearsal.timerFaultCount > 0 { throw ExitCode(1) }
         }
     }
 }

@@ -25,6 +25,10 @@ struct JournalRehearsal {
     /// A sentence for each of the first sessions that would not wake.
     private(set) var faults: [String] = []
     private(set) var faultCount = 0
+    private(set) var timers = 0
+    /// A sentence for each of the first timers whose actions cannot be read.
+    private(set) var timerFaults: [String] = []
+    private(set) var timerFaultCount = 0
     private(set) var forms: [Form: Int] = [:]
     private(set) var otherForms = 0
     /// Microseconds.
@@ -55,7 +59,13 @@ struct JournalRehearsal {
             guard let registration = reactors[saved.reactor] else {
                 throw .notHosted(saved.reactor)
             }
-            try registration.rehearse(saved)
+            let unreadable = try registration.rehearse(saved)
+            timers += saved.timers.count
+            timerFaultCount += unreadable.count
+            let named = unreadable.prefix(Self.namedLimit - timerFaults.count)
+            timerFaults += named.map {
+                "session \(saved.key.session) of \(saved.reactor) would lose a timer: \($0)"
+            }
             return true
         } catch {
             add(
@@ -86,11 +96,18 @@ struct JournalRehearsal {
     var report: String {
         var lines = faults
         if faultCount > faults.count { lines.append("and \(faultCount - faults.count) more") }
+        lines += timerFaults
+        if timerFaultCount > timerFaults.count {
+            lines.append("and \(timerFaultCount - timerFaults.count) more timers")
+        }
         if !forms.isEmpty { lines.append(table) }
         if otherForms > 0 {
             lines.append("sessions of further reactors and versions: \(otherForms)")
         }
         lines.append("\(sessions) sessions: \(faultCount) would be quarantined or cannot be read")
+        if timers > 0 {
+            lines.append("\(timers) timers: the actions of \(timerFaultCount) cannot be read")
+        }
         if let longest {
             let median = Duration.microseconds(times.sorted()[times.count / 2])
             lines.append(
