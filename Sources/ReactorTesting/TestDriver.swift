@@ -34,6 +34,8 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     private let report: (DriverFailure) -> Void
     private let origin: CallPlace
     private var asserted: R.State?
+    // When the asserted timers are due, since the start of the clock.
+    private var assertedTimers: [EffectID: Duration] = [:]
     private var isFinished = false
 
     /// Starts a session.
@@ -215,8 +217,8 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         }
     }
 
-    /// Asserts that the session has these timers and no others. Timers that are still set do not
-    /// fail ``finish(fileID:filePath:line:column:)``.
+    /// Asserts that the session has these timers and no others. They may stay set until
+    /// ``finish(fileID:filePath:line:column:)``, which reports all others.
     ///
     /// - Parameters:
     ///   - expected: By name, the time until each is due.
@@ -230,6 +232,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ) async {
         let place = CallPlace(fileID: fileID, filePath: filePath, line: line, column: column)
         let actual = await host.timers
+        assertedTimers = actual.mapValues(due)
         guard actual != expected else { return }
         fail(
             "The timers are not as expected.\n"
@@ -246,8 +249,11 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         clock.advance(by: duration)
     }
 
-    /// Reports events that were not asserted and effects that still run, and ends the session.
+    /// Reports events that were not asserted, effects that still run and timers that are still set,
+    /// and ends the session.
     ///
+    /// Timers are not reported if
+    /// ``expectTimers(_:fileID:filePath:line:column:)`` has asserted them since they were set.
     /// An effect that sleeps on the clock counts as running. Any other is waited for.
     public func finish(
         fileID: String = #fileID, filePath: StaticString = #filePath, line: Int = #line,
@@ -261,6 +267,14 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
                 at: place)
         }
         reportUnasserted(at: place)
+        let timers = await host.timers
+        let left = timers.filter { assertedTimers[$0.key] != due($0.value) }
+        if !left.isEmpty {
+            fail(
+                "Timers are still set: \(Self.text(of: left)). Cancel them, advance the clock, or "
+                    + "assert them with `expectTimers`.",
+                at: place)
+        }
         isFinished = true
         await host.end()
     }
@@ -333,6 +347,8 @@ extension TestDriver {
             "The state after \(cause) is not as expected.\n" + lines.joined(separator: "\n"),
             at: place)
     }
+
+    private func due(_ wait: Duration) -> Duration { clock.now.sinceStart + wait }
 
     private static func text(of timers: [EffectID: Duration]) -> String {
         timers.isEmpty

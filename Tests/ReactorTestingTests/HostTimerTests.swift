@@ -157,6 +157,7 @@ struct HostTimerTests {
             await driver.receive(failureOf: .effect)
         }
         #expect(await driver.host.timers.count == 64)
+        await driver.expectTimers(driver.host.timers)
         await driver.finish()
         #expect(reports.messages == [])
     }
@@ -192,5 +193,21 @@ struct HostTimerTests {
         await driver.receive(.ring(1)) { $0.rung = [1] }
         await driver.finish()
         #expect(reports.messages.count == 2)
+    }
+
+    @Test func `a driver reports timers that are still set, unless they were asserted`() async {
+        let (driver, reports) = driver()
+        await driver.send(.set("a", .seconds(9), 1))
+        await driver.send(.set("b", .seconds(9), 1))
+        await driver.expectTimers(["a": .seconds(9), "b": .seconds(9)])
+        await driver.send(.set("c", .seconds(2), 1))
+        await driver.advance(by: .seconds(1))
+        await driver.send(.set("b", .seconds(9), 2))
+        await driver.finish()
+        #expect(
+            reports.messages == [
+                "Timers are still set: b in 9.0 seconds, c in 1.0 seconds. Cancel them, advance the "
+                    + "clock, or assert them with `expectTimers`."
+            ])
     }
 }
