@@ -6,6 +6,8 @@ struct Rounds: Reactor {
     enum Action: TaggedCodable, Sendable {
         case set(name: String, after: Int, ring: Int)
         case cancel(name: String)
+        /// Refused after it has set a timer and cancelled all others that it names.
+        case decline(cancel: String)
         case ring(ring: Int, due: Date)
     }
 
@@ -27,6 +29,10 @@ struct Rounds: Reactor {
                 EffectID(name), after: .milliseconds(after),
                 .ring(ring: ring, due: Date(timeIntervalSinceNow: Double(after) / 1_000)))
         case .cancel(let name): .cancel(EffectID(name))
+        case .decline(let name):
+            .concat(
+                .schedule("declined", after: .zero, .cancel(name: name)), .cancel(EffectID(name)),
+                .refuse("declined", "No."))
         case .ring(let ring, let due): .just(.rang(ring: ring, isEarly: Self.isEarly(due)))
         }
     }

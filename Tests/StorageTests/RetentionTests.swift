@@ -167,10 +167,12 @@ struct RetentionTests {
         batch.snapshots = [.of("s", 20), .of("t", 2)]
         batch.answers = [.of("s", "k")]
         batch.started = [RunningAction(session: "s", generation: "g1", action: 1, content: [])]
+        let timer = SessionTimer(name: "t", number: 1, due: 7, content: Array("{}".utf8))
+        batch.timers = [TimerChange(of: .of("s"), timer.name, timer)]
         #expect(await rig.commit(batch) == nil)
         #expect(await rig.commit([.deleted("s", 61)]) == nil)
         await rig.journal.trimNow()
-        for table in ["records", "snapshots", "answers", "running", "tail"] {
+        for table in ["records", "snapshots", "answers", "running", "timers", "tail"] {
             let rest = try rig.count("SELECT count(*) FROM \(table) WHERE session = 1")
             #expect(rest == 0, "\(table)")
         }
@@ -244,7 +246,7 @@ struct RetentionTests {
         #expect(before < (isDeleted ? 1 : 1_200_000))
     }
 
-    @Test(arguments: ["answers", "running"])
+    @Test(arguments: ["answers", "running", "timers"])
     func `large rows besides records are removed in bounded steps`(_ table: String) throws {
         let path = JournalRig.makeDirectory() + "/journal.sqlite"
         let writer = JournalWriter(
@@ -257,6 +259,10 @@ struct RetentionTests {
             if table == "answers" {
                 batch.answers.append(.of("s", "k\(number)"))
                 batch.answers[batch.answers.count - 1].body = text
+            } else if table == "timers" {
+                let name = ExactText("t\(number)")
+                let timer = SessionTimer(name: name, number: 1, due: 7, content: text)
+                batch.timers.append(TimerChange(of: .of("s"), name, timer))
             } else {
                 batch.started.append(
                     RunningAction(

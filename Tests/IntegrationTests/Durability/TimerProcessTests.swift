@@ -35,6 +35,67 @@ struct TimerProcessTests: ProcessCluster {
         }
     }
 
+    /// A refused request leaves the timers as they were. A fork has none. An export has all.
+    private func refuseForkAndExport(
+        _ server: ServerProcess, export: () async throws -> ProcessLog.Present
+    ) async throws {
+        let session = try await server.client().session("rounds")
+        try await session.post(set("a", after: 3_600_000, ring: 1))
+        let refused = try await server.client().post(
+            "\(session.path)/actions",
+            "[\(set("b", after: 0, ring: 2)),{\"type\":\"decline\",\"cancel\":\"a\"}]")
+        try expectProblem(refused, 422, "action_refused")
+        func timers(_ path: String) async throws -> [String]? {
+            try await server.client().get("\(path)/runtime").json["timers"]?.array?
+                .compactMap { $0["name"]?.string }
+        }
+        #expect(try await timers(session.path) == ["a"])
+        let from = #"{"reactor":"rounds","from":{"session":"\#(session.id)"}}"#
+        let fork = try await server.client().post("/v1/sessions", from)
+        #expect(fork.status == 201, "\(fork.text)")
+        #expect(try await timers("/v1/sessions/\(try #require(fork.json["id"]?.string))") == [])
+        #expect(try await timers(session.path) == ["a"])
+        let exported = try await export()
+        #expect(exported.output.split(separator: "\n").count { $0.hasPrefix(#"{"timer""#) } == 1)
+        #expect(exported.output.contains(#"{"timer":"a","number":1,"due":"#))
+    }
+
+    @Test func `refusals, forks and exports of a file`() async throws {
+        try await withJournal { journal in
+            let server = try await ServerProcess.start(.fixtures, journal.options)
+            try await refuseForkAndExport(server) {
+                try await ServerProcess.run(.server, ["journal", "export", journal.path])
+            }
+        }
+    }
+
+    @Test func `refusals and forks in PostgreSQL`() async throws {
+        try await withNodes { nodes in
+            let server = try await nodes.start(.fixtures)
+            try await refuseForkAndExport(server) {
+                try await ServerProcess.run(.server, ["journal", "export", nodes.database.address("reactor")])
+            }
+        }
+    }
+
+    @Test func `a timer that was exported and imported fires`() async throws {
+        try await withJournal { journal in
+            let first = try await ServerProcess.start(.fixtures, journal.options)
+            let session = try await first.client().session("rounds")
+            try await session.post(set("a", after: 300, ring: 1))
+            try await first.murder()
+            let export = try await ServerProcess.run(.server, ["journal", "export", journal.path])
+            let (text, copy) = (journal.path + ".text", journal.path + ".copy")
+            try export.output.write(toFile: text, atomically: true, encoding: .utf8)
+            let made = try await ServerProcess.run(
+                .server, ["journal", "import", copy], prelude: "exec < \(text)")
+            #expect(made.exit == .code(0), "\(made.errors)")
+            let second = try await ServerProcess.start(
+                .fixtures, ["--journal", "file:\(copy)"])
+            #expect(try await rung(session.on(second))["rung"] == [1])
+        }
+    }
+
     @Test func `each fires once over many kills`() async throws {
         try await withJournal { journal in
             var server = try await ServerProcess.start(.fixtures, journal.options)

@@ -109,6 +109,8 @@ extension ClusterSimulation {
         tally.spared += crowd.spared
         countParts(&tally)
         tally.timersFired += timersFired
+        tally.firingNodes += firingNodes
+        if firingNodes > 1 { tally.livesOfSeveralNodes += 1 }
         tally.claims += cluster.claims
         tally.fenced += cluster.fenced
         for process in processes {

@@ -41,6 +41,9 @@ extension ClusterSimulation {
         var partsUnknown = 0
         var partsRefused = 0
         var timersFired = 0
+        var firingNodes = 0
+        /// Lives in which more than one node has fired some.
+        var livesOfSeveralNodes = 0
         var calls: Set<ArchiveCall> = []
     }
 }

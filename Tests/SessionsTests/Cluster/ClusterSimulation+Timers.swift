@@ -22,6 +22,7 @@ extension ClusterSimulation {
         case 3..<6: process.rig.table.fireTimers()
         case 6: findTimers(at: process)
         case 7..<10: postAlarm(at: process)
+        case 10: processes.first { $0.hasAlarm }.map(postAlarm)
         default: break
         }
     }
@@ -63,6 +64,10 @@ extension ClusterSimulation {
         run(process)
     }
 
+    func countFiring(_ process: Process) {
+        if process.rig.table.timers.firedCount > 0 { firingNodes += 1 }
+    }
+
     /// Each timer that was committed has fired once.
     func finishTimers() {
         guard hasTimers else { return }
@@ -75,6 +80,7 @@ extension ClusterSimulation {
                 settle()
             }
         }
+        for process in processes { countFiring(process) }
         for id in Self.alarms {
             let entries = cluster.journal.all.filter { $0.session == id }
             let oracle = TimerOracle(entries)
@@ -82,5 +88,11 @@ extension ClusterSimulation {
             violations += oracle.faults.map { "\(id): \($0)" }
             if !oracle.pending.isEmpty { violations.append("\(id): \(oracle.pending) never fired") }
         }
+    }
+}
+
+extension ClusterSimulation.Process {
+    fileprivate var hasAlarm: Bool {
+        ClusterSimulation.alarms.contains { (try? rig.session($0)) != nil }
     }
 }

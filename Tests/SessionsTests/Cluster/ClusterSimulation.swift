@@ -67,6 +67,8 @@ final class ClusterSimulation {
     let hasTimers: Bool
     var wallTime: Int64 = 1_709_251_199_999
     var timersFired = 0
+    /// The number of nodes that have fired some.
+    var firingNodes = 0
     private(set) var processes: [Process] = []
     private var lastNode: Int64 = 0
     private(set) var requests: [Request] = []
@@ -256,6 +258,7 @@ final class ClusterSimulation {
         process.rig.output.breakAll()
         process.rig.table.stop()
         countFollowed(at: process)
+        countFiring(process)
         processes[index] = begin()
     }
 

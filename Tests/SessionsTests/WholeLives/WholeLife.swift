@@ -254,7 +254,10 @@ final class WholeLife {
         return .postActions
     }
 
-    func anyID() -> String { ids.randomElement(using: &generator) ?? "s" }
+    func anyID() -> String {
+        let some = scope.hasTimers && chance(1, in: 2) ? Self.alarms : ids
+        return some.randomElement(using: &generator) ?? "s"
+    }
 
     func chance(_ one: Int, in all: Int) -> Bool {
         Int.random(in: 0..<all, using: &generator) < one
