@@ -1,9 +1,9 @@
 /**
- * The types of one reactor, as `reactor-types` prints them: what its sessions are created with, its actions, its
+ * The types of one reactor, as `reactor-types` prints them: the input of its sessions, its actions, its
  * state, the values of its pulses and its activities, by their names.
  */
 export interface ReactorTypes {
-  /** Missing if they are created without an input. */
+  /** Missing if the reactor takes no input. */
   Input?: unknown;
   Action: unknown;
   State: unknown;
@@ -59,7 +59,7 @@ export interface Demand {
 export interface SessionOptions<R extends ReactorTypes = AnyReactor> {
   /** The name under which the server hosts its reactor. Without it the session must exist. */
   reactor?: string | undefined;
-  /** What the session is created with, if its reactor takes an input. One that exists must have an equal one. */
+  /** The input for the creation, if the reactor takes one. A session that exists must have an equal input. */
   input?: (R extends { Input: infer Input } ? Input : unknown) | undefined;
   /** Whether the session is made if it is missing. Default: true if there is a `reactor`. */
   make?: boolean | undefined;
@@ -397,11 +397,11 @@ export interface HostedReactor {
   pulses: string[];
   activities: string[];
   examples: unknown[];
-  /** Inputs that sessions can be created with; missing if they take none. */
+  /** Inputs with which sessions can be created; missing if the reactor takes none. */
   inputExamples?: unknown[];
   /** JSON Schemas, if the server has them. */
   schemas?: {
-    /** Of what sessions are created with; missing if they take no input. */
+    /** The schema of the input; missing if the reactor takes none. */
     input?: unknown;
     action: unknown;
     state: unknown;

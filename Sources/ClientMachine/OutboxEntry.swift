@@ -6,7 +6,7 @@ package struct OutboxEntry: Equatable, Sendable {
     package let actions: [[UInt8]]
     package let options: SendOptions
     /// The reactor and the input with which the session is created if the server does not know it;
-    /// nil if the program has joined a session that must exist.
+    /// nil if the program has joined a session, which must exist.
     package let makes: SessionMaking?
 
     package init(

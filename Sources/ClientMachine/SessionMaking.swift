@@ -1,6 +1,6 @@
 /// The content of the request that creates a session.
 package struct SessionMaking: Hashable, Sendable, ExpressibleByStringLiteral {
-    /// Any text: a name that the server does not know is its refusal.
+    /// Any text: the server refuses a name that it does not know.
     package let reactor: String
     /// The input as one line of JSON; nil if the reactor takes none.
     package let input: [UInt8]?

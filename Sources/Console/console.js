@@ -120,7 +120,7 @@ async function askForSession(id = "") {
 	dialog.showModal();
 }
 
-/** The form of what a session is created with; undefined if its reactor takes no input. */
+/** The form for the input of a new session; undefined if the reactor takes none. */
 let input;
 
 function showInput(reactor) {
@@ -130,7 +130,7 @@ function showInput(reactor) {
 	find("create-input").replaceChildren(...input ? [h("h3", "Input"), input.node] : []);
 }
 
-/** Shows why there is no session: at the field of the input that is at fault, or below the form. */
+/** Shows why the session was not created: at the field of the input that is at fault, or below the form. */
 function refuse(pointer, sentence) {
 	const isBeside = pointer !== undefined && input?.refuse(pointer, sentence);
 	find("create-fault").textContent = isBeside ? "" : sentence;

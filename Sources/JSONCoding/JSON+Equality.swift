@@ -1,10 +1,10 @@
 extension JSON {
     /// Whether two texts are one JSON value.
     ///
-    /// The order of members does not matter. Numbers are equal by their exact decimal value: `1`,
-    /// `1.0` and `10e-1` are one, `0.1` and `0.1000000000000000055` are two. Texts and the names of
-    /// members are equal byte by byte, escapes resolved. Bytes that are not JSON are equal only to
-    /// the same bytes.
+    /// The order of members does not matter. Numbers are compared by their exact decimal value:
+    /// `1`, `1.0` and `10e-1` are equal, `0.1` and `0.1000000000000000055` are not. Texts and the
+    /// names of members are compared byte by byte, after their escapes are resolved. Bytes that are
+    /// not JSON are equal only to the same bytes.
     package static func areSame(_ one: [UInt8], _ other: [UInt8]) -> Bool {
         if one == other { return true }
         guard let one = try? decode(JSONValue.self, stored: one),

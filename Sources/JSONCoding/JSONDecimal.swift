@@ -32,7 +32,7 @@ struct JSONDecimal {
         }
     }
 
-    /// Whether both are one number. Exponents above the limit are equal.
+    /// Whether both are the same number. All exponents above the limit count as equal.
     func isSame(as other: JSONDecimal) -> Bool {
         digits == other.digits
             && (digits.isEmpty || exponent == other.exponent && isNegative == other.isNegative)

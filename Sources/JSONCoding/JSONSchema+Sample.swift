@@ -1,8 +1,8 @@
 extension JSONSchema {
-    /// A value that fits, if the schema says enough: a small one that code seldom traps on.
+    /// A small value that fits the schema, if the schema says enough. Code seldom traps on it.
     ///
     /// Texts are `example`, numbers 1 or the nearest permitted ones, arrays have one element, and
-    /// members that are not required are left out. Where a schema says nothing, `null`.
+    /// members that are not required are left out. Where a schema says nothing, it is `null`.
     package var sample: JSONValue { sample(value, depth: 0) }
 
     private static let depthLimit = 32

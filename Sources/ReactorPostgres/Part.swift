@@ -23,7 +23,7 @@ final class Part {
     private(set) var answers: [ExactText: StoredAnswer] = [:]
     /// By the action's number; nil: it has ended.
     private(set) var actions: [UInt64: RunningAction?] = [:]
-    /// By its name; nil: it is removed.
+    /// By name. Nil: the timer is removed.
     private(set) var timers: [ExactText: SessionTimer?] = [:]
 
     var outcome = Outcome.open

@@ -121,8 +121,8 @@ enum Schema {
     ///   answers    the replies to requests with an Idempotency-Key.
     ///   running    actions whose effects had not ended at the last commit. The row of action 0
     ///              says how far the session has read its topics.
-    ///   timers     since version 6: timers that were not due at the last commit, or rest since
-    ///              then; `number` is the action that has set it, `due` is when it is due.
+    ///   timers     since version 6: timers that have not fired; `number` is the action that has
+    ///              set the timer, `due` is when it is due.
     ///   removals   sessions that were deleted, and whose other rows are being removed.
     ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the
     ///              names and the versions of their states; `lease` in milliseconds.

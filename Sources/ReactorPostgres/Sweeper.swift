@@ -25,7 +25,7 @@ final class Sweeper: @unchecked Sendable {
     private var scans = 0
     /// Of the work that is under way, in milliseconds since 1970.
     private var time: Int64 = 0
-    /// A time of the database, and between which moments it was read.
+    /// The last time that the database has reported, and the moments between which it was read.
     private let heard = Mutex<(time: Int64, moments: Range<ContinuousClock.Instant>)?>(nil)
 
     /// In seconds. Rows of a deleted session stay for a moment: statements may be under way.
@@ -59,8 +59,8 @@ final class Sweeper: @unchecked Sendable {
         }.get()
     }
 
-    /// The earliest and the latest time that the database's clock may show: they differ by as long
-    /// as the last question has taken. It follows a change of that clock within a second or two.
+    /// The earliest and the latest time that the database's clock may show. They differ by the time
+    /// that the last question has taken. They follow a change of that clock within a second or two.
     var databaseTime: ClosedRange<Int64>? {
         guard let (time, moments) = heard.withLock(\.self) else { return nil }
         func elapsed(since moment: ContinuousClock.Instant) -> Int64 {

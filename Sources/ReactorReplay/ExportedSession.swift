@@ -14,7 +14,7 @@ public struct ExportedSession: Sendable {
 
     /// The subject that created it; nil if the client was not authenticated.
     public let owner: String?
-    /// The input with which it was created; nil if it had none.
+    /// The input with which the session was created; nil if it had none.
     private let input: JSONValue?
 
     /// The version at which the kept history begins; 0 if nothing was trimmed.
@@ -107,8 +107,8 @@ public struct ExportedSession: Sendable {
     /// #expect(try session.replay(with: auction) == nil)
     /// ```
     ///
-    /// - Throws: ``ReplayFault``: it had no input, unless the type is an optional one; or the input
-    ///   cannot be decoded.
+    /// - Throws: ``ReplayFault`` if the input cannot be decoded, or the session had none and the
+    ///   type is not optional.
     public func input<Input: Decodable>(as type: Input.Type) throws(ReplayFault) -> Input {
         do {
             return try JSON.decode(type, stored: ReplayJSON.bytes(input ?? .null))

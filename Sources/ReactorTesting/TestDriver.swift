@@ -42,7 +42,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     ///
     /// - Parameters:
     ///   - reactor: The session's own instance.
-    ///   - clock: The session's clock, which starts in 1970, for timers at a date. Default: a new
+    ///   - clock: The session's clock. For timers at a date, it starts in 1970. Default: a new
     ///     one.
     ///   - topics: As for `ReactorHost`.
     ///   - fileID: The location of the call, for failures, as the next three parameters.
@@ -195,8 +195,8 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
         }
     }
 
-    /// Asserts that the next event is this timer, whose action the session receives. The action's
-    /// mutations and activities are asserted after it.
+    /// Asserts that the next event is this timer. The session then receives the timer's action.
+    /// Assert the mutations and activities of that action after it.
     ///
     /// ```swift
     /// await driver.send(.open) { $0.isOpen = true }
@@ -205,7 +205,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// await driver.receive(.close) { $0.isOpen = false }
     /// ```
     ///
-    /// Waits as ``receive(_:fileID:filePath:line:column:_:)`` does.
+    /// Waits like ``receive(_:fileID:filePath:line:column:_:)``.
     public func receive(
         timer name: EffectID, fileID: String = #fileID, filePath: StaticString = #filePath,
         line: Int = #line, column: Int = #column
@@ -221,7 +221,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// ``finish(fileID:filePath:line:column:)``, which reports all others.
     ///
     /// - Parameters:
-    ///   - expected: By name, the time until each is due.
+    ///   - expected: The time until each timer is due, by name.
     ///   - fileID: The location of the call, for failures, as the next three parameters.
     ///   - filePath: likewise.
     ///   - line: likewise.
@@ -242,8 +242,8 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
 
     /// Advances the session's clock as soon as a task sleeps on it.
     ///
-    /// For one sleeper; all timers together are one. If several tasks sleep, wait for them:
-    /// `clock.waitForSleepers(2)`.
+    /// This is enough for one sleeper; all timers together count as one. If several tasks sleep,
+    /// wait for them first: `clock.waitForSleepers(2)`.
     public func advance(by duration: Duration) async {
         await clock.waitForSleepers(1)
         clock.advance(by: duration)

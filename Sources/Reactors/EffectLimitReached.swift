@@ -14,9 +14,10 @@ public enum EffectLimitReached: Error, Hashable, Sendable {
     /// The session has 64 timers already.
     case timers
 
-    /// The name of a timer is empty, has more than 64 bytes, or a control character.
+    /// The name of a timer is empty, has more than 64 bytes, or contains a control character.
     case timerName
 
-    /// The action of a timer has no JSON, or more JSON than a request may have (`--body-limit`).
+    /// The action of a timer cannot be encoded as JSON, or is larger than a request may be
+    /// (`--body-limit`).
     case timerAction
 }

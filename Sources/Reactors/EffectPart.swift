@@ -9,7 +9,7 @@ class EffectPart {
         case concat([EffectPart])
         case merge([EffectPart])
         case cancel(EffectID)
-        // With an action of the reactor's type.
+        // The last value is an action of the reactor's type.
         case schedule(EffectID, TimerTime, any Sendable)
         case error(any Error)
         // An `EffectLeaf`, which depends on the reactor's types.

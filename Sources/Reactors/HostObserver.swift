@@ -30,7 +30,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
     private(set) var cancelled: [RunID] = []
 
     private(set) var timers: HostTimers<R>
-    // Whether another timer may be the next.
+    // Whether the timer that is due next may have changed.
     private(set) var hasOtherTimers = false
 
     // An action whose effect may refuse it: where the session was before, and the reports that wait
@@ -255,7 +255,7 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
         recordNote(.timerCancelled(name), by: action)
     }
 
-    /// Removes a timer that is due. Nil if there is none of this name.
+    /// Removes the timer of this name if it is due; otherwise returns nil.
     func takeTimer(_ name: EffectID) -> HostTimers<R>.Timer? {
         guard let timer = timers.dequeue(name) else { return nil }
         changeTimers()

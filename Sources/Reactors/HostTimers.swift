@@ -2,15 +2,15 @@
 struct HostTimers<R: Reactor> {
     struct Timer {
         let name: EffectID
-        /// Since the session began.
+        /// The time since the session began.
         let due: Duration
         let action: R.Action
-        /// The action that has set it.
+        /// The action that has set the timer.
         let setter: ActionTag
     }
 
-    /// Invariant: in the order in which they are due; of two that are due at the same time, the one
-    /// that was set first is before the other.
+    /// Invariant: sorted by when they are due. Of two that are due at the same time, the one that
+    /// was set first comes first.
     private(set) var all: [Timer] = []
     /// The time since the session began.
     let elapsed: @Sendable () -> Duration
@@ -50,13 +50,13 @@ struct HostTimers<R: Reactor> {
 
     mutating func removeAll() { all = [] }
 
-    /// The names of those that are due, the earliest first.
+    /// The names of the timers that are due, the earliest first.
     var due: [EffectID] {
         let now = elapsed()
         return all.prefix { $0.due <= now }.map(\.name)
     }
 
-    /// Removes a timer that is due. Nil if there is none of this name.
+    /// Removes the timer of this name if it is due; otherwise returns nil.
     mutating func dequeue(_ name: EffectID) -> Timer? {
         let now = elapsed()
         guard let index = all.firstIndex(where: { $0.name == name && $0.due <= now }) else {

@@ -25,9 +25,10 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// All steps of an action have ended that was not settled when it was received.
     func settled(_ action: ActionTag)
 
-    /// Sets a timer of the session, in place of one of the same name. The name is valid.
+    /// Sets a timer of the session. It replaces one of the same name. The name is valid.
     ///
-    /// - Returns: why it cannot be set; the effect fails with it. Default: nil, and sets none.
+    /// - Returns: the error with which the effect fails if the timer cannot be set; else nil. By
+    ///   default, sets no timer and returns nil.
     func schedule(
         _ action: R.Action, as name: EffectID, _ time: TimerTime, by tag: ActionTag
     ) -> (any Error)?

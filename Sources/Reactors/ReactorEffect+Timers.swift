@@ -1,5 +1,5 @@
-// `Date` is the only type of Foundation in this module: people name the hour at which something
-// ends by a date.
+// `Date` is the only type of Foundation in this module. It is here because people name the time at
+// which something ends by a date.
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -7,7 +7,7 @@
 #endif
 
 extension ReactorEffect {
-    /// Sets a timer: the session receives an action of its own after a time.
+    /// Sets a timer: after a delay, the session receives an action.
     ///
     /// ```swift
     /// case .open: .concat(.just(.open), .schedule("close", after: .seconds(60), .close))
@@ -15,40 +15,41 @@ extension ReactorEffect {
     /// case .sell: .concat(.just(.sell), .cancel("close"))
     /// ```
     ///
-    /// A timer is part of the commit of its action. It outlives the process, if the server has a
-    /// journal, and a session that sleeps until then costs no memory. The action comes exactly
-    /// once, never early, and passes `transform(action:)` and `mutate` like any other, without a
-    /// subject. If it is refused or fails, the action log says so, and the timer is gone. A timer
-    /// of the same name replaces this one; ``cancel(_:)`` removes it. The end of the session
-    /// removes all of its timers, and a fork has none of them.
+    /// The commit of the action that sets a timer also stores it. If the server has a journal, the
+    /// timer outlives the process, and the session can sleep until then without using memory. The
+    /// session receives the timer's action exactly once, never early, and without a subject. The
+    /// action passes `transform(action:)` and `mutate` like any other. If it is refused or fails,
+    /// the action log says so, and the timer is gone. A later timer of the same name replaces this
+    /// one; ``cancel(_:)`` removes it. When a session ends, so do its timers. A fork has none.
     ///
-    /// The name is 1 to 64 bytes without control characters. A session has at most 64 timers, and
-    /// the JSON of the action is at most as large as a request may be (`--body-limit`). Beyond it
-    /// the effect ends with ``EffectLimitReached``, as with ``error(_:)``.
+    /// The name has 1 to 64 bytes without control characters. A session has at most 64 timers. The
+    /// JSON of the action is at most as large as a request may be (`--body-limit`). Beyond these
+    /// limits, the effect ends with ``EffectLimitReached``, as with ``error(_:)``.
     ///
     /// - Parameters:
-    ///   - name: Names the timer within the session.
-    ///   - delay: Counted from the commit, in whole milliseconds; at once if it is not positive.
-    ///   - action: The action.
+    ///   - name: The name of the timer, unique within the session.
+    ///   - delay: The time from the commit until the timer is due, rounded up to milliseconds. At
+    ///     once if it is not positive.
+    ///   - action: The action that the session receives.
     public static func schedule(
         _ name: EffectID, after delay: Duration, _ action: Action
     ) -> ReactorEffect {
         ReactorEffect(part: .schedule(name, .after(delay), action))
     }
 
-    /// Sets a timer: the session receives an action of its own at a date. Otherwise the same as
+    /// Sets a timer: at a date, the session receives an action. Otherwise like
     /// ``schedule(_:after:_:)``.
     ///
     /// - Parameters:
-    ///   - name: Names the timer within the session.
-    ///   - date: By the server's clock, in a cluster by that of the database. At once if it is
-    ///     over.
-    ///   - action: The action.
+    ///   - name: The name of the timer, unique within the session.
+    ///   - date: The time at which the timer is due, by the server's clock, or with PostgreSQL by
+    ///     that of the database. At once if it is past.
+    ///   - action: The action that the session receives.
     public static func schedule(
         _ name: EffectID, at date: Date, _ action: Action
     ) -> ReactorEffect {
-        // Rounded up: never early. A date is exact to less than a microsecond; without that one,
-        // a date of whole milliseconds could become the next one.
+        // Rounded up, so that the timer is never early. A date is exact to less than a microsecond.
+        // Without subtracting one, a date of whole milliseconds could become the next millisecond.
         let exact = (date.timeIntervalSince1970 * 1_000 - 0.001).rounded(.up)
         let milliseconds = exact.isNaN ? 0 : Int64(min(max(exact, 0), Double(TimerTime.limit)))
         return ReactorEffect(part: .schedule(name, .at(milliseconds: milliseconds), action))
@@ -59,10 +60,10 @@ extension ReactorEffect {
 @usableFromInline
 package enum TimerTime: Sendable, Hashable {
     case after(Duration)
-    /// Since 1970 (UTC).
+    /// Milliseconds since 1970 (UTC).
     case at(milliseconds: Int64)
 
-    /// The greatest number of milliseconds: what JavaScript's dates can express (ECMA-262 §21.4.1).
+    /// The greatest number of milliseconds that a date of JavaScript can have (ECMA-262 §21.4.1).
     package static let limit: Int64 = 8_640_000_000_000_000
 
     /// The milliseconds of a delay, rounded up.
@@ -76,12 +77,13 @@ package enum TimerTime: Sendable, Hashable {
 
 /// The bounds of a session's timers.
 package enum TimerBounds {
-    /// Timers of a session.
+    /// The maximum number of timers of a session.
     package static let count = 64
-    /// Bytes of a name.
+    /// The maximum number of bytes of a name.
     package static let nameBytes = 64
 
-    /// Whether a timer may have the name. It is part of a line of a stream.
+    /// Whether a timer may have the name. Control characters are excluded because streams have the
+    /// name in a line.
     package static func admits(_ name: EffectID) -> Bool {
         let bytes = name.name.utf8
         return !bytes.isEmpty && bytes.count <= nameBytes

@@ -4,13 +4,13 @@
     internal import Foundation
 #endif
 
-// Timers in a process: a single task sleeps until the next one is due.
+// The timers of a session in a process. One task sleeps until the next one is due.
 
 extension ReactorHost {
-    /// The names of the session's timers, and the time until each is due; zero if it is overdue.
+    /// The time until each timer of the session is due, by name; zero if it is overdue.
     ///
-    /// They last as long as the host: only a server with a journal has timers that outlive the
-    /// process. ``settled()`` does not wait for them.
+    /// The timers last as long as the host. Only the timers of a server with a journal outlive the
+    /// process. ``settled()`` does not wait for timers.
     public var timers: [EffectID: Duration] {
         let now = observer.timers.elapsed()
         return Dictionary(
@@ -26,7 +26,7 @@ extension ReactorHost {
         return { start + elapsed() }
     }
 
-    /// Waits for the timer that is due next, and for no other one.
+    /// Waits for the timer that is due next, and no longer for an earlier choice.
     func waitForTimer() {
         guard let next = observer.timers.all.first else { return tasks.cancel(.timer) }
         wait(for: next.due, observer.timers.elapsed)
@@ -46,10 +46,10 @@ extension ReactorHost {
         tasks.add(task, as: .timer)
     }
 
-    // The actions of timers that these set are received later, even if they are due: other calls
-    // have their turn before.
+    // If these actions set timers that are due at once, those fire in a later turn, so that other
+    // calls have their turn before.
     private func fireTimers() {
-        // A stub rests them: they would have no effect.
+        // A stub lets the timers rest, because they would have no effect.
         guard !core.isStub, !core.isEnded else { return }
         let due = observer.timers.due
         for name in due {

@@ -31,8 +31,8 @@ public actor ReactorHost<R: Reactor> {
     ///   - clock: the ``Sink/clock`` of effects. Default: the system's continuous clock.
     ///   - topics: the bus of the reactor's topics. Default: a new bus without publishers.
     ///   - now: the time since 1970, for entries of the action log and for timers at a date.
-    ///     Default: entries have the age of the session, by `clock`, and dates are the system's,
-    ///     from when the session began, moving with `clock`.
+    ///     Default: entries have the age of the session, by `clock`. For timers at a date, the
+    ///     default is the system's time when the session began, plus that age.
     public init(
         _ reactor: sending R, clock: any Clock<Duration> = ContinuousClock(),
         topics: TopicBus = TopicBus(), now: (@Sendable () -> Duration)? = nil

@@ -74,7 +74,7 @@ public struct ReactorStream<Element: Sendable>: AsyncSequence, Sendable {
 
         package func finish() { continuation.finish() }
 
-        /// Ends the stream after the buffered elements: later ones are lost.
+        /// Ends the stream after the buffered elements, because later ones are lost.
         package func fail() { continuation.finish(throwing: ReaderTooSlow()) }
 
         package func whenAbandoned(_ act: @escaping @Sendable () -> Void) {

@@ -5,7 +5,7 @@ final class TaskBag: Sendable {
     enum Key: Hashable {
         case run(RunID)
         case source(Int)
-        // The next timer.
+        // The wait for the next timer.
         case timer
     }
 

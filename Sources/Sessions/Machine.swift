@@ -84,7 +84,7 @@ package protocol MachineLifecycle: AnyObject {
     /// failure is recorded.
     func recover(_ action: RunningAction, in session: Session)
 
-    /// Receives the action of a timer, which is removed.
+    /// Receives the action of a timer that has been removed.
     func fire(_ timer: SessionTimer)
 
     /// Cancels every effect. No call follows.

@@ -52,7 +52,7 @@ package struct ReactorSchemas: Sendable {
         }
     }
 
-    /// As JSON: an object with `input` if sessions have one, `action`, `state`, `pulses` and
+    /// As JSON: an object with `input` if the reactor takes one, `action`, `state`, `pulses` and
     /// `activities`, the last two by name.
     /// All of them are `{}` if it would have more bytes than that.
     package func json(atMost limitBytes: Int) -> JSONValue {

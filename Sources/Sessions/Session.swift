@@ -169,8 +169,8 @@ package final class Session {
 
     /// Writes the creation, which is record 0. Requests are answered after its commit.
     ///
-    /// - Parameter charge: of the state that the session begins with, until the creation is
-    ///   committed.
+    /// - Parameter charge: the charge for the state with which the session begins, until the
+    ///   creation is committed.
     func create(for token: UInt64, _ charge: WorkCharge? = nil) {
         let step = step()
         step.creates = true

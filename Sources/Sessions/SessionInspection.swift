@@ -33,7 +33,7 @@ extension SessionTable {
         }
     }
 
-    /// A sleeping session has its timers in the journal. It may wake while they are read.
+    /// The timers of a sleeping session are in the journal. It may wake while they are read.
     private func addTimers(
         to found: Inspection, of id: SessionID, then act: @escaping (Inspection) -> Void
     ) {

@@ -20,7 +20,7 @@ package struct SessionLimits: Sendable {
     /// failure record if no request sent it. The same number as the limit of a reactor's running
     /// steps, for the same reason: each is a task, about a kilobyte, and a row in the journal.
     package var runningActions = 1_000
-    /// Bytes of the JSON of a timer's action: the limit of a request.
+    /// The maximum number of bytes of the JSON of a timer's action, the same as for a request.
     package var timerBytes = 1 << 20
     /// Records between two snapshots of a session, if the journal stores records.
     package var snapshotEvery = 1_000

@@ -2,15 +2,14 @@ internal import Feeds
 package import JSONCoding
 internal import Storage
 
-/// Makes the reactor, or the Cycler, of a session from the session's id and what the session was
-/// created with.
+/// Makes the reactor or the Cycler of a session from the session's id, owner and input.
 @usableFromInline
 package struct SessionMaker<Made>: Sendable {
-    /// Makes one to examine, for no session.
+    /// Makes one to examine, without a session.
     let example: @Sendable () -> Made
-    /// Reads the input once, for any number of calls of the closure.
+    /// Decodes the input once, for any number of calls of the returned closure.
     let bind: @Sendable (String, SessionCreation) throws(RecoveryFault) -> @Sendable () -> Made
-    /// Nil if sessions are created without an input.
+    /// Nil if the reactor takes no input.
     let input: InputType?
 
     @usableFromInline
@@ -32,10 +31,11 @@ package struct SessionMaker<Made>: Sendable {
     }
 
     /// - Parameters:
-    ///   - examples: The first one is used to make ``example``. Without one, an input is made up
-    ///     from the type's schema.
+    ///   - examples: The first one is the input of ``example``. Without examples, an input is made
+    ///     up from the type's schema.
     ///   - make: Makes one from the session's id and owner, and the input.
-    /// - Throws: ``RegistrationFailure``: an example cannot be encoded, or is needed.
+    /// - Throws: ``RegistrationFailure`` if an example cannot be encoded, or there is none and no
+    ///   input can be made up.
     @usableFromInline
     package init<Input: Codable & Sendable>(
         _ reactor: String, input type: Input.Type, examples: [Input],
@@ -63,7 +63,7 @@ package struct SessionMaker<Made>: Sendable {
             let owner = creation.owner?.text
             let value: Input
             do throws(JSONRefusal) {
-                // As a missing input, `null` is one of an optional type only.
+                // A missing input is read as `null`, which only an optional type accepts.
                 value = try JSON.decode(type, stored: creation.input ?? InputType.missing)
             } catch {
                 let reason = creation.input == nil ? "there is none, and today's" : "today's"
@@ -76,14 +76,14 @@ package struct SessionMaker<Made>: Sendable {
     }
 }
 
-/// The session's id in the reactors that are only examined.
+/// The id that reactors get which are only examined.
 private let exampleID = "example"
 
 /// The type of the input with which a reactor's sessions are created.
 package struct InputType: Sendable {
-    /// Describes what is accepted.
+    /// Describes the inputs that are accepted.
     let schema: JSONSchema
-    /// Inputs as JSON.
+    /// Examples of inputs, as JSON.
     package let examples: [[UInt8]]
     private let decode: @Sendable ([UInt8]) throws(JSONRefusal) -> Void
 
@@ -111,7 +111,7 @@ package struct InputType: Sendable {
         decode = { bytes throws(JSONRefusal) in _ = try JSON.decode(type, from: bytes) }
     }
 
-    /// A value of which the schema says that it is accepted: texts are `example`, numbers 1.
+    /// A value that fits the schema: texts are `example`, numbers 1.
     fileprivate func madeUp<Input: Decodable>(_ type: Input.Type) throws(JSONRefusal) -> Input {
         var bytes: [UInt8] = []
         // A sample can always be encoded.
@@ -119,7 +119,7 @@ package struct InputType: Sendable {
         return try JSON.decode(type, from: bytes)
     }
 
-    /// - Throws: ``InputRefusal``: no session can be created with this input, or without one.
+    /// - Throws: ``InputRefusal`` if no session can be created with this input, or without one.
     func check(_ input: [UInt8]?) throws(InputRefusal) {
         do {
             try decode(input ?? Self.missing)

@@ -49,7 +49,7 @@ package struct SessionRuntime: Sendable, Encodable {
     var sources: [String] = []
     var stubbed = false
     var kept: Kept
-    /// The one that is due next first. Their actions are JSON already.
+    /// The timers, the one that is due next first. Their actions are already JSON.
     var timers: [SessionTimer] = []
 
     private enum CodingKeys: CodingKey {
@@ -77,7 +77,7 @@ package struct SessionRuntime: Sendable, Encodable {
         return bytes
     }
 
-    /// `"timers":[{"name":…,"number":…,"due":…,"action":…}]`. A larger action is left out.
+    /// `"timers":[{"name":…,"number":…,"due":…,"action":…}]`. A large action is left out.
     private func appendTimers(to out: inout [UInt8]) {
         out.append(contentsOf: ",\"timers\":[".utf8)
         for (index, timer) in timers.enumerated() {

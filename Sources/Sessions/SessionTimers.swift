@@ -50,10 +50,10 @@ extension SessionTimer {
 extension Session {
     // MARK: Decisions
 
-    /// Sets a timer with the present step, in place of one of the same name.
+    /// Sets a timer in the present step. It replaces one of the same name.
     ///
     /// - Parameter content: The timer's action as JSON.
-    /// - Returns: false if there are too many. Then nothing is changed.
+    /// - Returns: false if there are too many timers. Then nothing is changed.
     func setTimer(
         _ name: EffectID, _ time: TimerTime, _ content: [UInt8], by action: ActionTag
     ) -> Bool {
@@ -97,10 +97,10 @@ extension Session {
 
     // MARK: Firing
 
-    /// Receives the action of the timer that is due first, if it is due.
+    /// Receives the action of the session's first timer, if that timer is due.
     ///
-    /// The timer is removed whether the reactor accepts the action or not, in the commit that has
-    /// the action's decisions: so it fires exactly once.
+    /// The timer is removed whether the reactor accepts the action or not. The removal is in the
+    /// same commit as the action's decisions, so the timer fires exactly once.
     func fireTimer(at now: Int64) {
         guard case .awake(let machine) = life, mayFire(machine), let timer = timers.all.first,
             timer.due <= now
@@ -127,7 +127,7 @@ extension Session {
         if attempt.hasSettled { answerSettled() }
     }
 
-    /// Makes the table wait for the timer that is due first.
+    /// Makes the table wait for the session's first timer.
     func waitForTimer() {
         guard case .awake(let machine) = life, mayFire(machine), let next = timers.next else {
             return table.timers.remove(id)
@@ -135,8 +135,9 @@ extension Session {
         table.timers.set(id, due: next)
     }
 
-    /// Not while a commit that changes timers is under way: a timer that sets itself again at once
-    /// would otherwise be ahead of a slow journal without a bound. Nor while there is a stub.
+    /// Whether timers may fire: not while the session is stubbed, and not while a commit that
+    /// changes timers is under way. Why: a timer that sets itself again at once would otherwise be
+    /// ahead of a slow journal without a bound.
     private func mayFire(_ machine: any Machine) -> Bool {
         var next = uncommitted.first
         while let step = next, !step.isGathering {
@@ -152,7 +153,7 @@ extension Session {
             timers = before
         }
         guard failure.reason != .moved, let next = timers.next else { return }
-        // Otherwise it would fire and fail as fast as the journal fails.
+        // Without the delay, it would fire and fail again as fast as the journal fails.
         table.timers.set(id, due: max(next, table.timerTime + 1_000))
         if failure.reason != .refused { table.timers.failed() }
     }

@@ -46,7 +46,7 @@ package final class Step {
     var traced: [any TracedWork] = []
     /// The records, if other nodes read the session; sent to them after the commit.
     package var records: CommittedRecords?
-    /// The session's timers before the step; nil if it changes none.
+    /// The session's timers before the step; nil if the step changes none.
     var timersBefore: SessionTimers?
     /// The work of effects, carried out after the commit, in this order.
     var effects: [EffectOrder] = []

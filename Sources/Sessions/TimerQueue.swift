@@ -1,25 +1,25 @@
 package import Feeds
 internal import Storage
 
-/// The sessions of a loop with timers: those that are awake, and sleeping ones whose timers are due
-/// within a minute. It has no timers itself; the sessions have them.
+/// The sessions of a loop that have timers: those that are awake, and those that sleep and whose
+/// next timer is due within a minute. The timers themselves are in the sessions.
 ///
-/// Invariant: an entry is a hint. A session without a timer that is due ignores it, so an entry
-/// that is too early or repeated does no harm. The next ``TimerSearch`` finds a missing one.
+/// Invariant: an entry is only a hint. A session without a timer that is due ignores it. So an
+/// early or repeated entry does no harm. The next ``TimerSearch`` finds a missing one.
 package final class TimerQueue {
-    /// Milliseconds since 1970, by the journal's clock.
+    /// When each session's next timer is due: milliseconds since 1970, by the journal's clock.
     private var dues: [SessionID: Int64] = [:]
-    /// A binary heap, the earliest first. Entries that differ from `dues` are obsolete.
+    /// A binary heap with the earliest entry first. Entries that differ from `dues` are obsolete.
     private var heap: [(due: Int64, id: SessionID)] = []
-    /// Milliseconds to wait although timers are due: the last pass had no room, or its commits have
-    /// failed.
+    /// How many milliseconds to wait although timers are due, because the last pass had no room or
+    /// its commits have failed.
     package private(set) var pause: Int64 = 0
     package private(set) var firedCount: UInt64 = 0
 
-    /// How far ahead sleeping sessions are in memory.
+    /// Sleeping sessions have an entry if they are due within this many milliseconds.
     package static let horizon: Int64 = 60_000
 
-    /// When the next entry is due; nil: there is none.
+    /// When the next entry is due; nil if there is none.
     package var next: Int64? { heap.first?.due }
 
     package var count: Int { dues.count }
@@ -40,7 +40,7 @@ package final class TimerQueue {
         drop()
     }
 
-    /// The session has left memory.
+    /// The session has left memory. Keeps its entry only if it is due soon.
     func left(_ id: SessionID, at now: Int64) {
         if let due = dues[id], due >= now + Self.horizon { remove(id) }
     }
@@ -54,7 +54,7 @@ package final class TimerQueue {
 
     func lacksRoom() { pause = max(pause, 20) }
 
-    /// The journal has failed, and probably fails for other sessions too.
+    /// The journal has failed, and will probably fail for other sessions too.
     func failed() { pause = 1_000 }
 
     func countFired() { firedCount += 1 }
@@ -69,7 +69,7 @@ package final class TimerQueue {
 
     // MARK: The heap
 
-    /// Removes obsolete entries: from the top, and all of them if they are most.
+    /// Removes obsolete entries from the top, or all of them if they are the majority.
     private func drop() {
         while let first = heap.first, dues[first.id] != first.due { pop() }
         guard heap.count > 2 * dues.count + 64 else { return }
@@ -101,20 +101,20 @@ package final class TimerQueue {
 }
 
 extension SessionTable {
-    /// What the journal's clock shows.
+    /// The earliest and the latest time that the journal's clock may show.
     var journalTime: ClosedRange<Int64> { journal.clock(time) }
 
     /// The time by which timers are due: never ahead of the journal's clock.
     var timerTime: Int64 { journalTime.lowerBound }
 
-    /// How long until timers are due, in milliseconds; nil: there are none. It may be less after a
-    /// clock was set, so ask again after a second.
+    /// How long until a timer is due, in milliseconds; nil if there is none. The clock may be set
+    /// meanwhile, so ask again after a second.
     package var timerWait: Int64? {
         timers.next.map { max($0 - timerTime, timers.pause) }
     }
 
-    /// Fires some of the timers that are due, in their order. Sessions that are not in memory are
-    /// loaded for that. The others follow with the next call.
+    /// Fires some of the timers that are due, the earliest first. Loads sessions that are not in
+    /// memory. The next call fires the others.
     package func fireTimers() {
         timers.beginPass()
         let now = timerTime
@@ -132,11 +132,11 @@ extension SessionTable {
 
     private static let timersOfPass = 256
 
-    /// Adds sleeping sessions that have timers. Those whose timers are due are loaded, a few at a
-    /// time, and fire then.
+    /// Adds sleeping sessions that have timers. Those whose timers are already due are loaded, a
+    /// few at a time, and then fire.
     ///
-    /// - Parameter done: Called once, on this loop, when these are loaded; never if the process
-    ///   ends first.
+    /// - Parameter done: Called once, on this loop, when each of these is loaded or has failed to
+    ///   load; never if the process ends first.
     package func expectTimers(
         _ found: [(id: SessionID, due: Int64)], then done: @escaping () -> Void
     ) {

@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// Finds the sleeping sessions whose timers are due within a minute, or are overdue.
 ///
-/// Design: like ``WorkSearch``, with which it shares the rules. A search reads the timers in the
-/// order in which they are due, page by page, and begins anew twice a minute. The next page is read
-/// when the sessions with overdue timers are loaded. So a session that cannot be loaded now delays
-/// no other, and is found again by the next search.
+/// Design: like ``WorkSearch``, whose rules it shares. A search reads the timers in the order in
+/// which they are due, page by page. It starts again twice a minute. It reads the next page when
+/// each session with an overdue timer is loaded or has failed to load. So a session that cannot be
+/// loaded now delays no other. The next search finds it again.
 package final class TimerSearch: Sendable {
     /// Passes sessions to their loops, and calls `done` once, on any thread.
     package typealias Expect =
@@ -18,8 +18,8 @@ package final class TimerSearch: Sendable {
     /// The time between two searches: half of the time that each looks ahead.
     package static let period = Duration.milliseconds(TimerQueue.horizon / 2)
 
-    /// The most sessions that a search adds to memory. The timers of others are found when they
-    /// are overdue.
+    /// The maximum number of entries that a search adds. Later searches find the other timers when
+    /// they are overdue.
     private static let limit = 65_536
 
     private let rules: WorkSearch
@@ -40,7 +40,7 @@ package final class TimerSearch: Sendable {
         self.expect = expect
     }
 
-    /// Searches everything once, after the present search if there is one.
+    /// Searches everything once. If a search is under way, this one follows it.
     package func begin() {
         if state.withLock({ $0.begin() }) { read(after: .start, added: 0) }
     }

@@ -91,9 +91,9 @@ extension TypedMachine {
         }
     }
 
-    /// Receives the action of a timer, or one that was running when the process ended. An error of
-    /// which the log has no entry is recorded for `cause`: the action that has set the timer, or the
-    /// interrupted one.
+    /// Receives the action of a timer, or one that was running when the process ended. If an error
+    /// has no entry in the log yet, it is recorded for `cause`: the action that has set the timer,
+    /// or the interrupted one.
     private func receiveAlone(_ action: Action, for cause: ActionTag) {
         guard let error = receiveAlone(action) else { return }
         log.failed(at: .effect, String(describing: error), of: cause)

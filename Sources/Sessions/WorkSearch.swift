@@ -75,7 +75,7 @@ package final class WorkSearch: Sendable {
 
     /// Searches if the members have changed: one has ended, or a new one can read other sessions.
     ///
-    /// - Returns: whether they have.
+    /// - Returns: whether a search begins.
     @discardableResult
     package func membersChanged(_ members: Members) -> Bool {
         let isNew = state.withLock { state in
@@ -101,7 +101,8 @@ package final class WorkSearch: Sendable {
         }
     }
 
-    /// For each session its id if this node wakes it; nil: none of these, and no later ones.
+    /// For each session, its id if this node wakes it, or else nil. Returns nil if this node wakes
+    /// none of them, and none of the later ones.
     func wakes(_ sessions: [WorkingSession]) -> [SessionID?]? {
         guard !state.withLock({ $0.progress.isStopped }) else { return nil }
         let members = ownership?.members

@@ -17,7 +17,7 @@ package enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
     /// Reads `10.0.0.1:7080`, `node.example:7080` or `[::1]:7080`; nil for any other text. An IPv6
-    /// address needs its brackets: `::1:9090` is an address too.
+    /// address needs brackets, because `::1:9090` alone is also a valid address without a port.
     package static func parseTCP(_ text: String) -> (host: String, port: UInt16)? {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         let digits = text[text.index(after: colon)...]

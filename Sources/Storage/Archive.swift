@@ -85,7 +85,7 @@ package struct SessionKey: Sendable, Hashable {
 package struct SavedHead: Sendable, Equatable {
     package var key: SessionKey
     package var reactor: String
-    /// The owner and the input. A head alone, without the session, has no input.
+    /// The owner and the input. If only the head was read, there is no input.
     package var creation = SessionCreation()
     /// Whether the session was deleted; the other fields then have no meaning.
     package var isDeleted: Bool
@@ -100,7 +100,7 @@ package struct SavedHead: Sendable, Equatable {
         self.isDeleted = isDeleted
     }
 
-    /// The client that has created the session; nil if it was not authenticated.
+    /// The client that created the session; nil if it was not authenticated.
     package var owner: ExactText? {
         get { creation.owner }
         set { creation.owner = newValue }
@@ -119,7 +119,7 @@ package struct SavedSession: Sendable, Equatable {
     package var lastAction: UInt64 = 0
     /// Actions whose effects ran when the process ended.
     package var running: [RunningAction] = []
-    /// In the order in which they are due.
+    /// Sorted by when they are due.
     package var timers: [SessionTimer] = []
     /// Whether there may be stored replies to requests with an `Idempotency-Key`.
     package var hasStoredAnswers = false

@@ -43,8 +43,8 @@ package protocol Journal: BatchCommitter {
     /// Finds sessions whose effects or sources rest since their process has ended; nil by default.
     var work: (any WorkFinder)? { get }
 
-    /// The earliest and the latest time that the journal's clock, by which timers are due, may show
-    /// now; in milliseconds since 1970 (UTC). Default: this machine's time.
+    /// The earliest and the latest time that the journal's clock may show now, in milliseconds
+    /// since 1970 (UTC). That clock decides when timers are due. Default: this machine's time.
     ///
     /// - Parameter wall: the time by this machine's clock.
     func clock(_ wall: Int64) -> ClosedRange<Int64>

@@ -42,7 +42,7 @@ package struct RecordBatch: Sendable, Equatable {
 
     package var isFull: Bool { text.count >= Self.fullBytes }
 
-    /// - Parameter content: The entry's content: that of a creation is a ``SessionCreation``.
+    /// - Parameter content: The content of the entry. For a creation, a ``SessionCreation``.
     /// - Precondition: The entry follows the last one; `write` appends exactly that entry.
     mutating func append(
         _ head: HistoryEntry.Head, _ content: [UInt8], _ write: (inout [UInt8]) -> Void

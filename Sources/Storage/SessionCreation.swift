@@ -2,16 +2,16 @@ internal import JSONCoding
 
 /// The owner and the input with which a session was created.
 ///
-/// It is the content of the session's first record: no content, the owner as a JSON string, or
-/// `{"owner":"ada","input":{…}}`, without `owner` if there is none. Journals keep it as long as
-/// the session, because the first record may be trimmed.
+/// It is the content of the session's first record. That content is empty, the owner as a JSON
+/// string, or `{"owner":"ada","input":{…}}`, where `owner` may be missing. Journals also keep it
+/// apart from the records as long as the session, because the first record may be trimmed.
 package struct SessionCreation: Sendable, Equatable {
-    /// The client that has created the session; nil if it was not authenticated.
+    /// The client that created the session; nil if it was not authenticated.
     package var owner: ExactText?
     /// One line of JSON; nil if the creation had no input.
     package var input: [UInt8]?
 
-    /// The maximum of an input, with the rest of the request's body.
+    /// The maximum number of bytes of an input. The whole body of the request has the same limit.
     package static let limitBytes = 65_536
 
     package init(owner: ExactText? = nil, input: [UInt8]? = nil) {
@@ -35,7 +35,7 @@ package struct SessionCreation: Sendable, Equatable {
         content += "}".utf8
     }
 
-    /// Has neither for any other content.
+    /// Has no owner and no input if the content has another form.
     package init(content: [UInt8]) {
         guard content.first == UInt8(ascii: "{"), let members = JSON.members(of: content) else {
             owner = Self.owner(content)
@@ -45,7 +45,7 @@ package struct SessionCreation: Sendable, Equatable {
         input = members["input"]
     }
 
-    /// Whether the session was created with this input: the same JSON value, or none.
+    /// Whether the session was created with this input: the same JSON value, or nil for none.
     package func isMade(with input: [UInt8]?) -> Bool {
         guard let mine = self.input, let input else { return self.input == nil && input == nil }
         return JSON.areSame(mine, input)

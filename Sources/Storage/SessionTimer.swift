@@ -1,15 +1,15 @@
-/// A timer of a session: at a time it sends an action to its own session.
+/// A timer of a session. When it is due, the session receives its action.
 package struct SessionTimer: Sendable, Equatable {
-    /// Unique within the session. As ``ExactText``, because a database compares bytes.
+    /// Unique within the session. An ``ExactText``, because databases compare bytes.
     package var name: ExactText
-    /// The number of the action that has set it.
+    /// The number of the action that has set the timer.
     package var number: UInt64
     /// Milliseconds since 1970 (UTC).
     package var due: Int64
     /// The action as one line of JSON.
     package var content: [UInt8]
 
-    /// Its actions have this `Idempotency-Key` in the action log and in events.
+    /// The `Idempotency-Key` that the timer's action has in the action log and in events.
     package var key: String { "timer:\(name.text):\(number)" }
 
     package init(name: ExactText, number: UInt64, due: Int64, content: [UInt8]) {
@@ -20,8 +20,8 @@ package struct SessionTimer: Sendable, Equatable {
     }
 }
 
-/// In the order in which they are due. Of two that are due at the same time, the one of the earlier
-/// action is first, and of one action the one with the lesser name.
+/// The order in which timers are due. Of two that are due at the same time, the one that an earlier
+/// action has set is first. Of two that one action has set, the one with the lesser name is first.
 extension SessionTimer: Comparable {
     package static func < (one: SessionTimer, other: SessionTimer) -> Bool {
         guard (one.due, one.number) == (other.due, other.number) else {
@@ -31,12 +31,12 @@ extension SessionTimer: Comparable {
     }
 }
 
-/// A timer that is set in a commit, in place of one of the same name; or removed.
+/// The change of a timer in a commit. A timer that is set replaces one of the same name.
 package struct TimerChange: Sendable, Equatable {
     package var session: String
     package var generation: String
     package var name: ExactText
-    /// Nil: it is removed.
+    /// Nil if the timer is removed.
     package var timer: SessionTimer?
 
     package init(of key: SessionKey, _ name: ExactText, _ timer: SessionTimer?) {
@@ -46,12 +46,12 @@ package struct TimerChange: Sendable, Equatable {
     }
 }
 
-/// The place of a timer in the order in which timers are due.
+/// The position of a timer in the order in which timers are due.
 package struct TimerPosition: Sendable, Equatable {
     package static let start = TimerPosition(due: .min, row: 0)
 
     package var due: Int64
-    /// Of the session. Two timers of a session at the same place count as one.
+    /// The row of the session. Two timers of a session at the same position count as one.
     package var row: Int64
 
     package init(due: Int64, row: Int64) {
@@ -60,13 +60,13 @@ package struct TimerPosition: Sendable, Equatable {
     }
 }
 
-/// A page of sessions with timers, in the order in which these are due.
+/// A page of sessions with timers, in the order in which the timers are due.
 package struct FoundTimers: Sendable {
-    /// The most timers that are examined for a page.
+    /// The maximum number of timers that are examined for a page.
     package static let limit = 256
 
     package var sessions: [(session: WorkingSession, due: Int64)] = []
-    /// Where the next page begins; nil: there is none.
+    /// Where the next page begins; nil if there is none.
     package var next: TimerPosition?
 
     package init() {}

@@ -14,10 +14,10 @@ package protocol WorkFinder: Sendable {
 
     /// Examines the next timers that are due before a time, in the order in which they are due.
     ///
-    /// Sessions that a member of the cluster owns are skipped: they are in its memory.
+    /// Skips sessions that a member of the cluster owns, because that member has them in memory.
     ///
     /// - Parameters:
-    ///   - place: ``FoundTimers/next`` of the page before; or ``TimerPosition/start``.
+    ///   - place: ``FoundTimers/next`` of the previous page, or ``TimerPosition/start``.
     ///   - end: milliseconds since 1970 (UTC).
     func findTimers(
         after place: TimerPosition, before end: Int64,

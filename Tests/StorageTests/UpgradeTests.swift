@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A file of an earlier version is upgraded and loses nothing", .timeLimit(.minutes(60)))
 struct UpgradeTests {
-    /// What each version has added to the one before.
+    /// The statements that undo the additions of each version.
     private static let additions: [(version: Int, undo: String)] = [
         (6, "DROP TABLE timers; ALTER TABLE sessions DROP COLUMN input"),
         (5, "DROP INDEX snapshots_listening; ALTER TABLE snapshots DROP COLUMN listens"),

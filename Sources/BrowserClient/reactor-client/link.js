@@ -62,7 +62,7 @@ export class SessionLink {
     return !!this.machine.carrier(this.id)?.isOpen;
   }
 
-  /** With what this client makes the session. */
+  /** The body of the request with which this client creates the session. */
   get makes() {
     return this.following?.makes ?? this.posting?.makes;
   }

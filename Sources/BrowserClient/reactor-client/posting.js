@@ -51,11 +51,11 @@ export class Posting {
     return this.sender.outbox.lane(this.link.id);
   }
 
-  /** With what the session is made for what waits. */
+  /** The body of the request that creates the session for the actions that wait. */
   get makes() {
     const { sent, queued } = this.lane;
     const makes = (sent?.entries[0] ?? queued[0])?.makes;
-    // An earlier version has kept the name of the reactor.
+    // An earlier version of this client stored only the name of the reactor.
     return makes && makes[0] !== "{" ? JSON.stringify({ reactor: makes }) : makes;
   }
 

@@ -115,7 +115,7 @@ export interface Entry extends SendOptions {
   /** Each as JSON. Not empty. */
   actions: string[];
   bytes: number;
-  /** The body with which the session is made if it is missing. */
+  /** The body of the request that creates the session if it does not exist. */
   makes?: string | undefined;
 }
 

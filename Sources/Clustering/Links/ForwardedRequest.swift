@@ -4,7 +4,7 @@ package import Sessions
 package import Sockets
 
 package enum ForwardStage {
-    /// At this node: between two attempts, or served here.
+    /// At this node: it is between two attempts, or is served here.
     case here
     /// It waits for a link.
     case waiting(OutgoingLinks.FarEnd)
@@ -22,7 +22,7 @@ package final class ForwardedRequest {
     package let part: PartAction?
     package var forwarding: Forwarding
     package var place = ForwardStage.here
-    /// The node that was asked last; nil also if the owner is no member that is known here.
+    /// The node that was asked last. Also nil if the owner is not a member that this node knows.
     package var asked: Node?
     /// How the last attempt ended.
     package var ending = Forwarding.Ending.moved(nil)

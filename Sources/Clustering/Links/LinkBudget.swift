@@ -2,13 +2,13 @@ package import Feeds
 package import Sockets
 package import Wire
 
-/// The memory that the traffic of links may use, and the answers when it is used up.
+/// The memory that the traffic of links may use, and the answers for when it is used up.
 package struct LinkBudget {
-    /// Counts the requests of other nodes that have arrived in part.
+    /// Counts the bytes of requests from other nodes that have arrived only in part.
     let requests: ByteBudget<AddressNetwork>
-    /// The answer to a request for which there is no room. The rest of it is skipped.
+    /// The answer to a request for which there is no room. The rest of the request is skipped.
     let requestRefusal: LinkAnswer
-    /// Counts the large answers that have arrived in part.
+    /// Counts the bytes of large answers that have arrived only in part.
     let answers: WorkBudget
     /// Replaces an answer for which there is no room.
     let answerRefusal: LinkAnswer

@@ -12,7 +12,7 @@ package struct LinkCounts: Sendable {
         case outcomeUnknown = "outcome_unknown"
     }
 
-    /// How an action of a part ended whose parent is at another node.
+    /// How an action of a part ended if the part's parent is at another node.
     package enum Part: String, CaseIterable, Sendable {
         case applied
         /// The parent refused the action, or there is no parent.
@@ -29,9 +29,9 @@ package struct LinkCounts: Sendable {
     package private(set) var served: UInt64 = 0
     /// Requests of other nodes whose answer only named the owner of the session.
     package private(set) var moved: UInt64 = 0
-    /// Hints to nodes that follow sessions of this node.
+    /// Hints that were sent to nodes that follow sessions of this node.
     package var sentHints: UInt64 = 0
-    /// Hints of sessions that are followed here.
+    /// Hints about sessions that this node follows.
     package var receivedHints: UInt64 = 0
 
     package init() {}
@@ -49,8 +49,8 @@ package struct LinkCounts: Sendable {
         parts[outcome, default: 0] += 1
     }
 
-    /// - Parameter isServed: Whether the request was answered here. False: the answer named the
-    ///   owner.
+    /// - Parameter isServed: Whether the request was served here. False: the answer only named
+    ///   the owner.
     package mutating func countIncoming(isServed: Bool) {
         if isServed { served += 1 } else { moved += 1 }
     }

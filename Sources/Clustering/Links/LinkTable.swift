@@ -29,7 +29,7 @@ package final class LinkTable {
         }
     }
 
-    /// - Parameter secret: Proves to other nodes that this is one; may be empty.
+    /// - Parameter secret: Proves to other nodes that this is a node of the cluster; may be empty.
     package init(
         _ way: ClusterWay, _ budget: LinkBudget, _ table: ConnectionTable, secret: [UInt8],
         dial: @escaping OutgoingLinks.Dial

@@ -42,7 +42,7 @@ package struct ActionLogLine {
         case effectSkipped = "effect.skipped"
         /// `{"name":…,"number":…,"due":…}`: the number of the action that has set the timer.
         case timerSet = "timer.set"
-        /// The same: the session receives the timer's action.
+        /// The same content. The session receives the timer's action.
         case timerFired = "timer.fired"
         /// `{"name":…}`
         case timerCancelled = "timer.cancelled"

@@ -13,7 +13,7 @@ package final class EventCatalog: Sendable {
     /// `event: <name>` and the beginning of the id line, per pulse and per activity.
     let pulsePrefixes: [[UInt8]]
     let activityPrefixes: [[UInt8]]
-    /// Begins to rebuild the state of a session, by its id and what it was created with, without
+    /// Begins to rebuild the state of a session from its id and its ``SessionCreation``, without
     /// the session itself.
     package let makeFold: MakeFold
 

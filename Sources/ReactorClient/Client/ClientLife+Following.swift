@@ -46,7 +46,7 @@ extension ClientLife {
 }
 
 extension SessionMaking {
-    /// - Throws: `undecodable`: the input has no JSON.
+    /// - Throws: `undecodable` if the input cannot be encoded as JSON.
     init(_ reactor: String, encoding input: (any Encodable)?) throws(ClientFailure) {
         guard let input else {
             self.init(reactor)

@@ -49,15 +49,15 @@ public final class ReactorClient: Sendable {
     /// - Parameters:
     ///   - id: 1 to 128 of `A-Z a-z 0-9 _ -`.
     ///   - reactor: the name under which the server hosts it.
-    ///   - input: what the session is created with, if the reactor takes an input. One that exists
-    ///     must have been created with an equal one; ``join(_:as:predicting:from:)`` needs none.
+    ///   - input: the input of the session, if the reactor takes one. A session that exists must
+    ///     have been created with an equal input; ``join(_:as:predicting:from:)`` needs none.
     ///   - type: the reactor's type.
     ///   - instance: an instance that predicts, and is used for nothing else; nil: no prediction.
     ///   - start: where the session's events begin.
     /// - Throws: `refused` if the server refuses it, for example because the session has another
     ///   reactor (`other_reactor`) or input (`other_input`), or because its reactor needs another
-    ///   input (`not_an_input`); `undecodable` if the state is not an `R.State`, or the input has
-    ///   no JSON.
+    ///   input (`not_an_input`); `undecodable` if the state is not an `R.State`, or the input
+    ///   cannot be encoded as JSON.
     public func session<R: Reactor>(
         _ id: String, of reactor: String, input: (any Encodable)? = nil, as type: R.Type = R.self,
         predicting instance: sending R? = nil, from start: SessionStart = .present
@@ -71,7 +71,7 @@ public final class ReactorClient: Sendable {
     ///
     /// - Parameters:
     ///   - reactor: as for ``session(_:of:input:as:predicting:from:)``.
-    ///   - input: what the session is created with, if the reactor takes an input.
+    ///   - input: the input with which the session is created, if the reactor takes one.
     ///   - type: as for ``session(_:of:input:as:predicting:from:)``.
     ///   - instance: as for ``session(_:of:input:as:predicting:from:)``.
     public func create<R: Reactor>(
@@ -101,7 +101,7 @@ public final class ReactorClient: Sendable {
     /// - Parameters:
     ///   - id: 1 to 128 of `A-Z a-z 0-9 _ -`.
     ///   - reactor: the reactor of which it is made if it is missing; nil: it must exist.
-    ///   - input: what it is made with, if the reactor takes an input.
+    ///   - input: the input with which it is created, if the reactor takes one.
     ///   - actions: the type of its actions.
     ///   - state: the type of its state.
     ///   - activities: the type of its activities.

@@ -260,9 +260,9 @@ public struct Configuration: Sendable, Equatable {
         "reconnection time sent to EventSource, ±25 %",
         change: "when too many readers return at once after a restart", reloads: true)
 
-    /// Whether effects and sources that ended with their process, or with another node, and timers
-    /// of sleeping sessions, rest until their session is used. Default no: such sessions are woken
-    /// when the server starts, a node has ended, or a timer is due.
+    /// Whether timers of sleeping sessions rest until their session is used, and so do effects and
+    /// sources that ended with their process or with another node. Default no: such sessions are
+    /// woken when the server starts, a node has ended, or a timer is due.
     public var wakesOnDemand: Bool = Setting.value(
         .sessions, "wake-on-demand", .flag, default: false,
         "effects of an ended process, and timers, wait until their session is used",

@@ -3,35 +3,36 @@ internal import Wire
 
 /// Why a request of the program to one of its own sessions was not carried out.
 ///
-/// Each case has one sentence for people, which is also the description. A reactor's own refusal of
-/// an action is no failure: ``HostedSession/send(_:key:subject:)`` returns it.
+/// Each case has one sentence for people, which is also the description. If a reactor refuses an
+/// action, that is not a failure: ``HostedSession/send(_:key:subject:)`` returns the refusal.
 public enum HostedFailure: Error, Hashable, Sendable {
     /// No session has the id.
     case unknownSession(String)
     /// The session was deleted. Its id is not used again.
     case ended(String)
-    /// The present program cannot rebuild the session. Its data is kept.
+    /// This version of the program cannot rebuild the session. The session's data is kept.
     case quarantined(String)
     /// The session has another reactor, which the sentence names.
     case otherReactor(String)
     /// The session was created with another input, or without one.
     case otherInput(String)
-    /// The server ends. Nothing was applied.
+    /// The server is shutting down. Nothing was applied.
     case draining(String)
     /// The key was used before, with another action.
     case keyReused(String)
-    /// The request itself is wrong, so it will be refused again: an id or a key that is none, a
-    /// value without JSON, a state that would exceed its limit. Nothing was applied.
+    /// The request itself is wrong, so it will be refused again. For example, the id or the key is
+    /// invalid, a value cannot be encoded as JSON, or the state would exceed its limit. Nothing was
+    /// applied.
     ///
-    /// - Parameter code: That of the problem over HTTP, as openapi.yaml lists them.
+    /// - Parameter code: The code that the problem has over HTTP. openapi.yaml lists the codes.
     case invalid(code: String, String)
-    /// Nothing was applied, and later it may be: the journal is full or does not answer, the
-    /// session's node cannot be reached, too much is under way, or the same key is being carried
-    /// out.
+    /// Nothing was applied, but a later attempt may succeed. The journal is full or does not
+    /// answer, the session's node cannot be reached, too many requests are under way, or one with
+    /// the same key is.
     ///
-    /// - Parameter code: That of the problem over HTTP, as openapi.yaml lists them.
+    /// - Parameter code: The code that the problem has over HTTP. openapi.yaml lists the codes.
     case unavailable(code: String, String)
-    /// Applied once or not at all. The same request with the same key finds out.
+    /// The request was applied once or not at all. To find out, send it again with the same key.
     case outcomeUnknown(String)
 }
 
@@ -51,7 +52,7 @@ extension HostedFailure: CustomStringConvertible {
 extension HostedFailure {
     init(_ problem: Problem) { self.init(problem.status, problem.code, problem.detail) }
 
-    /// - Parameter answer: Not a success.
+    /// - Parameter answer: An answer that is not a success.
     init(_ answer: LinkAnswer) {
         self.init(Int(answer.status), answer.code, ProblemReading(answer)?.detail ?? answer.code)
     }
@@ -78,14 +79,14 @@ extension HostedFailure {
 /// The parts of a problem's document that the program needs.
 struct ProblemReading: Decodable {
     let detail: String
-    /// Of a reactor.
+    /// The refusal of the reactor, if it has refused the action.
     let refusal: Reason?
 
     struct Reason: Decodable {
         let code: String
     }
 
-    /// Nil for an answer without such a document.
+    /// Nil if the answer has no such document.
     init?(_ answer: LinkAnswer) {
         do {
             self = try JSON.decode(Self.self, from: answer.body)

@@ -3,29 +3,31 @@ internal import JSONCoding
 public import Reactors
 internal import Sessions
 
-// Each stream is one reader of the session's stream (``ProgramReader``), so it costs the session
-// what a client's does: an offset.
+// Each stream is one reader of the session's stream (``ProgramReader``), so it costs the session as
+// much as the stream of a client: an offset.
 
 extension HostedSession {
-    /// The shown state: the current one, then one per version, even if it is equal.
+    /// The shown state: first the current one, then one for each version, even if it is equal.
     ///
-    /// A slow reader is waited for: at most `limit` elements and 64 KiB of the session's stream
-    /// wait for it in memory, and the rest in the session's history. Only if the next one is not
-    /// kept any more, the stream ends with `ReaderTooSlow`. No element is left out before that.
+    /// The stream waits for a slow reader. At most `limit` elements and 64 KiB of the session's
+    /// stream wait in memory, and the rest in the session's history. If the history no longer has
+    /// the next element, the stream throws `ReaderTooSlow`. It skips no element before that, except
+    /// one that this program cannot decode.
     ///
-    /// The stream continues over a change of the session's node. It ends with the session, at once
-    /// if there is none of this reactor, and with the server.
+    /// The stream continues if the session moves to another node. It ends when the session or the
+    /// server ends, and at once if no session of this reactor has the id.
     ///
-    /// - Parameter limit: The elements that may wait. Default: 256 states.
+    /// - Parameter limit: The maximum number of elements that wait. Default: 256 states.
     public func state(buffer limit: Int = 256) async -> ReactorStream<R.State> {
         await stream(EventKinds(states: true), limit) { { Self.state(in: $0) } }
     }
 
-    /// A part of the state: its current value, then each change. Ends as ``state(buffer:)``.
+    /// A part of the state: its current value, then each change. Waits and ends like
+    /// ``state(buffer:)``.
     ///
     /// - Parameters:
     ///   - path: The path to the part.
-    ///   - limit: The elements that may wait. Default: 256 values.
+    ///   - limit: The maximum number of elements that wait. Default: 256 values.
     public func state<Part: Equatable & Sendable>(
         _ path: any KeyPath<R.State, Part> & Sendable, buffer limit: Int = 256
     ) async -> ReactorStream<Part> {
@@ -41,15 +43,15 @@ extension HostedSession {
         }
     }
 
-    /// The value of a pulse: the current one, then one for every assignment, even if equal.
+    /// The value of a pulse: first the current one, then one for each assignment, even if equal.
     ///
-    /// A slow reader is waited for, and the stream ends, as with ``state(buffer:)``. After a loss
-    /// of history in the database the current value comes once more.
+    /// The stream waits and ends like ``state(buffer:)``. If the database loses history, the stream
+    /// repeats the current value.
     ///
     /// - Parameters:
     ///   - path: The pulse, `\.$alertMessage`: a field of the state itself. Another path is a
     ///     programming error.
-    ///   - limit: The elements that may wait. Default: 256 values.
+    ///   - limit: The maximum number of elements that wait. Default: 256 values.
     public func pulse<Value: Sendable>(
         _ path: any KeyPath<R.State, Pulse<Value>> & Sendable, buffer limit: Int = 256
     ) async -> ReactorStream<Value> {
@@ -70,10 +72,9 @@ extension HostedSession {
         }
     }
 
-    /// The activities from now on. A slow reader is waited for, and the stream ends, as with
-    /// ``state(buffer:)``.
+    /// The activities from now on. The stream waits and ends like ``state(buffer:)``.
     ///
-    /// - Parameter limit: The elements that may wait. Default: 256 activities.
+    /// - Parameter limit: The maximum number of elements that wait. Default: 256 activities.
     public func activities(buffer limit: Int = 256) async -> ReactorStream<R.Activity> {
         await stream(EventKinds(activities: true), limit) {
             { $0.data.flatMap { Self.decode(R.Activity.self, $0) } }
@@ -84,7 +85,7 @@ extension HostedSession {
         block.data.flatMap { decode(R.State.self, $0) }
     }
 
-    /// A value that this program cannot decode is left out.
+    /// Nil for a value that this program cannot decode. The stream leaves it out.
     private static func decode<Value: Decodable>(_ type: Value.Type, _ data: [UInt8]) -> Value? {
         do {
             return try JSON.decode(type, from: data)
@@ -93,8 +94,8 @@ extension HostedSession {
         }
     }
 
-    /// - Parameter makeDecoder: Makes the function that reads an element of a block, if there is
-    ///   one. It is called in the order of the blocks, by one task.
+    /// - Parameter makeDecoder: Makes the function that reads the element of a block, if the block
+    ///   has one. One task calls that function, in the order of the blocks.
     private func stream<Element: Sendable>(
         _ kinds: EventKinds, pulses: [String] = [], _ limit: Int,
         _ makeDecoder: @escaping @Sendable () -> (RelayBlock) -> Element?

@@ -5,11 +5,11 @@ internal import Sessions
 internal import Synchronization
 internal import Wire
 
-/// A session of the program's own server: what a `ReactorHost` is without a server, and a
-/// `RemoteReactor` in another program.
+/// A session of the server that this program hosts. Without a server, use a `ReactorHost`; in
+/// another program, use a `RemoteReactor`.
 ///
-/// Each use finds the session anew, wherever it is: in memory, in the journal, at another node. So
-/// this object costs nothing, and stays valid while the session moves.
+/// Each use looks the session up again: in memory, in the journal, or at another node. So this
+/// object costs almost nothing, and stays valid when the session moves.
 public final class HostedSession<R: Reactor>: ReactorStore
 where R.Action: Codable, R.State: Codable, R.Activity: Codable {
     let sessionID: SessionID
@@ -29,23 +29,24 @@ where R.Action: Codable, R.State: Codable, R.Activity: Codable {
 
     // MARK: Sending
 
-    /// Sends an action of no client, as ``send(_:key:subject:)`` does.
+    /// Sends an action without a key or a subject, like ``send(_:key:subject:)``.
     @discardableResult
     public func send(_ action: R.Action) async throws(HostedFailure) -> SendResult {
         try await send(action, key: nil)
     }
 
-    /// Sends an action, and returns when the journal has it, as durably as it can.
+    /// Sends an action, and returns when it is safe in the journal.
     ///
-    /// If the reactor refuses the action, the result has its reason (`SendResult.refusal`), as that
-    /// of a `ReactorHost`. Sends of one task are applied in order.
+    /// If the reactor refuses the action, the result has the reason (`SendResult.refusal`), like
+    /// the result of a `ReactorHost`. The sends of one task are applied in order.
     ///
     /// - Parameters:
     ///   - action: The action.
-    ///   - key: The `Idempotency-Key`, 1 to 255 visible ASCII characters: an action that is sent
-    ///     again with its key, also after a restart, is applied once and has the first result. It
-    ///     is kept for 24 hours. A refused action leaves no key. Nil: each send is applied.
-    ///   - subject: The client for whom the program acts. Keys belong to their client. Default
+    ///   - key: The `Idempotency-Key`, 1 to 255 visible ASCII characters. If an action is sent
+    ///     again with its key, even after a restart, it is not applied again, and returns the first
+    ///     result. A key is kept for 24 hours. A refused action leaves no key. Nil: each send is
+    ///     applied.
+    ///   - subject: The client for whom the program acts. Each client has its own keys. Default
     ///     none.
     @discardableResult
     public func send(
@@ -85,8 +86,8 @@ where R.Action: Codable, R.State: Codable, R.Activity: Codable {
 
     /// Reads the state, with its version and its position.
     ///
-    /// - Parameter version: The version of the state, if the server keeps it. Nil: the present one,
-    ///   after every action whose send has returned.
+    /// - Parameter version: The version of the state, if the server keeps it. Nil: the present
+    ///   one, which includes every action whose send has returned.
     public func read(
         at version: UInt64? = nil
     ) async throws(HostedFailure) -> HostedState<R.State> {
@@ -100,14 +101,14 @@ where R.Action: Codable, R.State: Codable, R.Activity: Codable {
         return reading
     }
 
-    /// The shown state. It waits while the session cannot be read for a reason that passes.
+    /// The shown state. While the session is temporarily unavailable, this waits and reads again.
     ///
-    /// If there is none (the session does not exist, has ended or has another reactor, or the
-    /// server ends), it is the last one that this object has read, at first the initial state of
-    /// an example; ``read(at:)`` throws the reason.
+    /// If the session cannot be read at all, for example because it has ended or has another
+    /// reactor, this is the last state that this object has read, or else the initial state of an
+    /// example. ``read(at:)`` throws the reason.
     public var currentState: R.State { get async { await present.state } }
 
-    /// The number of mutations since the initial state, as ``currentState``.
+    /// The number of mutations since the initial state. Read like ``currentState``.
     public var version: UInt64 { get async { await present.version } }
 
     private var present: HostedState<R.State> {
@@ -120,7 +121,7 @@ where R.Action: Codable, R.State: Codable, R.Activity: Codable {
                         return known.withLock { $0 }
                     }
                 }
-                // Cancelled, it reads once more.
+                // If the task is cancelled meanwhile, the session is read once more.
                 try? await Task.sleep(for: .milliseconds(250))
             }
         }
@@ -128,9 +129,9 @@ where R.Action: Codable, R.State: Codable, R.Activity: Codable {
 
     // MARK: The session
 
-    /// Makes a session that begins with this one's state. Effects do not run there.
+    /// Creates a session that begins with the state of this one. Running effects are not copied.
     ///
-    /// If the outcome is unknown, it may have been made, and nobody knows its id.
+    /// If the outcome is unknown, the new session may exist, but its id is lost.
     ///
     /// - Parameters:
     ///   - version: The version of the state, if the server keeps it. Nil: the present one.
@@ -156,7 +157,7 @@ where R.Action: Codable, R.State: Codable, R.Activity: Codable {
     /// Reads a page of the action log, oldest entry first.
     ///
     /// - Parameters:
-    ///   - position: The position after which it begins. Nil: the oldest kept entry.
+    ///   - position: The position after which the page begins. Nil: the oldest kept entry.
     ///   - limit: The maximum number of entries: 1 to 1000.
     public func log(
         after position: String? = nil, limit: Int = 100
@@ -189,7 +190,7 @@ public struct HostedState<State: Sendable>: Sendable {
     public let state: State
     /// The number of mutations since the initial state.
     public let version: UInt64
-    /// Where the session's history was. Nil only for a state that was not read.
+    /// The position of the state in the session's history. Nil only for a state that was not read.
     public let position: String?
     /// The name of the reactor.
     private(set) var reactor: String?
@@ -209,11 +210,11 @@ private struct ForkRequest: Encodable {
 
 /// A page of an action log.
 public struct HostedLogPage: Sendable {
-    /// The entries, each the line of JSON that `GET /v1/sessions/{id}/log` has for it.
+    /// The entries. Each is a line of JSON, as in `GET /v1/sessions/{id}/log`.
     public let entries: [String]
-    /// The position after which the next page begins; nil: there is none yet.
+    /// The position after which the next page begins. Nil: there is no next page yet.
     public let next: String?
-    /// Whether entries before the page are missing, because they are not kept.
+    /// Whether entries before the page are missing, because they are no longer kept.
     public let isCut: Bool
 
     init(_ body: [UInt8]) throws(HostedFailure) {

@@ -16,12 +16,12 @@ internal import Wire
 /// }
 /// ```
 ///
-/// A request is served as a client's is: by the session's own loop, and in a cluster by the node
-/// that decides on the session. It needs no token, and it may do everything.
+/// A request is served like that of a client: by the session's own loop, and in a cluster by the
+/// node that decides on the session. It needs no token, and may do everything.
 ///
-/// At most 1024 requests are under way; further ones wait for their turn. When the server ends,
-/// those under way are completed, and later ones fail with ``HostedFailure/draining(_:)``.
-/// Cancelling a task that waits for an answer does not end the wait: the request may be applied.
+/// At most 1024 requests are under way; further ones wait for their turn. When the server ends, it
+/// waits for those under way, and later ones fail with ``HostedFailure/draining(_:)``. If a task
+/// waits for an answer, its cancellation does not end the wait, because the request may be applied.
 public final class HostedSessions: Sendable {
     private let service: Service
     let peers: Peers
@@ -33,14 +33,14 @@ public final class HostedSessions: Sendable {
         self.peers = peers
     }
 
-    /// A session. Whether there is one shows when it is used.
+    /// A session. This sends no request, so a missing session is noticed only when it is used.
     ///
     /// - Parameters:
     ///   - id: The id.
-    ///   - reactor: The type of its reactor. A session of another one is not used:
-    ///     ``HostedFailure/otherReactor(_:)``.
-    /// - Throws: ``HostedFailure/invalid(code:_:)`` for a text that is no id, and for a reactor
-    ///   that this server does not host.
+    ///   - reactor: The type of its reactor. If the session has another one, each request fails
+    ///     with ``HostedFailure/otherReactor(_:)``.
+    /// - Throws: ``HostedFailure/invalid(code:_:)`` if the text is not a valid id, or this server
+    ///   does not host the reactor.
     public func session<R: Reactor>(
         _ id: String, of reactor: R.Type
     ) throws(HostedFailure) -> HostedSession<R> {
@@ -50,15 +50,15 @@ public final class HostedSessions: Sendable {
     /// Creates a session, or confirms that it exists with the same reactor and the same input.
     ///
     /// - Parameters:
-    ///   - id: The id, by which a repetition finds the same session. Nil: a new one, of 128 random
-    ///     bits.
+    ///   - id: The id. If the call is repeated with the same id, it finds the same session. Nil: a
+    ///     new id of 128 random bits.
     ///   - reactor: The type of its reactor.
-    ///   - input: What it is created with, if the reactor is hosted with `input:`. At most 64 KiB
+    ///   - input: The input of the session, if the reactor is hosted with `input:`. At most 64 KiB
     ///     of JSON.
     ///   - name: The name under which it is hosted. Nil: the server hosts the type once.
     ///   - subject: The client that owns it. Nil: none.
     /// - Throws: ``HostedFailure/otherReactor(_:)``, ``HostedFailure/otherInput(_:)`` and
-    ///   ``HostedFailure/ended(_:)`` if the id has such a session; otherwise as its cases say.
+    ///   ``HostedFailure/ended(_:)`` if the id has such a session; other cases as they say.
     @discardableResult
     public func create<R: Reactor>(
         _ id: String? = nil, of reactor: R.Type, input: (any Encodable)? = nil,
@@ -95,14 +95,15 @@ public final class HostedSessions: Sendable {
         }
     }
 
-    /// Publishes a value, and returns when the journal has it and the listening sessions of the
+    /// Publishes a value. Returns when the journal has the value, and the listening sessions at the
     /// node that decides on the topic have applied it.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - topic: The topic. Its values have to be `Codable`, and a hosted reactor has to listen.
+    ///   - topic: The topic. Its values have to be `Codable`, and a hosted reactor has to listen
+    ///     to it.
     ///   - key: As for an action, in `send` of ``HostedSession``.
-    /// - Returns: The number of these sessions.
+    /// - Returns: The number of sessions that have applied it.
     @discardableResult
     public func publish<Value: Encodable & Sendable>(
         _ value: Value, to topic: Topic<Value>, key: String? = nil
@@ -121,7 +122,7 @@ public final class HostedSessions: Sendable {
         let sessions: Int
     }
 
-    /// No request begins from now on, and the streams end, because the server ends.
+    /// From now on no request begins, and the streams end. Called when the server ends.
     func close() {
         calls.close()
         readers.close()

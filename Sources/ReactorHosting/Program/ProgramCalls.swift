@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// Bounds the requests of the program that are under way. Further ones wait, in order.
+/// Bounds the number of the program's requests under way. Further ones wait, in order.
 final class ProgramCalls: Sendable {
-    /// Enough to fill each commit of all loops; with bodies of 1 MiB it is 1 GiB at the most.
+    /// Enough to fill each commit of all loops. With bodies of 1 MiB they use at most 1 GiB.
     static let limit = 1_024
 
     private struct State {
         var running = 0
         /// The waiting callers by their numbers.
         var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
-        /// The number of the first one, and of the next one that comes.
+        /// The numbers of the first waiting caller, and of the next one to arrive.
         var (first, next): (UInt64, UInt64) = (0, 0)
         var isClosed = false
 
@@ -22,8 +22,8 @@ final class ProgramCalls: Sendable {
 
     private let state = Mutex(State())
 
-    /// Returns when the caller may send its request: true, and ``leave()`` has to follow; false if
-    /// the server ends.
+    /// Returns true when the caller may send its request; then ``leave()`` has to follow. Returns
+    /// false if the server ends.
     func enter() async -> Bool {
         await withCheckedContinuation { waiter in
             let result = state.withLock { state -> Bool? in
@@ -49,7 +49,7 @@ final class ProgramCalls: Sendable {
         next?.resume(returning: true)
     }
 
-    /// From now on no request begins.
+    /// From now on no request may begin.
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true

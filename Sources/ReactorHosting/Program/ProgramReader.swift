@@ -2,22 +2,22 @@ internal import Feeds
 internal import Sessions
 internal import Synchronization
 
-/// A reader of the program: what a ``RelayReading`` needs to live between the loop of its session
-/// and a task.
+/// A reader of the program. It drives a ``RelayReading`` between the loop of the session and a task
+/// of the program.
 final class ProgramReader: Sendable {
-    /// The end of a block.
+    /// The outcome of a block.
     enum Delivery {
         case delivered
-        /// It is not for this reader.
+        /// The block is not for this reader.
         case skipped
-        /// The reader does not read any more.
+        /// The reader has stopped reading.
         case abandoned
     }
 
     enum Ending {
-        /// The session or the server has ended, or the reader does not read any more.
+        /// The session or the server has ended, or the reader has stopped reading.
         case over
-        /// The next events are not kept any more.
+        /// The next events are no longer kept.
         case tooSlow
     }
 
@@ -30,7 +30,7 @@ final class ProgramReader: Sendable {
 
     private let loop: Int
     private let peers: Peers
-    // Why a lock: reports arrive on the session's loop, elements are read in the reader's task.
+    // Why a lock: reports arrive on the session's loop, but the reader's task takes the elements.
     private let state: Mutex<State>
     private let signals = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
@@ -40,7 +40,7 @@ final class ProgramReader: Sendable {
         self.peers = peers
     }
 
-    /// Returns when the reader misses nothing from now on, or the session cannot be read now.
+    /// Returns when the reader misses no later event, or the session cannot be read now.
     func untilOpen() async {
         await withCheckedContinuation { waiter in
             let isOpen = state.withLock { state in
@@ -51,7 +51,7 @@ final class ProgramReader: Sendable {
         }
     }
 
-    /// Reads until the end. Called once.
+    /// Reads until the stream ends. Called once.
     func run(_ deliver: (RelayBlock) -> Delivery) async -> Ending {
         open()
         for await _ in signals.stream {
@@ -81,7 +81,7 @@ final class ProgramReader: Sendable {
         if state.withLock({ $0.reading.wasRead() }) { signals.continuation.yield() }
     }
 
-    /// The reader does not read any more, or the server ends.
+    /// The reader has stopped reading, or the server ends.
     func stop() { signals.continuation.finish() }
 
     private func open() {
@@ -116,7 +116,7 @@ final class ProgramReader: Sendable {
     }
 }
 
-/// The readers of the program, which end with the server.
+/// The readers of the program. They end with the server.
 final class ProgramReaders: Sendable {
     private struct State {
         var readers: [UInt64: ProgramReader] = [:]

@@ -7,12 +7,12 @@ internal import Wire
 
 /// A request of the program that hosts the server.
 ///
-/// Design (ADR-0082): it is a client's request without a socket. Its head is text, as that of a
-/// request from another node, and a connection without a socket serves it, on the loop of its
-/// session. So keys, limits, loads, commits and forwarding are those of every request.
+/// Design (ADR-0082): it is a client's request without a socket. Its head is text, like that of a
+/// request from another node. A connection without a socket serves it, on the loop of its session.
+/// So keys, limits, loads, commits and forwarding work as for every request.
 struct ProgramRequest: Sendable {
     let endpoint: Endpoint
-    /// The session that serves it; nil for a request that any loop serves.
+    /// The session that serves it; nil for a request that any loop can serve.
     let session: SessionID?
     let access: Access
     let head: [UInt8]
@@ -39,8 +39,8 @@ struct ProgramRequest: Sendable {
     }
 }
 
-/// The program's wait for the answer to a request. If it is released earlier, because its loop has
-/// stopped, the outcome is unknown.
+/// The program's wait for the answer to a request. If it is released before the answer, because its
+/// loop has stopped, the outcome is unknown.
 final class ProgramCall: Sendable {
     typealias Waiter = CheckedContinuation<LinkAnswer, Never>
 
@@ -74,7 +74,7 @@ extension ServerLoop {
         makeSocketless(id).begin(id, request, call)
     }
 
-    /// Ends the sessions, because the server ends, and the program's requests that have no answer.
+    /// Ends the sessions, and the program's requests without an answer, when the server ends.
     func stopSessions() {
         for each in socketless { each.endProgramCall() }
         sessions.stop()
@@ -99,7 +99,7 @@ extension HTTPConnection {
 
     fileprivate func endProgramCall() {
         guard case .waiting(_, let options?) = state, let call = options.call else { return }
-        // A request that is not parked is with its session.
+        // If the request is not parked, the session has it.
         var mayBeApplied = buffers?.parked == nil
         if case .forwarded(let forward, _)? = options.link, case .sent = forward.place {
             mayBeApplied = true
@@ -135,7 +135,7 @@ extension RequestDispatcher {
 }
 
 extension Access {
-    /// The program itself. It may do everything.
+    /// The access of the program itself. It may do everything.
     ///
     /// - Parameters:
     ///   - subject: The client for whom it acts.

@@ -14,7 +14,7 @@ final class ProgramRun: Sendable {
     private let failures = AsyncStream<Void>.makeStream()
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    /// Starts the program; nil: there is none.
+    /// Starts the program, unless it is nil.
     init(_ program: HostingProgram?, _ sessions: HostedSessions) {
         state = Mutex(State(hasEnded: program == nil))
         guard let program else { return }
@@ -29,7 +29,7 @@ final class ProgramRun: Sendable {
         task.withLock { $0 = running }
     }
 
-    /// Returns when the program fails, or the calling task is cancelled. Cancels the program.
+    /// Returns when the program fails or the calling task is cancelled. Then cancels the program.
     func untilFailure() async {
         await withTaskCancellationHandler {
             for await _ in failures.stream {}
@@ -41,7 +41,7 @@ final class ProgramRun: Sendable {
 
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
-    /// The error with which the program has ended.
+    /// The error that the program has thrown, if any.
     var failure: (any Error)? { state.withLock { $0.failure } }
 
     private static func isEndOfServer(_ error: any Error) -> Bool {

@@ -34,8 +34,8 @@ extension ReactorServer {
     ///   - tracer: Gets the spans of requests, commits and effects. Default none.
     ///   - journals: Kinds of journals beside memory and a file: `.postgres` of ReactorPostgres.
     ///     Default none.
-    ///   - program: Uses the server's own sessions, as for ``run(started:_:)``. If it throws, the
-    ///     exit status is 1. Default none.
+    ///   - program: A program that uses the server's own sessions, as for ``run(started:_:)``. If
+    ///     it throws, the exit status is 1. Default none.
     public static func main(
         hosting hosted: [Hosted], authenticator: (any Authenticator)? = nil,
         metrics: (any MetricsSource)? = nil, tracer: (any RequestTracer)? = nil,

@@ -68,7 +68,7 @@ public struct ReactorServer: Sendable {
         try await run(reloading: nil) { started($0.main) }
     }
 
-    /// Serves, and runs a program that uses the server's own sessions beside it.
+    /// Serves, and runs a program beside the server that uses the server's own sessions.
     ///
     /// ```swift
     /// try await server.run { server in
@@ -81,17 +81,18 @@ public struct ReactorServer: Sendable {
     ///
     /// The program begins when connections are accepted. If it returns, the server continues. If it
     /// throws, the server drains, and this method throws the error. When the server begins to end,
-    /// the program is cancelled, and the drain waits for it as for requests in flight:
-    /// ``Configuration/grace`` at the most, and in a cluster ``Configuration/drainDelay`` in
-    /// addition. Meanwhile it may still use its sessions. After that its requests fail with
-    /// ``HostedFailure/draining(_:)``. This error and `CancellationError` are then no failure.
+    /// the program is cancelled, and the drain waits for it as for requests in flight: at most
+    /// ``Configuration/grace``, and in a cluster ``Configuration/drainDelay`` in addition.
+    /// Meanwhile it may still use its sessions. After that its requests fail with
+    /// ``HostedFailure/draining(_:)``. If a cancelled program throws this error or
+    /// `CancellationError`, that does not count as a failure.
     ///
     /// The rest is as for ``run(started:)``.
     ///
     /// - Parameters:
     ///   - started: As for ``run(started:)``; called before the program begins.
-    ///   - program: The program. It may keep its argument, also after its own end.
-    /// - Throws: The program's error; otherwise as ``run(started:)``.
+    ///   - program: The program. It may keep its argument, even after it has returned.
+    /// - Throws: The program's error; otherwise like ``run(started:)``.
     public func run(
         started: @Sendable (String) -> Void = { _ in },
         _ program: @escaping @Sendable (HostedSessions) async throws -> Void
@@ -191,8 +192,8 @@ public struct ReactorServer: Sendable {
         return node
     }
 
-    /// Wakes the sessions whose effects or sources rest: at the start, and the others each minute.
-    /// Finds the timers that are due within the next minute.
+    /// Wakes the sessions whose effects or sources rest, at the start and then each minute. Twice a
+    /// minute, finds the timers that are due within the next minute.
     private static func search(_ work: WorkSearch, _ timers: TimerSearch?) async {
         try? await Task.sleep(for: work.firstPause)
         while !Task.isCancelled {
@@ -231,7 +232,7 @@ struct RunningServer {
     /// Nil if the journal has no effects that rest, or with `--wake-on-demand`.
     let work: WorkSearch?
     let sessions: HostedSessions
-    /// Nil likewise.
+    /// Nil if ``work`` is nil.
     let timers: TimerSearch?
     /// The settings of the start.
     private let configuration: Configuration

@@ -9,7 +9,7 @@ extension RunningServer {
     /// Drains, saves and closes.
     ///
     /// - Parameters:
-    ///   - program: The program beside the server, which was cancelled.
+    ///   - program: The program beside the server. It was cancelled before.
     ///   - delay: The time for which requests are still accepted.
     ///   - grace: The time after that for requests in flight, streams and, in a cluster,
     ///     effects to end.
@@ -57,7 +57,7 @@ extension RunningServer {
                 """)
     }
 
-    /// Returns when something has ended, at the latest at `end`.
+    /// Returns when `hasEnded` returns true, or at `end`.
     private func untilEnded(by end: ContinuousClock.Instant, _ hasEnded: () -> Bool) async {
         while !hasEnded(), ContinuousClock.now < end {
             try? await Task.sleep(for: Self.effectPause)
@@ -165,7 +165,7 @@ extension RunningServer {
         await operations.stop()
     }
 
-    /// The time between two looks for effects that run, and for the program's end.
+    /// The pause between two checks whether effects still run, and whether the program has ended.
     private static let effectPause = Duration.milliseconds(20)
     /// The time for the answers to other nodes, if clients have used up the grace time.
     private static let linkGrace = Duration.seconds(1)

@@ -2,13 +2,13 @@ public import Cyclers
 public import Reactors
 public import Sessions
 
-/// A session, as the closure that makes its reactor knows it.
+/// The data about a session from which the closure `make` makes the session's reactor.
 public struct SessionIdentity<Input: Sendable>: Sendable {
-    /// The session's id, the one in its path.
+    /// The id of the session, as in its path.
     public let id: String
-    /// The input with which it was created.
+    /// The input with which the session was created.
     public let input: Input
-    /// The subject that has created it; nil if the client was not authenticated.
+    /// The subject that created the session; nil if the client was not authenticated.
     public let owner: String?
 
     @usableFromInline
@@ -20,7 +20,7 @@ public struct SessionIdentity<Input: Sendable>: Sendable {
 }
 
 extension Hosted {
-    /// Hosts a reactor that knows its session and what the session was created with.
+    /// Hosts a reactor that knows its session and the session's input.
     ///
     /// ```swift
     /// Hosted("auction", input: NewAuction.self) { session in
@@ -29,25 +29,25 @@ extension Hosted {
     /// ```
     ///
     /// A client creates a session with `{"reactor":"auction","input":{"lot":"A lamp"}}`. The input
-    /// is stored with the creation, kept as long as the session, and given to `make` each time that
+    /// is stored with the creation, and kept as long as the session. `make` gets it each time that
     /// the session wakes, at any node. A fork has the input of its origin.
     ///
     /// - Parameters:
     ///   - name: as for a reactor without an input.
     ///   - input: The type of the input. With an optional type, the input may be missing.
     ///     An input has at most 64 KiB of JSON. One that does not decode is refused with 422
-    ///     `not_an_input`. A session whose stored input does not decode any more is quarantined,
-    ///     like one whose state does not: add members as optional ones.
-    ///   - inputExamples: Inputs to show in `GET /v1/reactors`. Default none. `make` is called
-    ///     with the first one at registration, or else with an input that is made up from the type:
-    ///     texts are `example` and numbers 1. If none can be made up, the server does not start,
-    ///     and says so.
+    ///     `not_an_input`. If a stored input no longer decodes, its session is quarantined, as it
+    ///     is if its state no longer decodes. So make members optional that you add later.
+    ///   - inputExamples: Inputs to show in `GET /v1/reactors`. Default none. At registration,
+    ///     `make` is called with the first one. Without examples, an input is made up from the
+    ///     type: texts are `example` and numbers 1. If none can be made up, the server does not
+    ///     start, and the failure asks for an example.
     ///   - activities: as for a reactor without an input.
     ///   - examples: as for a reactor without an input.
     ///   - clock: as for a reactor without an input.
-    ///   - make: Makes the reactor of one session, on that session's loop. For the examination at
-    ///     registration, the session's id is `example`. The topics of the reactor's sources must
-    ///     not depend on the session.
+    ///   - make: Makes the reactor of one session, on that session's loop. At registration, it
+    ///     makes a reactor to examine; then the id is `example`. The topics of the reactor's
+    ///     sources must not depend on the session.
     @inlinable
     public init<R: Reactor, Input: Codable & Sendable>(
         _ name: String, input: Input.Type, inputExamples: [Input] = [],
@@ -82,7 +82,7 @@ extension Hosted {
             })
     }
 
-    /// Hosts a Cycler that knows its session and what the session was created with.
+    /// Hosts a Cycler that knows its session and the session's input.
     ///
     /// The parameters are those of a reactor with an input.
     public init<C: ActionCycler & SendableMetatype, Input: Codable & Sendable>(
@@ -99,8 +99,7 @@ extension Hosted {
         }
     }
 
-    /// Hosts a Cycler that is a part of another one, and knows its session and what the session was
-    /// created with.
+    /// Hosts a Cycler that is a part of another one, and knows its session and the session's input.
     ///
     /// The parameters are those of a reactor with an input.
     public init<C: ActionCycler & ModularCycler & SendableMetatype, Input: Codable & Sendable>(

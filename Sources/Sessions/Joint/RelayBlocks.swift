@@ -1,13 +1,13 @@
-/// Reads the blocks that a relay sends: the chunks of a session's stream, one for each block, cut
-/// anywhere (``EventFramer``).
+/// Reads the blocks that a relay sends. Each block is one chunk of the session's stream
+/// (``EventFramer``). The bytes may arrive cut anywhere.
 struct RelayBlocks {
     private var bytes: [UInt8] = []
-    /// The first byte that is not part of a block that was read.
+    /// The first byte after the blocks that were read.
     private var start = 0
 
     private static let lineEnd = UInt8(ascii: "\n")
 
-    /// Whether a part of a block waits for its rest.
+    /// Whether every block that has begun to arrive is complete and was read.
     var isBetweenBlocks: Bool { start == bytes.count }
 
     mutating func append(_ more: [UInt8]) {
@@ -16,7 +16,7 @@ struct RelayBlocks {
         bytes += more
     }
 
-    /// The next whole block; nil: it has not arrived.
+    /// The next whole block; nil if it has not arrived completely.
     mutating func next() -> RelayBlock? {
         guard let end = bytes[start...].firstIndex(of: Self.lineEnd),
             let size = Int(String(decoding: bytes[start..<(end - 1)], as: UTF8.self), radix: 16),
@@ -27,7 +27,7 @@ struct RelayBlocks {
     }
 }
 
-/// A block of a session's stream: the fields that it has.
+/// The fields of a block of a session's stream.
 package struct RelayBlock {
     package private(set) var event: String?
     package private(set) var id: String?

@@ -1,25 +1,25 @@
 package import Feeds
 internal import JSONCoding
 
-/// Reads the stream of one session for a reader in this process, as a machine: reports in, steps
+/// Reads the stream of one session for a reader in this process. It is a machine: reports in, steps
 /// out.
 ///
-/// Design (ADR-0082): it has a relay (``StreamRelay``), as a stream of several sessions has one for
-/// each. The relay may send ``windowBytes`` that the reader has not taken; then it waits, as an
-/// offset in the session's stream or in the journal. If it ends without the session's end, the next
-/// one continues after the last block.
+/// Design (ADR-0082): it has one relay (``StreamRelay``), like each session of a joint stream. The
+/// relay may send ``windowBytes`` that the reader has not taken. Then it waits, as an offset in the
+/// session's stream or in the journal. If it ends before the session does, the next relay continues
+/// after the last block.
 package struct RelayReading {
     package static let windowBytes = 64 << 10
 
     package enum Step {
-        /// It counts as unread until ``wasRead()``.
+        /// The next block. It counts as unread until ``wasRead()``.
         case block(RelayBlock)
-        /// The session has ended, or there is none.
+        /// The session has ended, or does not exist.
         case over
-        /// The events after the last block are not kept any more.
+        /// The events after the last block are no longer kept.
         case lost
-        /// The relay was given up: ``open(_:)`` has to follow. At once if that relay has sent
-        /// something; else later, because the session cannot be read now.
+        /// The relay has ended, but not the session: ``open(_:)`` has to follow. Later, if the
+        /// relay had a problem or has sent nothing, because the session cannot be read now.
         case reopen(atOnce: Bool)
     }
 
@@ -27,7 +27,7 @@ package struct RelayReading {
     private let session: SessionID
     private let start: SubscriptionRequest.Start
     private let choose: RelayChoice.Chooser
-    /// The blocks that may be unread.
+    /// The maximum number of unread blocks.
     private let limit: Int
 
     private var attempt: UInt64 = 0
@@ -41,7 +41,7 @@ package struct RelayReading {
     /// The id of the last block.
     private var position: String?
 
-    /// - Parameter number: not used twice in the process.
+    /// - Parameter number: unique in the process.
     package init(
         _ number: UInt64, of session: SessionID, from start: SubscriptionRequest.Start,
         limit: Int, choosing choose: @escaping RelayChoice.Chooser
@@ -60,8 +60,8 @@ package struct RelayReading {
     /// Whether a relay has sent something, or has ended.
     package var hasReported: Bool { isHeard || end != nil }
 
-    /// Begins with a relay, or continues with the next one. Returns the message to the session's
-    /// loop.
+    /// Begins with the first relay, or continues with the next one. Returns the message to the
+    /// session's loop.
     ///
     /// - Parameter receive: gets the relay's reports, on that loop.
     package mutating func open(
@@ -91,7 +91,7 @@ package struct RelayReading {
             if let id = block.id { position = id }
             switch block.event {
             case "end": return .over
-            // Otherwise the present values follow.
+            // After any other reset, the present values follow.
             case "reset": if Self.isTrimmed(block) { return .lost }
             default:
                 unread += 1
@@ -113,15 +113,15 @@ package struct RelayReading {
 
     /// A block was read, or is not for this reader.
     ///
-    /// - Returns: whether ``next()`` had to wait for it.
+    /// - Returns: whether ``next()`` returned no block until now, because too many were unread.
     package mutating func wasRead() -> Bool {
         unread -= 1
         return unread == limit - 1
     }
 
-    /// The credit for the relay, when there is no further step; nil: it has enough, or the reader
-    /// takes no more. Half a window at least, or all of it if a block is not complete, because the
-    /// relay may have no credit for its rest.
+    /// The credit for the relay. Call it when there is no further step. Nil if the relay has enough
+    /// credit, or the reader takes no more blocks. It is at least half a window. If a block is
+    /// incomplete, it may be less, because the relay may have no credit for the rest of the block.
     package mutating func takeCredit() -> RelayRequest? {
         guard unread < limit, end == nil, owedBytes > 0,
             owedBytes >= Self.windowBytes / 2 || !blocks.isBetweenBlocks

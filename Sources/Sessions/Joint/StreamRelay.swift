@@ -70,7 +70,7 @@ package struct RelayKey: Hashable, Sendable {
     /// In place of the number of a loop: the reports go to the ``TopicReaders`` of the same loop.
     static let ownLoop = -1
 
-    /// The same, for a ``RelayReading``, whose relays have receivers.
+    /// In place of the number of a loop: a ``RelayReading`` gets the reports through `receive`.
     static let noLoop = -2
 }
 
@@ -92,7 +92,7 @@ package struct RelayOpening: Sendable {
     /// Of the stream.
     let client: WorkClient?
     let choose: RelayChoice.Chooser
-    /// Gets the reports in place of a stream, on the loop of the session.
+    /// If set, gets the reports in place of a stream, on the loop of the session.
     var receive: (@Sendable (RelayReport) -> Void)?
 }
 

@@ -28,8 +28,8 @@
 //               they were begun, each time after the first by another process; `subject` is the
 //               client that has sent the action, if it was authenticated. The row of action 0 says
 //               how far the session has read its topics.
-//   timers      timers that were not due at the last commit, or rest since then; `number` is the
-//               action that has set it, `due` is when it is due, `content` its action.
+//   timers      timers that have not fired; `number` is the action that has set the timer, `due`
+//               is when it is due, and `content` is the timer's own action.
 //
 // All times: milliseconds since 1970 (UTC).
 //

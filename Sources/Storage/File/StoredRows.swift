@@ -39,7 +39,7 @@ extension FileSessionRow {
         self = found
     }
 
-    /// The input of the session's creation, which may be large; nil if it had none.
+    /// The input with which the session was created, which may be large; nil if it had none.
     func input(_ database: Database) throws -> [UInt8]? {
         try database.first(
             "SELECT input FROM sessions WHERE row = ? AND input IS NOT NULL", .integer(row)

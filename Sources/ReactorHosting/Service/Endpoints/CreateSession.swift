@@ -104,7 +104,7 @@ extension LoopResources {
     /// client, the journal counts those first.
     ///
     /// - Parameters:
-    ///   - input: The input, which the registration has checked or another session has.
+    ///   - input: The input. The registration has checked it, or it is that of a fork's origin.
     ///   - saved: Nil to start with the reactor's initial state.
     func create(
         _ id: SessionID, _ registration: Registration, input: [UInt8]?,
@@ -194,7 +194,7 @@ extension Problem {
 
     fileprivate static let inputOfFork: Problem = {
         var problem = Problem(
-            422, "not_an_input", "a fork has the input of its origin; send only one of them")
+            422, "not_an_input", "a fork has the input of its origin; send either input or from")
         problem.pointer = "/input"
         return problem
     }()

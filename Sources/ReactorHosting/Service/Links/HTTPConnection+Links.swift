@@ -101,8 +101,8 @@ extension RequestDispatcher {
         request.route = route
         request.segment = segment
         request.access = link.access.flatMap { Access($0, at: loop.table.wallClockMilliseconds) }
-        // The nodes differ in --auth, or this one is newer. (A part may act for a client or for
-        // none, and a program needs no authenticator.)
+        // The nodes differ in --auth, or this one is newer. (A part may act with or
+        // without a client, and a program needs no authenticator.)
         guard
             (loop.gate == nil) == (request.access == nil) || endpoint is PostPart.Type
                 || request.access?.isProgram ?? false

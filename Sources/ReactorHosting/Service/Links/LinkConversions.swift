@@ -1,6 +1,6 @@
 internal import Wire
 
-// Responses and clients, as they are on a link.
+// The form of responses and clients on a link.
 
 extension LinkAnswer {
     init(_ response: Response) {
@@ -37,7 +37,7 @@ extension LinkAccess {
     fileprivate static let verbBits: [(Grants.Verb, UInt16)] = [
         (.create, 1), (.act, 2), (.read, 4), (.log, 8), (.delete, 16), (.admin, 32),
     ]
-    /// The bit of a program that hosts a node.
+    /// The bit that marks a request of the program that hosts a node.
     fileprivate static let programBit: UInt16 = 64
 
     init(_ access: Access) {

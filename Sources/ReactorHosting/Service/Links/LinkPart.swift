@@ -1,10 +1,10 @@
 internal import Clustering
 
-/// The part of a request in the traffic between nodes.
+/// How a request takes part in the traffic between nodes.
 enum LinkPart {
-    /// It came from another node, and is answered there.
+    /// The request came from another node, and that node sends the response to the client.
     case incoming(ForwardOrigin)
-    /// It goes to another node, or went and is served here after all.
+    /// It goes to another node, or it went there and is served here after all.
     case forwarded(ForwardedRequest, any SessionEndpoint.Type)
     /// It is served here. It goes to another node if the commit shows that this node does not own
     /// the session.

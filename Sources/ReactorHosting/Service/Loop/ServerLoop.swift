@@ -17,7 +17,7 @@ final class ServerLoop: LoopHandler {
     private var connections: [HTTPConnection] = []
     /// The connections without a socket, by their index (``SocketlessSlots``).
     var socketless: [HTTPConnection] = []
-    /// When the loop looks for timers of sessions that are due.
+    /// When the loop next looks for timers of sessions that are due.
     private var timerLook: LoopInstant?
 
     init(
@@ -182,7 +182,7 @@ final class ServerLoop: LoopHandler {
             token: Self.handover, at: resources.now + .milliseconds(20))
     }
 
-    /// At least once a second while there are timers: a clock may be set meanwhile.
+    /// While there are timers, looks at least once a second, because a clock may be set meanwhile.
     private func setTimerLook() {
         guard let wait = sessions.timerWait else { return }
         let look = resources.now + .milliseconds(min(wait, 1_000))

@@ -104,8 +104,7 @@ final class Service: Sendable {
         for reactor in reactors { reactor.announceTopics(topics) }
     }
 
-    /// Whether values may be published: by the program, or by administrators, perhaps at another
-    /// node.
+    /// Whether values may be published: by the program, by administrators, or at another node.
     var hasTopics: Bool { hasProgram || configuration.administration == .on || node != nil }
 
     /// Adopts the limits that all loops share.

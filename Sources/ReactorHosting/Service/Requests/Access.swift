@@ -12,7 +12,7 @@ final class Access: Sendable {
     let expiresAtMilliseconds: Int64
     /// Milliseconds since 1970. From then on the token is verified again.
     let verifyAgainAtMilliseconds: Int64
-    /// Whether it is the program that hosts the server. It may act for no client.
+    /// Whether this is the program that hosts the server. It may act without a client.
     let isProgram: Bool
 
     /// A verified token is kept for this time, and so a removed key is effective.
@@ -30,7 +30,7 @@ final class Access: Sendable {
 
     var grants: Grants { principal.grants }
 
-    /// The client for whom requests act, and who owns the sessions that they create; nil for none.
+    /// The client for whom requests act. It owns the sessions that they create. Nil for no client.
     var subject: ExactText? {
         // No client has an empty name.
         isProgram && principal.subject.isEmpty ? nil : principal.identity

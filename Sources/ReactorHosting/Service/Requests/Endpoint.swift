@@ -128,7 +128,7 @@ struct SessionTarget {
         return session
     }
 
-    /// The problem of a session that is hidden. The program itself may know its reactor.
+    /// The problem of a session that is hidden. Only the program itself may learn its reactor.
     var hidden: Problem {
         guard access?.isProgram ?? false, let reactor = found.reactor else {
             return .unknownSession(id.text, to: access)

@@ -58,7 +58,7 @@ struct ReactorList: Sendable {
             activities = registration.activities
         }
 
-        /// The first of the examples, as long as there are bytes left for them.
+        /// The first examples, as many as the remaining bytes allow.
         static func values(_ examples: [[UInt8]], _ left: inout Int) -> [JSONValue] {
             var values: [JSONValue] = []
             for example in examples {

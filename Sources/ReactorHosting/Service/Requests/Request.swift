@@ -132,7 +132,7 @@ final class RequestOptions {
     var accessEnd: LoopInstant?
     /// Nil for a request that concerns this node alone.
     var link: LinkPart?
-    /// The request is the program's, which gets the response.
+    /// The program's wait for the response; nil for a request that is not the program's.
     var call: ProgramCall?
     /// Whether the request came over a link and changes nothing.
     var onlyReads = false

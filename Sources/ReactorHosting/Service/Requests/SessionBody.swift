@@ -32,7 +32,7 @@ extension Request {
 /// reactor takes one, or `"from":{"session":"<id>","version":<n>}` for a fork.
 struct SessionBody: StrictBody {
     var reactor: String
-    /// Nil for `null`, too.
+    /// Also nil for `null`.
     var input: JSONValue?
     var from: Strict<Origin>?
 
