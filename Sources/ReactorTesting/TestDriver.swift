@@ -34,7 +34,7 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     private let report: (DriverFailure) -> Void
     private let origin: CallPlace
     private var asserted: R.State?
-    // When the asserted timers are due, since the start of the clock.
+    // When the asserted timers are due, as times since the start of the clock.
     private var assertedTimers: [EffectID: Duration] = [:]
     private var isFinished = false
 
@@ -252,8 +252,8 @@ where R.State: Equatable, R.Mutation: Equatable, R.Activity: Equatable {
     /// Reports events that were not asserted, effects that still run and timers that are still set,
     /// and ends the session.
     ///
-    /// Timers are not reported if
-    /// ``expectTimers(_:fileID:filePath:line:column:)`` has asserted them since they were set.
+    /// Does not report timers that ``expectTimers(_:fileID:filePath:line:column:)`` has asserted
+    /// since they were set.
     /// An effect that sleeps on the clock counts as running. Any other is waited for.
     public func finish(
         fileID: String = #fileID, filePath: StaticString = #filePath, line: Int = #line,

@@ -28,8 +28,8 @@ extension ReactorEffect {
     ///
     /// - Parameters:
     ///   - name: The name of the timer, unique within the session.
-    ///   - delay: The time from the commit until the timer is due, rounded up to milliseconds. At
-    ///     once if it is not positive.
+    ///   - delay: The time from now until the timer is due, rounded up to milliseconds. At once if
+    ///     it is not positive.
     ///   - action: The action that the session receives.
     public static func schedule(
         _ name: EffectID, after delay: Duration, _ action: Action

@@ -6,15 +6,15 @@ public import Reactors
     public import Foundation
 #endif
 
-/// A countdown that ends at its time, also if the process was restarted meanwhile: a timer.
+/// A countdown that uses a timer, so that it ends at its time even if the process was restarted.
 public struct Countdown: Reactor {
     /// `{"type":"start","seconds":10}`, `{"type":"stop"}`, `{"type":"end"}`
     public enum Action: TaggedCodable, Sendable {
-        /// Starts one of the given number of seconds, 1 to 3600; replaces a running one.
+        /// Starts a countdown of 1 to 3600 seconds. It replaces a running one.
         case start(seconds: Int)
-        /// Stops it.
+        /// Stops the countdown.
         case stop
-        /// Ends it. The timer sends this action.
+        /// Ends the countdown. The timer sends this action.
         case end
     }
 
@@ -22,7 +22,7 @@ public struct Countdown: Reactor {
     public enum Mutation: TaggedCodable, Sendable {
         /// A countdown has begun.
         case begin(endsAt: Date)
-        /// It has been stopped.
+        /// The countdown was stopped.
         case stop
         /// Its time is up.
         case end
@@ -32,7 +32,7 @@ public struct Countdown: Reactor {
     public struct State: Codable, Sendable {
         /// The time at which the countdown ends; nil if none is running.
         public var endsAt: Date?
-        /// The number of countdowns that have ended; an event for each.
+        /// The number of countdowns that have ended. Each end is an event.
         @Pulse public var ended = 0
     }
 
@@ -42,14 +42,14 @@ public struct Countdown: Reactor {
     /// Makes a reactor for a session.
     public init() {}
 
-    /// The state has the same time as the timer, so that clients can show what is left.
+    /// The state has the same time as the timer, so that clients can show the remaining time.
     public func mutate(state: State, action: Action) -> Effect<Mutation> {
         switch action {
         case .start(let seconds):
             let endsAt = Date(timeIntervalSinceNow: Double(min(max(seconds, 1), 3_600)))
             return .concat(.just(.begin(endsAt: endsAt)), .schedule("end", at: endsAt, .end))
         case .stop: return .concat(.cancel("end"), .just(.stop))
-        // One that was stopped.
+        // The countdown was stopped before.
         case .end where state.endsAt == nil: return .empty()
         case .end: return .concat(.cancel("end"), .just(.end))
         }

@@ -20,8 +20,8 @@ struct Arrival {
     /// For the receipt.
     private(set) var failures: [ActionFailure] = []
 
-    /// Keeps the first error of each action. After the limit, only the codes of refusals: a client
-    /// decides by them.
+    /// Keeps the first error of each action. Beyond the limit, keeps only the codes of refusals,
+    /// because clients decide by them.
     mutating func record(_ error: any Error, ofAction index: Int) {
         guard failures.last?.index != index else { return }
         if failures.count < ActionFailure.limit {

@@ -27,8 +27,8 @@ extension Session {
         }
     }
 
-    /// Replies to a request that was refused because of the state. This state may not be committed
-    /// yet, and another node may decide on the session by now.
+    /// Replies to a request that was refused because of the state. That state may not be committed
+    /// yet, and by now another node may decide on the session.
     func refuse(_ refusal: ActionRefusal, of post: ActionPost) {
         answer(content(.refused(refusal, by: registration)), whenConfirmedFor: post.token)
     }

@@ -6,7 +6,7 @@ internal import Wire
 
 /// The timers of a session. A value, so that a refused action or a failed commit restores it.
 struct SessionTimers {
-    /// Invariant: sorted.
+    /// Invariant: sorted in the order in which they are due.
     private(set) var all: [SessionTimer]
 
     init(_ saved: [SessionTimer] = []) { all = saved }
@@ -32,7 +32,7 @@ struct SessionTimers {
 }
 
 extension SessionTimer {
-    /// A sentence for an action that the program no longer has.
+    /// The sentence that reports an action that the program can no longer read.
     func isUnreadable(_ refusal: JSONRefusal) -> String {
         "the action of the timer \(name.text) can't be read any more: \(refusal.sentence)"
     }

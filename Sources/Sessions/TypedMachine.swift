@@ -14,7 +14,7 @@ protocol TypedMachine: Machine {
 
     /// Receives an action that no client has sent.
     ///
-    /// - Returns: an error of which the log has no entry.
+    /// - Returns: an error that has no entry in the log yet.
     func receiveAlone(_ action: Action) -> (any Error)?
 
     /// A source's stream has ended.

@@ -301,7 +301,7 @@ test("a session that is missing is made by the link that makes it", () => {
   assert.equal(posts(client)[0].fields["Idempotency-Key"], posts(client)[1].fields["Idempotency-Key"]);
 });
 
-test("a session is made with its input, also by a later life for what waits", () => {
+test("a session is created with its input, even by a later life of the client that has waiting actions", () => {
   const body = '{"reactor":"auction","input":{"lot":"a lamp"}}';
   const client = new Client();
   const following = { makes: body, demand: {}, predicts: false, start: "present" };
@@ -310,7 +310,7 @@ test("a session is made with its input, also by a later life for what waits", ()
   client.answer(put, 201, made);
   assert.deepEqual(requests(client.receive("follow", "room", following)).filter(({ method }) => method === "PUT"), []);
   client.send(1);
-  // An earlier version has saved the reactor's name.
+  // An earlier version saved only the name of the reactor.
   const earlier = JSON.parse(JSON.stringify(client.saved).replace(JSON.stringify(body), '"auction"'));
   for (const [saved, expected] of [[client.saved, body], [earlier, '{"reactor":"auction"}']]) {
     const again = new Client({ saved, sends: false });

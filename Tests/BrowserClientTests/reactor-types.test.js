@@ -47,7 +47,7 @@ test("reactor-types prints the types of a server", async () => {
   assert.match(stdout, /export interface Reactors \{\n {2}room: \{\n {4}Action: unknown;\n {4}State: string;/);
 });
 
-test("the input of a reactor's sessions is a type, too", () => {
+test("the input of a reactor's sessions is a type too", () => {
   const member = { type: "object", properties: { a: {}, b: {} }, required: ["a"] };
   const input = { type: "object", properties: { lot: { type: "string" }, of: member }, required: ["lot"] };
   const schemas = { input, action: {}, state: member, pulses: {}, activities: {} };

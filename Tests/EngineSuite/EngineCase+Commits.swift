@@ -39,7 +39,7 @@ extension EngineCase {
             try trial.equal(try await trial.head("s")?.owner, "ada \"'é", "the owner by the head")
             try trial.equal(try await trial.load("t")?.owner, nil, "the owner of another")
         },
-        EngineCase("the input of a session is kept, also with a snapshot alone") { trial in
+        EngineCase("the input of a session is kept, even if only a snapshot is left") { trial in
             let input = Array(#"{"lot":"e\u0000 \\\"'é","limit":1e400}"#.utf8)
             var (created, other) = (HistoryEntry.created("s"), HistoryEntry.created("t"))
             SessionCreation(owner: "ada", input: input).append(to: &created.content)
@@ -161,7 +161,7 @@ extension EngineCase {
             batch.timers = [change("late", late), change("é", early)]
             try await trial.succeed(batch)
             try trial.equal(try await trial.load("s")?.timers, [early, late], "the timers")
-            // Another text, although Swift's strings are equal; and set and removed in one step.
+            // Another name, although Swift's strings are equal. One step sets and removes others.
             let (other, again) = (timer("e\u{301}", 2, due: 2_500), timer("late", 2, due: 1_000))
             var later = Batch()
             later.timers = [
@@ -177,7 +177,7 @@ extension EngineCase {
             try await trial.succeed(last)
             try await trial.engine.reopen()
             try trial.equal(try await trial.load("s")?.timers, [again, other], "the timers")
-            // They end with the session.
+            // Timers end with the session.
             try await trial.succeed([.deleted("s", 2)])
             try trial.equal(try await trial.load("s")?.timers, [], "the timers")
         },

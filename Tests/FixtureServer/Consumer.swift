@@ -1,12 +1,12 @@
 import Foundation
 import ReactorHosting
 
-/// A consumer of a queue that delivers all its messages to each process: the numbers from 1 to
-/// `FIXTURE_MESSAGES`, each with its key, for the session `consumer`.
+/// A consumer of a queue that delivers all of its messages to each process. The messages are the
+/// numbers from 1 to `FIXTURE_MESSAGES`, each with a key, for the session `consumer`.
 enum Consumer {
     typealias Program = @Sendable (HostedSessions) async throws -> Void
 
-    /// Nil without the variable.
+    /// Nil if the variable is not set.
     static var program: Program? {
         guard let text = ProcessInfo.processInfo.environment["FIXTURE_MESSAGES"],
             let count = Int(text)

@@ -1,7 +1,7 @@
 import Foundation
 import Reactors
 
-/// Sets timers, whose actions it keeps with the time at which they came.
+/// Sets timers, and records their actions with the times at which they arrived.
 struct Rounds: Reactor {
     enum Action: TaggedCodable, Sendable {
         case set(name: String, after: Int, ring: Int)

@@ -1,7 +1,7 @@
 import ReactorHosting
 import Reactors
 
-/// Created with an input that has members of several kinds.
+/// A reactor whose input has members of several kinds.
 struct Seat: Reactor {
     struct Input: Codable, Sendable {
         enum Side: String, Codable, CaseIterable { case left, right }

@@ -69,7 +69,7 @@ struct SchemaSampleTests {
         return try JSON.decode(type, from: bytes)
     }
 
-    @Test func `of the types of Swift`() throws {
+    @Test func `one is made for each kind of Swift type`() throws {
         let value = try sample(of: Everything.self)
         #expect(value.text == "example")
         #expect(value.names == ["example"])
@@ -81,7 +81,7 @@ struct SchemaSampleTests {
         #expect(try sample(of: [Int]?.self) == [1])
     }
 
-    @Test func `a type without an end is given up`() throws {
+    @Test func `none is made for a type that contains itself without end`() throws {
         #expect(throws: (any Error).self) { try sample(of: Tree.self) }
     }
 }

@@ -7,7 +7,7 @@ private struct NewAuction: Codable {
     var lot: String
 }
 
-/// Shows the lot without having it in its state.
+/// Shows the lot, which is not in its state.
 private struct Auction: Reactor {
     enum Action: TaggedCodable { case bid }
 
@@ -30,19 +30,19 @@ private struct Auction: Reactor {
 }
 
 private enum Later {
-    /// The member has another type: stored inputs do not decode any more.
+    /// The member has another type, so stored inputs no longer decode.
     struct NewAuction: Codable {
         var lot: Int
     }
 }
 
-@Suite("Writing a reactor — what a session was created with", .timeLimit(.minutes(60)))
+@Suite("Writing a reactor — the input with which a session was created", .timeLimit(.minutes(60)))
 struct InputTests {
     private static let today = Hosted("auction", input: NewAuction.self) { session in
         Auction(id: session.id, lot: session.input.lot)
     }
 
-    // The guide to writing a reactor has this, word for word.
+    // The guide to writing a reactor has this code word for word.
     @Test func `is given to the reactor when it is made`() async throws {
         struct NewAuction: Codable {
             var lot: String

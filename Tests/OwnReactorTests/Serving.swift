@@ -2,7 +2,7 @@ import Foundation
 import ReactorHosting
 import Testing
 
-/// Runs a server with a journal in a file, and ends it after `body`.
+/// Runs a server with a journal in a file until `body` returns.
 func serving(
     _ hosted: Hosted, journal path: String, _ body: (PlainClient) throws -> Void
 ) async throws {

@@ -25,7 +25,7 @@ struct WorkTests {
         }
     }
 
-    @Test func `timers of nodes that have ended`() async throws {
+    @Test func `the timers of nodes that have ended are found`() async throws {
         let server = try PostgresServer.shared.get()
         let schema = "\(server.newSchema())_timers"
         let (a, b) = (try ClusterNode(1, server, schema), try ClusterNode(2, server, schema))

@@ -237,7 +237,7 @@ struct ReplayTests {
         #expect(throws: ReplayFault.self) { try replay(.none, large) }
     }
 
-    @Test func `a session has what it was created with`() throws {
+    @Test func `a session has the input with which it was created`() throws {
         struct Start: Decodable, Equatable { var float: Int }
         let input = #""owner":"ada","input":{"float":50},"keptVersion""#
         let header = Self.header().replacing("\"keptVersion\"", with: input)

@@ -65,7 +65,7 @@ struct HostTimerTests {
         return (TestDriver(Round(), report: reports.add), reports)
     }
 
-    @Test func `a timer fires when its time has come, once`() async {
+    @Test func `a timer fires once, when it is due`() async {
         let (driver, reports) = driver()
         await driver.send(.open(.seconds(60))) { $0.isOpen = true }
         await driver.expectTimers(["close": .seconds(60)])
@@ -86,7 +86,7 @@ struct HostTimerTests {
         await driver.advance(by: .seconds(10))
         await driver.receive(timer: "close")
         await driver.receive(.close) { $0.isOpen = false }
-        // Over: at once.
+        // This date is past, so the timer fires at once.
         await driver.send(.openUntil(Date(timeIntervalSince1970: 3))) { $0.isOpen = true }
         await driver.receive(timer: "close")
         await driver.receive(.close) { $0.isOpen = false }
@@ -94,7 +94,7 @@ struct HostTimerTests {
         #expect(reports.messages == [])
     }
 
-    @Test func `the same name replaces, and a cancelled timer does not fire`() async {
+    @Test func `a timer replaces one of the same name, and a cancelled one does not fire`() async {
         let (driver, reports) = driver()
         await driver.send(.open(.seconds(60))) { $0.isOpen = true }
         await driver.send(.open(.seconds(90)))
@@ -119,7 +119,7 @@ struct HostTimerTests {
         #expect(reports.messages == [])
     }
 
-    @Test func `a refused action takes its timers back`() async {
+    @Test func `a refused action leaves the timers as they were`() async {
         let (driver, reports) = driver()
         await driver.send(.open(.seconds(60))) { $0.isOpen = true }
         await driver.sendRefused(.decline, "no")
@@ -128,7 +128,7 @@ struct HostTimerTests {
         #expect(reports.messages == [])
     }
 
-    @Test func `if the action of a timer is refused, that is a failure, and the timer is gone`()
+    @Test func `if the action of a timer is refused, a failure is reported and the timer is gone`()
         async
     {
         let (driver, reports) = driver()
@@ -141,7 +141,7 @@ struct HostTimerTests {
         #expect(reports.messages == [])
     }
 
-    @Test func `64 timers, and names of 64 bytes without control characters`() async {
+    @Test func `64 timers with names of 64 bytes, without control characters`() async {
         let (driver, reports) = driver()
         await driver.send(.many(64))
         #expect(await driver.host.timers.count == 64)
@@ -162,7 +162,7 @@ struct HostTimerTests {
         #expect(reports.messages == [])
     }
 
-    @Test func `a stub rests the timers`() async {
+    @Test func `timers rest during a stub`() async {
         let (driver, reports) = driver()
         await driver.send(.set("a", .seconds(1), 1))
         let stub = Stub(driver.host)

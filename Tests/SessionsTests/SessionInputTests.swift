@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sessions
 
-@Suite("Sessions — what a session was created with", .timeLimit(.minutes(60)))
+@Suite("Sessions — the input with which a session was created", .timeLimit(.minutes(60)))
 struct SessionInputTests {
     struct Start: Codable, Sendable, Equatable {
         var amount: Int
@@ -65,7 +65,7 @@ struct SessionInputTests {
         #expect(Set(made.all.dropFirst()) == ["s ada 7"])
     }
 
-    @Test func `is given to a Cycler, also to one that replaces another`() throws {
+    @Test func `is given to a Cycler, even to one that replaces another`() throws {
         let made = MadeOf()
         let held = HeldEffects()
         let registration = try Registration(
@@ -82,7 +82,7 @@ struct SessionInputTests {
         #expect(made.all == ["example - 1", "s ada 7", "s ada 7"])
     }
 
-    @Test func `quarantines the session if it does not decode any more`() throws {
+    @Test func `quarantines the session if it no longer decodes`() throws {
         let rig = Rig(answers: true)
         _ = try create("s", try Self.account(), rig)
         rig.table.stop()
@@ -101,7 +101,7 @@ struct SessionInputTests {
         #expect(throws: fault) { try later.rehearse(saved) }
     }
 
-    @Test func `an example is the first of those that are given`() throws {
+    @Test func `the example is the first one that is given`() throws {
         let made = MadeOf()
         let registration = try Self.account(made, [Start(amount: 4), Start(amount: 5)])
         #expect(made.all == ["example - 4"])
@@ -110,8 +110,8 @@ struct SessionInputTests {
                 == [#"{"amount":4}"#, #"{"amount":5}"#])
     }
 
-    @Test func `what is not known of a type needs an example`() throws {
-        /// Only an even number.
+    @Test func `a type that is not known well enough needs an example`() throws {
+        /// Accepts only even numbers.
         struct Even: Codable, Sendable {
             let number: Int
 
@@ -138,7 +138,7 @@ struct SessionInputTests {
         }
     }
 
-    @Test func `is checked before there is a session`() throws {
+    @Test func `is checked before the session exists`() throws {
         let registration = try Self.account()
         let check = { (input: String?) -> InputRefusal? in
             do throws(InputRefusal) {

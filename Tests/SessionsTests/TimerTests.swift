@@ -40,7 +40,7 @@ struct TimerTests {
         rig.settleAll()
     }
 
-    /// A search, whose pages have one timer each.
+    /// A search. Each of its pages has one timer.
     private func search(_ rig: Rig, finding count: Int = 0) async throws {
         let inbox = rig.inbox
         let time = rig.clock.milliseconds
@@ -105,7 +105,7 @@ struct TimerTests {
         #expect(rig.journal.keptBatch.timers.map { $0.timer == nil } == [false, true])
     }
 
-    @Test func `at a date; one that is over is due at once`() throws {
+    @Test func `a timer at a date fires then, and at once if the date is past`() throws {
         let rig = try rig()
         let session = try rig.create("s", alarm())
         let now = rig.clock.milliseconds
@@ -117,7 +117,7 @@ struct TimerTests {
         #expect(try rung(rig) == [2, 1])
     }
 
-    @Test func `the same name replaces, and a cancelled one does not fire`() throws {
+    @Test func `a timer replaces one of the same name, and a cancelled one does not fire`() throws {
         let rig = try rig()
         let session = try rig.create("s", alarm())
         try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
@@ -197,7 +197,7 @@ struct TimerTests {
 
     // MARK: Refusals and bounds
 
-    @Test func `a refused action takes back what it has set and cancelled`() throws {
+    @Test func `a refused action leaves the timers as they were`() throws {
         let rig = try rig()
         let session = try rig.create("s", alarm())
         try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)
@@ -299,7 +299,7 @@ struct TimerTests {
         #expect(try rung(rig) == [1])
     }
 
-    @Test func `overdue after a stop: once, in the order in which they were due`() async throws {
+    @Test func `timers that are overdue after a stop fire once, in order`() async throws {
         let first = try rig()
         for (id, after) in [("u", 30), ("s", 10), ("t", 20)] {
             let session = try first.create(id, alarm())
@@ -387,7 +387,7 @@ struct TimerTests {
         #expect(try rung(rig) == [1])
     }
 
-    @Test func `a session that cannot be read rests them until a program can`() async throws {
+    @Test func `timers of a session that cannot be read rest until a program can`() async throws {
         let first = try rig()
         try first.act(Post.alarm("a", after: 10, ring: 1), on: first.create("s", alarm()))
         first.table.stop()
@@ -405,9 +405,9 @@ struct TimerTests {
         #expect(try rung(next) == [1])
     }
 
-    // MARK: What else happens to a session
+    // MARK: Stubs, deletion and the runtime
 
-    @Test func `a stub rests them, and they fire when it ends`() throws {
+    @Test func `timers rest during a stub, and fire when it ends`() throws {
         let rig = try rig()
         let session = try rig.create("s", alarm())
         try rig.act(Post.alarm("a", after: 10, ring: 1), on: session)

@@ -87,7 +87,7 @@ struct OwnerTests {
         }
     }
 
-    @Test func `and their inputs, after a restart, as text, and without the first record`()
+    @Test func `inputs are kept too, after a restart, as text, and without the first record`()
         async throws
     {
         let input = Array(#"{"lot":"e\u0000 \"é","limit":1.50}"#.utf8)
@@ -113,7 +113,7 @@ struct OwnerTests {
     @Test(arguments: [
         #""ada""#, #"{"owner":"ada","input":{"a":[1]}}"#, #"{"input":null}"#, "", "[1]", "7", "{",
     ])
-    func `the content of a creation is read as it was written, or as nothing`(text: String) {
+    func `the content of a creation is read as it was written, or counts as empty`(text: String) {
         let content = Array(text.utf8)
         var again: [UInt8] = []
         SessionCreation(content: content).append(to: &again)

@@ -40,7 +40,7 @@ struct PlanTests {
         #expect(!steps.contains { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN w") }, "\(steps)")
     }
 
-    @Test func `the search for timers reads those that are due, in their order`() throws {
+    @Test func `the search for timers reads those that are due, the earliest first`() throws {
         let rig = try JournalRig()
         let plans = try rig.plans { _ = try $0.cachedStatement(sql: FileArchive.timerQuery) }
         let steps = try #require(plans.first?.steps)

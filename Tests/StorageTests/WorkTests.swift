@@ -69,7 +69,7 @@ struct WorkTests {
         return TimerChange(of: .of(session), timer.name, timer)
     }
 
-    @Test func `those whose timers are due before a time, the earliest first`() async throws {
+    @Test func `sessions with timers due before a time, the earliest first`() async throws {
         let rig = try JournalRig()
         var batch = Batch()
         for id in ["a", "b", "c"] { batch.append(Batch(records: [.created(id)])) }
@@ -95,7 +95,7 @@ struct WorkTests {
         #expect(all.map(\.name.text) == ["x", "late"])
     }
 
-    @Test func `timers page by page`() async throws {
+    @Test func `timers are found page by page`() async throws {
         let rig = try JournalRig()
         var batch = Batch()
         for number in 0..<(FoundTimers.limit + 5) {

@@ -8,7 +8,7 @@ struct TimerProcessTests: ProcessCluster {
         #"{"type":"set","name":"\#(name)","after":\#(after),"ring":\#(ring)}"#
     }
 
-    /// The state once no timer is left. Until then, nothing loads the session but its timers.
+    /// The state once no timer is left. Until then, only its timers load the session.
     private func rung(_ session: SessionHandle) async throws -> JSONValue {
         while try await session.client.get("\(session.path)/runtime").json["timers"] != [] {
             try Task.checkCancellation()
@@ -35,7 +35,7 @@ struct TimerProcessTests: ProcessCluster {
         }
     }
 
-    /// A refused request leaves the timers as they were. A fork has none. An export has all.
+    /// A refused request leaves the timers as they were, a fork has none, and an export has all.
     private func refuseForkAndExport(
         _ server: ServerProcess, export: () async throws -> ProcessLog.Present
     ) async throws {
@@ -96,7 +96,7 @@ struct TimerProcessTests: ProcessCluster {
         }
     }
 
-    @Test func `each fires once over many kills`() async throws {
+    @Test func `each timer fires once over many kills`() async throws {
         try await withJournal { journal in
             var server = try await ServerProcess.start(.fixtures, journal.options)
             var sessions: [SessionHandle] = []
@@ -122,7 +122,7 @@ struct TimerProcessTests: ProcessCluster {
         }
     }
 
-    @Test func `another node fires it after the owner's end, by the database's clock`()
+    @Test func `another node fires it after the owner has ended, by the database's clock`()
         async throws
     {
         try await withNodes { nodes in

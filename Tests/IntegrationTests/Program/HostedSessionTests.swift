@@ -58,8 +58,8 @@ struct HostedSessionTests {
         #expect(try await pay(ReactorHost(Order())) == ["a"])
     }
 
-    // Without the relation of HTTP: a refusal is thrown, or has no code.
-    @Test func `a refusal is a result, as of a host in the process`() async throws {
+    // If responses were not mapped, a refusal would be thrown, or would have no code.
+    @Test func `a refusal is a result, like that of a host in the process`() async throws {
         let host = ReactorHost(Order())
         await host.send(.close)
         let expected = await host.send(.pay("a"))
@@ -143,7 +143,7 @@ struct HostedSessionTests {
                 guard case .invalid? = await failure(act)
                 else { Issue.record("not invalid"); return }
             }
-            // There is nothing to read: the state with which a host would begin.
+            // There is nothing to read, so it is the state with which a host would begin.
             #expect(await unknown.currentState == Order().initialState)
             for try await _ in await unknown.state() { Issue.record("it has no state") }
             for try await _ in await wrong.pulse(\.$confirmation) { Issue.record("no pulse") }
@@ -180,7 +180,7 @@ struct HostedSessionTests {
         }
     }
 
-    // More bytes than may wait in memory, so that the stream waits for its reader.
+    // There are more bytes than may wait in memory, so the stream waits for its reader.
     @Test(arguments: [1, 256])
     func `a slow reader of pulses gets each one, in order`(buffer: Int) async throws {
         let padding = String(repeating: "x", count: 1_000)
@@ -205,7 +205,7 @@ struct HostedSessionTests {
         }
     }
 
-    @Test func `a reader whose next pulse is not kept any more gets an error`() async throws {
+    @Test func `a reader whose next pulse is no longer kept gets an error`() async throws {
         let padding = String(repeating: "x", count: 1_000)
         try await withServer(loops: 1, { $0.keptBytes = 10_000 }) { server in
             let order = try await server.own.create("order-1", of: Order.self)
@@ -252,7 +252,7 @@ struct HostedSessionTests {
         }
     }
 
-    @Test func `a session is created with an input, which is that of its forks`() async throws {
+    @Test func `a session is created with an input, and its forks have the same`() async throws {
         try await withServer { server in
             let own = server.own
             let lamp = Lot.Input(name: "A lamp", price: 7)

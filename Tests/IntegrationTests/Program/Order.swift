@@ -59,7 +59,7 @@ struct Order: Reactor {
     }
 }
 
-/// Shows what its session was created with.
+/// Shows the input with which its session was created.
 struct Lot: Reactor {
     struct Input: Codable, Sendable {
         var name: String
@@ -85,6 +85,6 @@ struct Lot: Reactor {
         shown = Shown(id: session.id, name: input.name, price: input.price, owner: owner)
     }
 
-    /// By its own properties, which no journal has.
+    /// Uses the reactor's own properties, which no journal has.
     func transform(state: State) -> State { State(shown: shown) }
 }

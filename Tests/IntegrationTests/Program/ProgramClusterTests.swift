@@ -63,8 +63,8 @@ struct ProgramClusterTests {
         }
     }
 
-    // Without the program's bit: the other node refuses a request without a client, or treats the
-    // reactor that does not fit as unknown.
+    // Without the program's bit, the other node would refuse a request without a client, or treat a
+    // session with another reactor as unknown.
     @Test func `it needs no token, at its own node and at the owner`() async throws {
         try await Turnstile.servers.pass {
             let folder = TemporaryFolder()
@@ -90,7 +90,7 @@ struct ProgramClusterTests {
         }
     }
 
-    // The link breaks after the request was sent. Without a key nobody knows the outcome.
+    // The link breaks after the request was sent. Without a key, nobody could know the outcome.
     @Test func `an owner that dies applies a send once, or says that it is unknown`()
         async throws
     {
@@ -101,7 +101,7 @@ struct ProgramClusterTests {
                 try await order.send(.pay("a"))
                 cluster.journal.join(peer.member)
                 cluster.journal.give(order.id, to: peer.node)
-                // The node learns of it by the read, which looks at the journal.
+                // The read looks at the journal, so the node learns of the owner.
                 _ = try await cluster.client(0).get("/v1/sessions/order-1")
                 async let sent = order.send(.pay("b"), key: "b")
                 #expect(await peer.until("POST /v1/sessions/order-1/actions"))
@@ -114,7 +114,7 @@ struct ProgramClusterTests {
         }
     }
 
-    @Test func `the sends of a program continue while its session changes the node`()
+    @Test func `the sends of a program continue while its session moves between nodes`()
         async throws
     {
         try await Turnstile.servers.pass {

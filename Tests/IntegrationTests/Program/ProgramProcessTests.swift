@@ -2,7 +2,7 @@ import Testing
 
 @Suite("A program's keys outlive its process", .timeLimit(.minutes(60)))
 struct ProgramProcessTests {
-    // Without the key in the journal: the last process applies each message once more.
+    // Without the key in the journal, the last process would apply each message once more.
     @Test func `an action that is sent again after a kill is applied once`() async throws {
         try await withJournal { journal in
             func consume(to last: Int) async throws -> ServerProcess {

@@ -47,7 +47,7 @@ struct ProgramRunTests {
         }
     }
 
-    @Test func `when it returns, the server serves on`() async throws {
+    @Test func `when it returns, the server continues`() async throws {
         let (begun, begin) = AsyncStream<HostedSessions>.makeStream()
         let running = Task {
             defer { begin.finish() }
@@ -60,14 +60,14 @@ struct ProgramRunTests {
         #expect(try await states.next()?.payments == ["a"])
         running.cancel()
         try await running.value
-        // After the end.
+        // After the end of the server.
         #expect(try await states.next() == nil)
         await #expect(throws: HostedFailure.draining("the server is shutting down")) {
             try await order.send(.pay("b"))
         }
     }
 
-    // Without the wait: the last requests come after the end.
+    // Without the wait, the last requests would come after the end.
     @Test func `the drain cancels it, and waits for its last requests`() async throws {
         let (begun, begin) = AsyncStream<Void>.makeStream()
         let last = Mutex<SendResult?>(nil)
@@ -92,7 +92,7 @@ struct ProgramRunTests {
         #expect(last.withLock { $0?.version } == 300)
     }
 
-    @Test func `one that ignores the drain is not waited for longer than the grace`()
+    @Test func `the server waits no longer than the grace for one that ignores the drain`()
         async throws
     {
         let (begun, begin) = AsyncStream<Void>.makeStream()
@@ -123,7 +123,7 @@ struct ProgramRunTests {
         #expect(await ended.first { _ in true } == .draining("the server is shutting down"))
     }
 
-    // Without waiting for the calls under way: an outcome that is unknown.
+    // If the drain did not wait for the calls under way, an outcome would be unknown.
     @Test func `each send of a drain has committed or was refused, and none is lost`()
         async throws
     {
@@ -171,7 +171,7 @@ struct ProgramRunTests {
                 let payments = try await order.read().state.payments
                 #expect(Set(payments) == known)
                 #expect(payments.count == known.count)
-                // Each task's own are in order.
+                // The payments of each task are in order.
                 for task in 0..<50 {
                     let own = payments.filter { $0.hasPrefix("\(task).") }
                     #expect(own == (1...max(own.count, 1)).map { "\(task).\($0)" })

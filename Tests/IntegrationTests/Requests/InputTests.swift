@@ -10,7 +10,7 @@ private struct NewAuction: Codable, Sendable {
     struct Decimal: Codable, Sendable { var value: Double }
 }
 
-/// Shows what it was made of.
+/// Shows the data from which it was made.
 private struct Auction: Reactor {
     enum Action: TaggedCodable, Sendable { case bid }
 
@@ -29,7 +29,7 @@ private struct Auction: Reactor {
 
     func reduce(state: inout State, mutation: Action) { state.bids += 1 }
 
-    /// By the reactor's own properties, which no journal has.
+    /// Uses the reactor's own properties, which no journal has.
     func transform(state: State) -> State {
         var shown = state
         shown.id = initialState.id
@@ -66,7 +66,7 @@ struct InputTests {
             let read = try await client.get("/v1/sessions/a")
             #expect(try read.json["state"]?["id"] == "a")
             #expect(try read.json["state"]?["lot"] == "lamp")
-            // As it was sent, with members that the type does not have.
+            // The input is as it was sent, with members that the type does not have.
             #expect(read.text.contains(#""input":{"lot":"lamp","tags":[],"x":1.50},"state":"#))
             let posted = try await client.post("/v1/sessions", Self.lamp)
             #expect(posted.status == 201)
@@ -75,7 +75,7 @@ struct InputTests {
         }
     }
 
-    @Test func `a reactor without an input knows its session, too`() async throws {
+    @Test func `a reactor without an input knows its session too`() async throws {
         try await serving { client in
             #expect(try await client.put("/v1/sessions/r", #"{"reactor":"room"}"#).status == 201)
             let read = try await client.get("/v1/sessions/r").json
@@ -151,7 +151,7 @@ struct InputTests {
         }
     }
 
-    @Test func `a body has 64 KiB, and its input with it`() async throws {
+    @Test func `a body has at most 64 KiB, including its input`() async throws {
         try await serving { client in
             let (head, tail) = (#"{"reactor":"auction","input":{"tags":[],"lot":""#, "\"}}")
             let room = 65_536 - head.utf8.count - tail.utf8.count
@@ -189,7 +189,7 @@ struct InputTests {
         }
     }
 
-    @Test func `any node of a cluster has the input, also after its owner has ended`() async throws
+    @Test func `any node of a cluster has the input, even after its owner has ended`() async throws
     {
         try await Turnstile.servers.pass {
             try await LocalCluster.with(hosting: Self.hosted) { cluster in

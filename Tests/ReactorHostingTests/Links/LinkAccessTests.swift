@@ -28,7 +28,7 @@ struct LinkAccessTests {
     }
 
     @Test(arguments: [nil, "ada"] as [String?])
-    func `a program is one at the other node, and acts for a client or for none`(
+    func `a program is also one at the other node, and acts with or without a client`(
         subject: String?
     ) throws {
         let sent = Access(program: subject, reactors: ["r"])

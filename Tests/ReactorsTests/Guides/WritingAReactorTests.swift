@@ -204,7 +204,7 @@ struct WritingAReactorTests {
     private typealias Printer = WritingPage.Printer
     private typealias Round = WritingPage.Round
 
-    /// `MigrationTests` has the migration, `InputTests` what a session was created with.
+    /// `MigrationTests` has the code of the migration, and `InputTests` that of inputs.
     @Test(
         arguments: [("WritingAReactor", 14), ("Reactors", 2)])
     func `the document's code is compiled, word for word`(_ page: String, _ count: Int) throws {

@@ -5,7 +5,7 @@ import Clustering
 
 // Sessions that a node gives up.
 extension ClusterSimulation {
-    /// A process gives up what is at rest, and does not end.
+    /// A process gives up the sessions that are at rest, but does not end.
     func handOver(_ process: Process) {
         guard !process.isPaused else { return }
         for _ in 0..<2 {
@@ -14,7 +14,7 @@ extension ClusterSimulation {
         }
     }
 
-    /// Sessions are not used for a while, and go to their homes.
+    /// Sessions are not used for a while, so they move to their homes.
     func sendHome(from process: Process) {
         guard !process.isPaused else { return }
         process.rig.table.sendHome()

@@ -5,7 +5,7 @@ import Storage
 @testable import Feeds
 @testable import Sessions
 
-// Timers of two sessions, by a clock that all nodes share, as they share the database's.
+// Timers of two sessions. All nodes share one clock, as they share that of a database.
 extension ClusterSimulation {
     static let alarms = ["w", "x"]
 

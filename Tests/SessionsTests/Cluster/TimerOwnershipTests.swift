@@ -41,7 +41,7 @@ struct TimerOwnershipTests {
         }
     }
 
-    @Test func `the owner; other nodes leave the session alone`() throws {
+    @Test func `the owner fires it, and other nodes leave the session alone`() throws {
         let (rigs, registration) = try rigs()
         let session = try rigs[0].create("s", registration)
         rigs.settle()
@@ -55,7 +55,7 @@ struct TimerOwnershipTests {
         #expect(try rung(rigs) == [1])
     }
 
-    @Test func `after the owner's end the home of the session, once`() throws {
+    @Test func `after the owner has ended, the home of the session fires it once`() throws {
         let (rigs, registration) = try rigs(3)
         for number in 0..<6 {
             let session = try rigs[0].create("s\(number)", registration)
@@ -85,7 +85,7 @@ struct TimerOwnershipTests {
         let session = try rigs[0].create("s", registration)
         rigs.settle()
         _ = try rigs.post(Post.alarm("a", after: 10, ring: 1), to: session, at: 0)
-        // Another node takes it, and the first has not heard of that.
+        // Another node takes it, but the first does not know that yet.
         rigs.expire(0)
         rigs.beat(1)
         _ = try rigs.wake("s", at: 1)

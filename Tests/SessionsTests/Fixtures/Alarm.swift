@@ -1,7 +1,7 @@
 import Reactors
 
-/// A reactor that sets and cancels timers. Their actions are accepted, rejected or refused, or set
-/// a timer again, by their number.
+/// A reactor that sets and cancels timers. The number of a timer's action decides whether it is
+/// accepted, rejected or refused, or sets a timer again.
 struct Alarm: Reactor {
     enum Action: TaggedCodable, Sendable {
         case mark(number: Int)
@@ -11,7 +11,7 @@ struct Alarm: Reactor {
         case cancel(name: String)
         /// Sets, cancels and sets the same timer.
         case waver(name: String, after: Int, ring: Int)
-        /// Of a timer.
+        /// The action of a timer.
         case ring(name: String, ring: Int)
         /// Sets a timer, then fails.
         case fail(name: String, ring: Int)

@@ -2,7 +2,7 @@ import Feeds
 import Sessions
 import Synchronization
 
-/// A reader in the process of the sessions, which takes and reads blocks when the test says so.
+/// A reader in the process of the sessions. It takes and reads blocks when the test demands it.
 final class ProgramStream {
     /// Gets the reports.
     private final class Inbox: Sendable {
@@ -26,7 +26,7 @@ final class ProgramStream {
 
     let session: SessionID
     private let limit: Int
-    /// As a client would have read it, with a connection for each process.
+    /// The stream as a client would have read it, with one connection for each process.
     private(set) var reader: Reader
     private var inbox: Inbox?
     private var token: UInt64 = 0
@@ -35,10 +35,10 @@ final class ProgramStream {
     private var unread = 0
     private var isWaiting = false
     private(set) var isOver = false
-    /// The snapshots after which it could not continue.
+    /// The number of times that it had to begin again with a snapshot.
     private(set) var resets = 0
 
-    /// - Parameter limit: The blocks that may be unread.
+    /// - Parameter limit: The maximum number of unread blocks.
     init(_ session: SessionID, _ selection: Selection, limit: Int) {
         self.session = session
         self.limit = limit
@@ -99,7 +99,7 @@ final class ProgramStream {
         if let credit = inbox.takeCredit() { rig.joints.send([credit]) }
     }
 
-    /// Has read at most `count` of the blocks that it has taken.
+    /// Reads at most `count` of the blocks that it has taken.
     func read(_ count: Int) {
         for _ in 0..<min(count, unread) {
             unread -= 1
@@ -109,7 +109,7 @@ final class ProgramStream {
 
     private func record(_ block: RelayBlock, _ rig: Rig) {
         if block.event == "snapshot", lastID != nil {
-            // The reading keeps the reset to itself.
+            // The reading does not pass the reset on.
             resets += 1
             bytes += "event: reset\ndata: {\"reason\":\"generation\"}\n\n".utf8
         }

@@ -47,7 +47,7 @@ extension ScriptedJournal: WorkFinder {
         }
     }
 
-    /// - Parameter isFree: Whether nobody takes care of the session.
+    /// - Parameter isFree: Whether no process has the session.
     func work(after place: Int64, _ isFree: (SavedSession) -> Bool) -> FoundWork {
         let all = sessions
         let page = all.dropFirst(Int(place)).prefix(FoundWork.limit)

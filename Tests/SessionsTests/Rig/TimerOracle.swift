@@ -4,8 +4,8 @@ import Wire
 
 @testable import Sessions
 
-/// The timers of one session by its action log: each that was set and not replaced or
-/// cancelled has fired exactly once, not early, and none before one that was due earlier.
+/// Checks the timers of one session by its action log. Each timer that was set, and not replaced or
+/// cancelled, has fired exactly once and not early. None has fired before one that was due earlier.
 struct TimerOracle {
     private struct Note: Decodable {
         struct Content: Decodable {

@@ -16,7 +16,7 @@ struct Charter: Codable, Sendable, Equatable {
 /// of its own, so all of them are checked.
 final class MadeReactors: Sendable {
     private struct State {
-        /// An id may be used again, and history may be lost: then there are several.
+        /// There are several if an id is used again, or history is lost.
         var numbers: [String: Set<Int>] = [:]
         var count = 0
         var faults: [String] = []
@@ -36,7 +36,7 @@ final class MadeReactors: Sendable {
     }
 
     func make(_ id: String, _ owner: String?, _ charter: Charter) {
-        // The one that is examined at registration.
+        // The reactor that is examined at registration.
         guard id != "example" else { return }
         state.withLock { state in
             state.count += 1
@@ -51,12 +51,12 @@ final class MadeReactors: Sendable {
     }
 }
 
-// Sessions of two of the reactors are created with an input; forks have that of their origin.
+// The sessions of two reactors are created with an input. Forks have the input of their origin.
 extension WholeLife {
-    /// By the id, so that the rest of a life does not depend on it.
+    /// Computed from the id, so that the rest of a life does not depend on it.
     private static func number(of id: String) -> Int { id.utf8.reduce(7) { 31 &* $0 &+ Int($1) } }
 
-    /// The input of a new session; not always the same text.
+    /// The input of a new session. Its text varies.
     func input(of id: String, _ registration: Registration) -> [UInt8]? {
         guard registration.input != nil else { return nil }
         let number = Self.number(of: id)
@@ -78,7 +78,7 @@ extension WholeLife {
         return SessionCreation(owner: Self.owner(of: id), input: input)
     }
 
-    /// Whether a request to create the session is one to confirm it.
+    /// Whether a request to create the session confirms it instead.
     func confirms(_ session: Session) -> Bool {
         let id = session.id.text
         let isMade = session.feed.creation.isMade(with: input(of: id, session.registration))

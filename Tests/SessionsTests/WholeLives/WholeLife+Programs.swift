@@ -6,8 +6,8 @@ import Testing
 
 // Streams of the program that hosts the sessions.
 extension WholeLife {
-    /// One more event. Draws from a generator of its own, so that the rest of a life does not
-    /// depend on it.
+    /// One more event. It draws from its own generator, so that the rest of a life does not depend
+    /// on it.
     func programStep() {
         let program = programs.randomElement(using: &programGenerator)
         switch Int.random(in: 0..<12, using: &programGenerator) {

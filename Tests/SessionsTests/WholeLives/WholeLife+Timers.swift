@@ -21,7 +21,7 @@ extension WholeLife {
         }
     }
 
-    /// As `TimerSearch`, at one moment.
+    /// Does the work of a `TimerSearch` at one moment.
     private func findTimers() {
         guard scope.hasArchive else { return }
         var place = TimerPosition.start
@@ -64,8 +64,8 @@ extension WholeLife {
 
     // MARK: The oracle
 
-    /// Each timer that was set and not replaced or cancelled has fired exactly once, not early, and
-    /// none before one that was due earlier.
+    /// Each timer that was set, and not replaced or cancelled, has fired exactly once, and not
+    /// early. None has fired before one that was due earlier.
     func checkTimers() {
         guard scope.hasTimers else { return }
         let lives = Dictionary(
