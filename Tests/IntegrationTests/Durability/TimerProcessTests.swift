@@ -73,7 +73,8 @@ struct TimerProcessTests: ProcessCluster {
         try await withNodes { nodes in
             let server = try await nodes.start(.fixtures)
             try await refuseForkAndExport(server) {
-                try await ServerProcess.run(.server, ["journal", "export", nodes.database.address("reactor")])
+                try await ServerProcess.run(
+                    .server, ["journal", "export", nodes.database.address("reactor")])
             }
         }
     }
