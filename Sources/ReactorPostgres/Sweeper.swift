@@ -63,12 +63,11 @@ final class Sweeper: @unchecked Sendable {
     /// that the last question has taken. They follow a change of that clock within a second or two.
     var databaseTime: ClosedRange<Int64>? {
         guard let (time, moments) = heard.withLock(\.self) else { return nil }
-        func elapsed(since moment: ContinuousClock.Instant) -> Int64 {
-            Int64(moment.duration(to: .now) / .milliseconds(1))
-        }
-        // PostgreSQL rounds to milliseconds, and the division rounds down.
-        let least = time - 1 + elapsed(since: moments.upperBound)
-        return least...max(least, time + 2 + elapsed(since: moments.lowerBound))
+        let now = ContinuousClock.now
+        let least = Int64(moments.upperBound.duration(to: now) / .milliseconds(1))
+        let most = Int64(moments.lowerBound.duration(to: now) / .milliseconds(1))
+        // PostgreSQL rounds to milliseconds, and the divisions round down.
+        return time + least - 1...time + most + 2
     }
 
     func record(_ plan: GroupPlan) {
@@ -136,8 +135,7 @@ final class Sweeper: @unchecked Sendable {
                 \(Schema.now), 'cluster'::regclass::oid::bigint
             """, within: Connector.limit)
         time = now(found.integer(0, 2))
-        let end = ContinuousClock.now
-        heard.withLock { $0 = (found.integer(0, 2), start..<end) }
+        heard.withLock { $0 = (found.integer(0, 2), start..<ContinuousClock.now) }
         broken.withLock { $0 = Self.failure(ofClock: wallClock(), at: found.integer(0, 2)) }
         if let table = connector.database?.table, table != found.integer(0, 3) {
             // A dump was restored over the tables.

@@ -32,8 +32,8 @@ package struct Registration: Sendable {
     /// The type of the input of its sessions; nil if they are created without one.
     package let input: InputType?
     let makeMachine: @Sendable (Session, SavedSession?) throws(RecoveryFault) -> any Machine
-    /// Decodes a saved action, and discards it.
-    private let readAction: @Sendable ([UInt8]) throws(JSONRefusal) -> Void
+    /// Why a saved action cannot be read; nil if it can.
+    private let refusal: @Sendable (_ action: [UInt8]) -> JSONRefusal?
 
     /// The names of the pulses on the wire, in declaration order.
     package var pulses: [String] { events.pulses }
@@ -235,8 +235,13 @@ package struct Registration: Sendable {
             input: input?.schema, action: Action.self, examples: encodedExamples, initial: initial,
             fields: fields, activity: activity, activities: activities)
         self.makeMachine = makeMachine
-        readAction = { bytes throws(JSONRefusal) in
-            _ = try JSON.decode(Action.self, stored: bytes)
+        refusal = { bytes in
+            do throws(JSONRefusal) {
+                _ = try JSON.decode(Action.self, stored: bytes)
+                return nil
+            } catch {
+                return error
+            }
         }
     }
 
@@ -247,14 +252,7 @@ package struct Registration: Sendable {
     package func rehearse(_ saved: SavedSession) throws(RecoveryFault) -> [String] {
         _ = try Generation(saved: saved.key)
         _ = try fold(of: saved)
-        return saved.timers.compactMap { timer -> String? in
-            do throws(JSONRefusal) {
-                try readAction(timer.content)
-                return nil
-            } catch {
-                return timer.isUnreadable(error)
-            }
-        }
+        return saved.timers.compactMap { refusal($0.content).map($0.isUnreadable) }
     }
 
     /// Rebuilds the state of a session, without a machine.

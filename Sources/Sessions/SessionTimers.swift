@@ -60,8 +60,7 @@ extension Session {
         let due =
             switch time {
             case .at(let milliseconds): milliseconds
-            case .after(let delay):
-                table.journalTime.upperBound + TimerTime.milliseconds(delay)
+            case .after(let delay): table.journalTime.upperBound + TimerTime.milliseconds(delay)
             }
         let timer = SessionTimer(
             name: ExactText(name.name), number: action.number, due: due, content: content)

@@ -24,9 +24,8 @@ package struct SessionTimer: Sendable, Equatable {
 /// action has set is first. Of two that one action has set, the one with the lesser name is first.
 extension SessionTimer: Comparable {
     package static func < (one: SessionTimer, other: SessionTimer) -> Bool {
-        guard (one.due, one.number) == (other.due, other.number) else {
-            return (one.due, one.number) < (other.due, other.number)
-        }
+        let (first, second) = ((one.due, one.number), (other.due, other.number))
+        guard first == second else { return first < second }
         return one.name.text.utf8.lexicographicallyPrecedes(other.name.text.utf8)
     }
 }

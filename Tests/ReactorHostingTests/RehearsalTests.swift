@@ -153,14 +153,14 @@ struct RehearsalTests {
         ])
         let rehearsal = try rehearse(path)
         #expect(rehearsal.faultCount == 0)
-        #expect(rehearsal.timerFaultCount == 1)
-        let fault = try #require(rehearsal.timerFaults.first)
+        #expect(rehearsal.lostTimers == 1)
+        let fault = try #require(rehearsal.faults.first)
         #expect(
             fault.hasPrefix(
                 "session a of lamp would lose a timer: the action of the timer dim can't be read any "
                     + "more: "))
         #expect(rehearsal.report.contains(fault))
-        #expect(rehearsal.report.contains("2 timers: the actions of 1 cannot be read\n"))
+        #expect(rehearsal.report.contains("1 timers would be lost\n"))
     }
 
     @Test func `a damaged record is reported, and the other sessions are read`() throws {

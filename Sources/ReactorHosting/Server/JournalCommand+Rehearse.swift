@@ -43,7 +43,7 @@ extension JournalCommand {
                 }
             }
             Standard.out(rehearsal.report)
-            if rehearsal.faultCount + rehearsal.timerFaultCount > 0 { throw ExitCode(1) }
+            if rehearsal.faultCount + rehearsal.lostTimers > 0 { throw ExitCode(1) }
         }
     }
 }

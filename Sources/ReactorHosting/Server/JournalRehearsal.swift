@@ -22,13 +22,10 @@ struct JournalRehearsal {
 
     private let reactors: [String: Registration]
     private(set) var sessions = 0
-    /// A sentence for each of the first sessions that would not wake.
+    /// A sentence for each of the first sessions that would not wake, and timers that would be lost.
     private(set) var faults: [String] = []
     private(set) var faultCount = 0
-    private(set) var timers = 0
-    /// A sentence for each of the first timers whose actions cannot be read.
-    private(set) var timerFaults: [String] = []
-    private(set) var timerFaultCount = 0
+    private(set) var lostTimers = 0
     private(set) var forms: [Form: Int] = [:]
     private(set) var otherForms = 0
     /// Microseconds.
@@ -59,12 +56,10 @@ struct JournalRehearsal {
             guard let registration = reactors[saved.reactor] else {
                 throw .notHosted(saved.reactor)
             }
-            let unreadable = try registration.rehearse(saved)
-            timers += saved.timers.count
-            timerFaultCount += unreadable.count
-            let named = unreadable.prefix(Self.namedLimit - timerFaults.count)
-            timerFaults += named.map {
-                "session \(saved.key.session) of \(saved.reactor) would lose a timer: \($0)"
+            for reason in try registration.rehearse(saved) {
+                lostTimers += 1
+                let session = "session \(saved.key.session) of \(saved.reactor)"
+                name("\(session) would lose a timer: \(reason)")
             }
             return true
         } catch {
@@ -77,6 +72,10 @@ struct JournalRehearsal {
 
     private mutating func add(_ fault: String) {
         faultCount += 1
+        name(fault)
+    }
+
+    private mutating func name(_ fault: String) {
         if faults.count < Self.namedLimit { faults.append(fault) }
     }
 
@@ -95,19 +94,14 @@ struct JournalRehearsal {
     /// The sessions that would not wake, then a table of the forms, then the totals.
     var report: String {
         var lines = faults
-        if faultCount > faults.count { lines.append("and \(faultCount - faults.count) more") }
-        lines += timerFaults
-        if timerFaultCount > timerFaults.count {
-            lines.append("and \(timerFaultCount - timerFaults.count) more timers")
-        }
+        let more = faultCount + lostTimers - faults.count
+        if more > 0 { lines.append("and \(more) more") }
         if !forms.isEmpty { lines.append(table) }
         if otherForms > 0 {
             lines.append("sessions of further reactors and versions: \(otherForms)")
         }
         lines.append("\(sessions) sessions: \(faultCount) would be quarantined or cannot be read")
-        if timers > 0 {
-            lines.append("\(timers) timers: the actions of \(timerFaultCount) cannot be read")
-        }
+        if lostTimers > 0 { lines.append("\(lostTimers) timers would be lost") }
         if let longest {
             let median = Duration.microseconds(times.sorted()[times.count / 2])
             lines.append(
