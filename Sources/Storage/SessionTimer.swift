@@ -9,8 +9,20 @@ package struct SessionTimer: Sendable, Equatable {
     /// The action as one line of JSON.
     package var content: [UInt8]
 
-    /// The `Idempotency-Key` that the timer's action has in the action log and in events.
-    package var key: String { "timer:\(name.text):\(number)" }
+    /// The `Idempotency-Key` that the timer's action has in the action log and in events: visible
+    /// ASCII, as keys of clients are. Other bytes of the name, and `%`, are percent-encoded.
+    package var key: String {
+        var key = "timer:"
+        for byte in name.text.utf8 {
+            let isPlain = (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "%")
+            key += isPlain ? String(UnicodeScalar(byte)) : Self.percentEncoded(byte)
+        }
+        return key + ":\(number)"
+    }
+
+    private static func percentEncoded(_ byte: UInt8) -> String {
+        (byte < 0x10 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+    }
 
     package init(name: ExactText, number: UInt64, due: Int64, content: [UInt8]) {
         self.name = name
