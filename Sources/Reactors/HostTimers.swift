@@ -32,10 +32,12 @@ struct HostTimers<R: Reactor> {
         guard all.count < TimerBounds.count else { return false }
         let delay =
             switch time {
-            case .after(let delay): max(delay, .zero)
-            case .at(let milliseconds): max(.milliseconds(milliseconds) - date(), .zero)
+            case .after(let delay): delay
+            case .at(let milliseconds): .milliseconds(milliseconds) - date()
             }
-        let timer = Timer(name: name, due: elapsed() + delay, action: action, setter: setter)
+        // Clocks trap on times that no `Int64` of seconds can express.
+        let wait = min(max(delay, .zero), .milliseconds(TimerTime.limit))
+        let timer = Timer(name: name, due: elapsed() + wait, action: action, setter: setter)
         all.insert(timer, at: all.firstIndex { $0.due > timer.due } ?? all.count)
         return true
     }

@@ -119,6 +119,15 @@ struct HostTimerTests {
         #expect(reports.messages == [])
     }
 
+    @Test func `a delay that no clock can express is the longest one`() async {
+        let (driver, reports) = driver()
+        await driver.send(.open(.seconds(Int64.max))) { $0.isOpen = true }
+        await driver.expectTimers(["close": .milliseconds(8_640_000_000_000_000)])
+        await driver.send(.keepOpen)
+        await driver.finish()
+        #expect(reports.messages == [])
+    }
+
     @Test func `a refused action leaves the timers as they were`() async {
         let (driver, reports) = driver()
         await driver.send(.open(.seconds(60))) { $0.isOpen = true }
