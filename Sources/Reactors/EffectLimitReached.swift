@@ -17,7 +17,7 @@ public enum EffectLimitReached: Error, Hashable, Sendable {
     /// The name of a timer is empty, has more than 64 bytes, or contains a control character.
     case timerName
 
-    /// The action of a timer cannot be encoded as JSON, or is larger than a request may be
-    /// (`--body-limit`).
+    /// The action of a timer cannot be encoded as JSON, is larger than a request may be
+    /// (`--body-limit`), or its turn has made too much output already.
     case timerAction
 }

@@ -249,9 +249,9 @@ extension ReactorMachine: ReactorCoreObserver {
         } catch {
             return ActionRefusal.notEncodable("the action of a timer", error)
         }
-        guard content.count <= session.table.limits.timerBytes else {
-            return EffectLimitReached.timerAction
-        }
+        guard content.count <= session.table.limits.timerBytes,
+            session.admitsTimer(content.count)
+        else { return EffectLimitReached.timerAction }
         return session.setTimer(name, time, content, by: tag) ? nil : EffectLimitReached.timers
     }
 

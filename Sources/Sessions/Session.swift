@@ -158,6 +158,15 @@ package final class Session {
         if meters.turnBytes > limit { refuse(.tooMuchOutput(limit: limit)) }
     }
 
+    /// Counts bytes of a timer's action as part of what the present turn makes.
+    ///
+    /// - Returns: false if that would be too much. Then they are not counted.
+    func admitsTimer(_ bytes: Int) -> Bool {
+        guard meters.turnBytes + bytes <= table.limits.turnBytes else { return false }
+        meters.turnBytes += bytes
+        return true
+    }
+
     /// Begins a turn. Drops a refusal that an earlier turn has left.
     func beginTurn() {
         meters.turnBytes = 0
