@@ -143,7 +143,10 @@ extension Session {
         history.commit(step.end)
         if isTaken { persistence?.hasCommitted = true }
         keys?.commit(step)
-        if step.timersBefore != nil { waitForTimer() }
+        if step.timersBefore != nil {
+            table.timers.succeeded()
+            waitForTimer()
+        }
         if step.creates {
             if let owner = feed.owner { table.services.owners?.created(owner) }
             let opened = tasks.takeOpened()

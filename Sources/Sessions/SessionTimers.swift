@@ -152,8 +152,9 @@ extension Session {
             timers = before
         }
         guard failure.reason != .moved, let next = timers.next else { return }
+        let now = table.timerTime
         // Without the delay, it would fire and fail again as fast as the journal fails.
-        table.timers.set(id, due: max(next, table.timerTime + 1_000))
-        if failure.reason != .refused { table.timers.failed() }
+        table.timers.set(id, due: max(next, now + TimerQueue.rest))
+        if failure.reason != .refused { table.timers.failed(at: now) }
     }
 }

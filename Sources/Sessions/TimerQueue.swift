@@ -11,9 +11,10 @@ package final class TimerQueue {
     private var dues: [SessionID: Int64] = [:]
     /// A binary heap with the earliest entry first. Entries that differ from `dues` are obsolete.
     private var heap: [(due: Int64, id: SessionID)] = []
-    /// How many milliseconds to wait although timers are due, because the last pass had no room or
-    /// its commits have failed.
+    /// How many milliseconds to wait although timers are due, because the last pass had no room.
     package private(set) var pause: Int64 = 0
+    /// When timers fire again after a failed commit.
+    private var resumes = Int64.min
     package private(set) var firedCount: UInt64 = 0
 
     /// Sleeping sessions have an entry if they are due within this many milliseconds.
@@ -55,7 +56,19 @@ package final class TimerQueue {
     func lacksRoom() { pause = max(pause, 20) }
 
     /// The journal has failed, and will probably fail for other sessions too.
-    func failed() { pause = 1_000 }
+    func failed(at now: Int64) { resumes = now + Self.rest }
+
+    /// The journal has committed a change of timers.
+    func succeeded() { resumes = .min }
+
+    /// Milliseconds until timers fire again after a failure; 0 if the clock was set back meanwhile.
+    func rest(at now: Int64) -> Int64 {
+        guard resumes > now, resumes - now <= Self.rest else { return 0 }
+        return resumes - now
+    }
+
+    /// The time between a failure and the next attempt.
+    static let rest: Int64 = 1_000
 
     func countFired() { firedCount += 1 }
 
@@ -110,7 +123,10 @@ extension SessionTable {
     /// How long until a timer is due, in milliseconds; nil if there is none. The clock may be set
     /// meanwhile, so ask again after a second.
     package var timerWait: Int64? {
-        timers.next.map { max($0 - timerTime, timers.pause) }
+        guard let next = timers.next else { return nil }
+        let now = timerTime
+        // A journal that another program has changed may have any number.
+        return max(max(next, 0) - now, timers.pause, timers.rest(at: now))
     }
 
     /// Fires some of the timers that are due, the earliest first. Loads sessions that are not in
@@ -118,6 +134,7 @@ extension SessionTable {
     package func fireTimers() {
         timers.beginPass()
         let now = timerTime
+        guard timers.rest(at: now) == 0 else { return }
         for _ in 0..<Self.timersOfPass {
             guard commits.hasRoom, !pass.isUsedUp else { return timers.lacksRoom() }
             guard let id = timers.dequeue(at: now) else { return }

@@ -1,3 +1,5 @@
+// Why one file: the cases share a rig, and together they are the rules of timers.
+
 import JSONCoding
 import Reactors
 import Storage
@@ -103,6 +105,27 @@ struct TimerTests {
                 #"{"kind":"action.received","content":{"received":\#(ring),"key":"timer:a:1"}}"#,
             ])
         #expect(rig.journal.keptBatch.timers.map { $0.timer == nil } == [false, true])
+    }
+
+    @Test func `its key is visible ASCII whatever its name is`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm(#"a\u2028\u000b"#, after: 1, ring: 1), on: session)
+        try rig.act(Post.alarm(#"a\u2028 %é"#, after: 1, ring: 2), on: session)
+        pass(1, rig)
+        #expect(try rung(rig) == [2])
+        #expect(notes(rig).last?.hasSuffix(#","key":"timer:a%E2%80%A8%20%25%C3%A9:2"}}"#) == true)
+    }
+
+    @Test func `a due time that no program has written fires at once`() throws {
+        let rig = try rig()
+        try rig.act(Post.alarm("a", after: 100_000, ring: 1), on: rig.create("s", alarm()))
+        try sleepIn(rig)
+        rig.journal.edit { $0.timers[0].timer?.due = .min }
+        _ = try rig.wake("s")
+        #expect(rig.table.timerWait == 0)
+        look(rig)
+        #expect(try rung(rig) == [1])
     }
 
     @Test func `a timer at a date fires then, and at once if the date is past`() throws {
@@ -271,6 +294,19 @@ struct TimerTests {
         #expect(failure(rig, large) == "timerAction")
     }
 
+    @Test func `timers are part of what a turn may make`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        let action = #"{"type":"ring","name":"a","ring":1}"#
+        rig.table.limits.turnBytes = 2 * action.utf8.count - 1
+        let waver = try rig.act(#"{"type":"waver","name":"a","after":5,"ring":0}"#, on: session)
+        #expect(failure(rig, waver) == "timerAction")
+        #expect(timers(rig) == [])
+        try rig.act(Post.alarm("a", after: 5, ring: 1), on: session)
+        try rig.act(Post.alarm("b", after: 5, ring: 2), on: session)
+        #expect(timers(rig) == ["a", "b"])
+    }
+
     // MARK: Sleep and restart
 
     @Test func `a session that sleeps is woken for a timer that is due within a minute`() throws {
@@ -403,6 +439,46 @@ struct TimerTests {
         try await search(next, finding: 1)
         look(next)
         #expect(try rung(next) == [1])
+    }
+
+    @Test func `after a commit that fails, those of other sessions rest for a second too`() throws {
+        let rig = Rig(slow: true, registrations: [try alarm()])
+        for (id, after) in [("s", 10), ("t", 20)] {
+            let post = Post.alarm("a", after: after, ring: after / 10)
+            try rig.act(post, on: rig.create(id, alarm()))
+            rig.settleAll()
+        }
+        rig.clock.milliseconds += 10
+        rig.table.fireTimers()
+        rig.endRound()
+        rig.settle(.full)
+        rig.clock.milliseconds += 10
+        #expect(rig.table.timerWait == 990)
+        rig.table.fireTimers()
+        rig.endRound()
+        #expect(rig.journal.pendingCount == 0)
+        pass(990, rig)
+        #expect(try rung(rig, "s") == [1])
+        #expect(try rung(rig, "t") == [2])
+        #expect(rig.table.timerWait == nil)
+    }
+
+    @Test func `a commit that succeeds ends the rest`() throws {
+        let rig = Rig(slow: true, registrations: [try alarm()])
+        for (id, after) in [("s", 10), ("t", 20)] {
+            let post = Post.alarm("a", after: after, ring: after / 10)
+            try rig.act(post, on: rig.create(id, alarm()))
+            rig.settleAll()
+        }
+        rig.clock.milliseconds += 10
+        rig.table.fireTimers()
+        rig.endRound()
+        rig.settle(.full)
+        try rig.act(Post.alarm("b", after: 70_000, ring: 7), on: rig.session("t"))
+        rig.settleAll()
+        pass(10, rig)
+        #expect(try rung(rig, "t") == [2])
+        #expect(try rung(rig, "s") == [])
     }
 
     // MARK: Stubs, deletion and the runtime
