@@ -23,8 +23,8 @@ extension ReactorEffect {
     /// one; ``cancel(_:)`` removes it. When a session ends, so do its timers. A fork has none.
     ///
     /// The name has 1 to 64 bytes without control characters. A session has at most 64 timers. The
-    /// JSON of the action is at most as large as a request may be (`--body-limit`). Beyond these
-    /// limits, the effect ends with ``EffectLimitReached``, as with ``error(_:)``.
+    /// JSON of their actions is together at most as large as a request may be (`--body-limit`).
+    /// Beyond these limits, the effect ends with ``EffectLimitReached``, as with ``error(_:)``.
     ///
     /// - Parameters:
     ///   - name: The name of the timer, unique within the session.

@@ -46,6 +46,9 @@ package final class Eviction {
         idle.put(session, at: ticks)
     }
 
+    /// Makes the session, which has come into memory without a request, the next one to fall asleep.
+    func makeOldest(_ session: Session) { idle.put(session, at: 0) }
+
     func remove(_ session: Session) { idle.remove(session) }
 
     // MARK: Ticks
@@ -130,17 +133,21 @@ package final class Eviction {
 
     /// Puts a session to sleep if one more would exceed the limit.
     ///
+    /// - Parameter isWanted: Whether a request waits for it. If not, a sixteenth of the limit is
+    ///   left to requests.
     /// - Returns: whether there is room for one more.
-    func makeRoom(in table: SessionTable) -> Bool {
+    func makeRoom(in table: SessionTable, isWanted: Bool = true) -> Bool {
         let limit = table.limits.sessions
-        guard table.limitedCount >= limit - max(1, limit / 16) else { return true }
+        let most = limit - max(1, limit / 16)
+        guard table.limitedCount >= most else { return true }
         findCandidates(in: table)
-        guard !table.hasRoomForSession else { return true }
+        let allowed = isWanted ? limit : most
+        guard table.limitedCount >= allowed else { return true }
         guard let index = candidates.firstIndex(where: { $0.isAtRest && $0.isSaved }) else {
             return false
         }
         evict(candidates.remove(at: index), from: table)
-        return table.hasRoomForSession
+        return table.limitedCount < allowed
     }
 
     /// Whether there is room for all sessions that are being loaded, or will be when

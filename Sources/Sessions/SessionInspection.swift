@@ -74,9 +74,11 @@ extension SessionTable {
 extension Session {
     /// Replies with the session's runtime.
     ///
-    /// - Parameter head: as the journal has it; nil if the journal keeps no records, or has not
-    ///   committed the session's creation yet.
-    package func readRuntime(_ head: SavedHead?, for token: UInt64) {
+    /// - Parameters:
+    ///   - head: as the journal has it; nil if the journal keeps no records, or has not committed
+    ///     the session's creation yet.
+    ///   - hasActions: whether the client may see the actions of timers.
+    package func readRuntime(_ head: SavedHead?, hasActions: Bool = true, for token: UInt64) {
         guard case .awake(let machine) = life else { return answer(content(absence), token) }
         var runtime = SessionRuntime(
             subscribers: streams.subscriberCount,
@@ -88,7 +90,7 @@ extension Session {
         runtime.sources = tasks.listening
         runtime.stubbed = machine.isStubbed
         runtime.timers = timers.all
-        answer(content(.runtime(runtime.line)), token)
+        answer(content(.runtime(runtime.line(hasActions: hasActions))), token)
     }
 }
 

@@ -4,8 +4,13 @@ package import Storage
 /// Loads sessions from the journal.
 package struct SessionLoader {
     package let table: SessionTable
+    /// Whether a request waits for the session.
+    private let isWanted: Bool
 
-    package init(table: SessionTable) { self.table = table }
+    package init(table: SessionTable, isWanted: Bool = true) {
+        self.table = table
+        self.isWanted = isWanted
+    }
 
     /// Loads a session. Calls `act` later, on this loop, with the result that
     /// ``SessionTable/find(_:)`` has then, or with the reason why the session could not be loaded.
@@ -70,7 +75,8 @@ package struct SessionLoader {
             return .nothing
         case .success(let saved?):
             guard !saved.isDeleted else { return insertEnded(id) }
-            guard id.topic != nil || table.eviction.makeRoom(in: table) else { return .noRoom }
+            guard id.topic != nil || table.eviction.makeRoom(in: table, isWanted: isWanted)
+            else { return .noRoom }
             do {
                 let session = try restore(id, saved)
                 table.absent.removeFault(of: id)

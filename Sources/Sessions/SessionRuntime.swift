@@ -63,7 +63,9 @@ package struct SessionRuntime: Sendable, Encodable {
     }
 
     /// The runtime as one line of JSON, with a line break.
-    package var line: [UInt8] {
+    ///
+    /// - Parameter hasActions: Whether it has the actions of timers.
+    package func line(hasActions: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         do {
             try JSON.encode(self, into: &bytes)
@@ -72,18 +74,18 @@ package struct SessionRuntime: Sendable, Encodable {
             bytes = Array("{}".utf8)
         }
         bytes.removeLast()
-        appendTimers(to: &bytes)
+        appendTimers(hasActions, to: &bytes)
         bytes.append(contentsOf: "}\n".utf8)
         return bytes
     }
 
     /// `"timers":[{"name":…,"number":…,"due":…,"action":…}]`. A large action is left out.
-    private func appendTimers(to out: inout [UInt8]) {
+    private func appendTimers(_ hasActions: Bool, to out: inout [UInt8]) {
         out.append(contentsOf: ",\"timers\":[".utf8)
         for (index, timer) in timers.enumerated() {
             if index > 0 { out.append(UInt8(ascii: ",")) }
             timer.appendHead(to: &out)
-            if timer.content.count <= Self.actionLimit {
+            if hasActions, timer.content.count <= Self.actionLimit {
                 out.append(contentsOf: ",\"action\":".utf8)
                 out.append(contentsOf: timer.content)
             }

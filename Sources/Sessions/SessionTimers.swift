@@ -14,10 +14,12 @@ struct SessionTimers {
     /// When the first one is due; nil: there is none.
     var next: Int64? { all.first?.due }
 
+    /// - Parameter limitBytes: The bound of the JSON of all actions together.
     /// - Returns: false if there are too many.
-    mutating func set(_ timer: SessionTimer) -> Bool {
+    mutating func set(_ timer: SessionTimer, limitBytes: Int) -> Bool {
         remove(timer.name)
-        guard all.count < TimerBounds.count else { return false }
+        let bytes = all.reduce(timer.content.count) { $0 + $1.content.count }
+        guard all.count < TimerBounds.count, bytes <= limitBytes else { return false }
         all.insert(timer, at: all.firstIndex { $0 > timer } ?? all.count)
         return true
     }
@@ -65,7 +67,7 @@ extension Session {
         let timer = SessionTimer(
             name: ExactText(name.name), number: action.number, due: due, content: content)
         var changed = timers
-        guard changed.set(timer) else { return false }
+        guard changed.set(timer, limitBytes: table.limits.timerBytes) else { return false }
         change(to: changed, timer.name, timer)
         enter(.timerSet, of: action) { out in
             timer.appendHead(to: &out)
@@ -99,12 +101,12 @@ extension Session {
     /// Receives the action of the session's first timer, if that timer is due.
     ///
     /// The timer is removed whether the reactor accepts the action or not. The removal is in the
-    /// same commit as the action's decisions, so the timer fires exactly once.
+    /// same commit as the action's decisions, so the timer fires exactly once. It is no use of the
+    /// session, which may fall asleep as soon as before.
     func fireTimer(at now: Int64) {
         guard case .awake(let machine) = life, mayFire(machine), let timer = timers.all.first,
             timer.due <= now
         else { return }
-        table.eviction.recordUse(of: self)
         beginTurn()
         var rest = timers
         rest.remove(timer.name)

@@ -73,8 +73,10 @@ package final class TableLoads {
                 continue
             }
             underWay += 1
-            SessionLoader(table: table).load(id) { [unowned self, unowned table] found in
+            SessionLoader(table: table, isWanted: false).load(id) {
+                [unowned self, unowned table] found in
                 underWay -= 1
+                if case .session(let session) = found { table.eviction.makeOldest(session) }
                 ended(found)
                 loadSome(in: table)
             }

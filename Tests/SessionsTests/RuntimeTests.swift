@@ -26,7 +26,7 @@ struct RuntimeTests {
             switch inspection {
             case .awake(let session, let head): session.readRuntime(head, for: token)
             case .asleep(_, let runtime):
-                line = String(decoding: runtime.line.dropLast(), as: UTF8.self)
+                line = String(decoding: runtime.line(hasActions: true).dropLast(), as: UTF8.self)
             case .absent(let found): line = "\(found)".prefix { $0 != "(" }.description
             }
         }

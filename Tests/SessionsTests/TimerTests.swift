@@ -508,6 +508,45 @@ struct TimerTests {
         #expect(rig.journal.all.last?.kind == .deleted)
     }
 
+    @Test func `overdue timers leave room for new sessions, and those that fired sleep`() throws {
+        let rig = Rig(answers: true, registrations: [try alarm()], sessions: 16)
+        var found: [(id: SessionID, due: Int64)] = []
+        for number in 0..<40 {
+            let session = try rig.create("s\(number)", alarm())
+            try rig.act(Post.alarm("a", after: 1_000, ring: 1), on: session)
+            found.append((session.id, try #require(session.timers.next)))
+            if number % 10 == 9 { try sleepIn(rig) }
+        }
+        rig.clock.milliseconds += 100_000
+        for _ in 0..<40 where rig.table.timers.firedCount < 40 {
+            rig.table.expectTimers(found) {}
+            rig.settleAll()
+            rig.drainInbox()
+            look(rig)
+            #expect(rig.table.hasRoomForSession)
+            rig.table.tick()
+            rig.settleAll()
+        }
+        #expect(rig.table.timers.firedCount == 40)
+        rig.table.tick()
+        rig.settleAll()
+        rig.table.tick()
+        #expect(rig.table.awakeCount == 0)
+    }
+
+    @Test func `the actions of all timers have a bound together`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("a", after: 1_000, ring: 1), on: session)
+        let bytes = session.timers.all[0].content.count
+        rig.table.limits.timerBytes = 2 * bytes
+        try rig.act(Post.alarm("b", after: 1_000, ring: 1), on: session)
+        let token = try rig.act(Post.alarm("c", after: 1_000, ring: 1), on: session)
+        #expect(failure(rig, token) == "timers")
+        try rig.act(Post.alarm("b", after: 2_000, ring: 1), on: session)
+        #expect(session.timers.all.map(\.name.text) == ["a", "b"])
+    }
+
     @Test func `the runtime lists them, whether the session is awake or not`() throws {
         let rig = try rig()
         let session = try rig.create("s", alarm())
@@ -520,7 +559,9 @@ struct TimerTests {
         var asleep = ""
         rig.table.inspect(name) { found in
             guard case .asleep(_, let runtime) = found else { return }
-            asleep = String(decoding: runtime.line, as: UTF8.self)
+            asleep = String(decoding: runtime.line(hasActions: true), as: UTF8.self)
+            let line = String(decoding: runtime.line(hasActions: false), as: UTF8.self)
+            #expect(line.contains(#""name":"a","number":2,"#) && !line.contains("action"))
         }
         rig.drainInbox()
         guard case .runtime(let body)? = rig.answer(awake)?.kind else {

@@ -55,7 +55,7 @@ extension WholeLife {
 
     func checkAsleep(_ id: SessionID, _ head: SavedHead, _ runtime: SessionRuntime) {
         if case .session = rig.table.find(id) { blame("\(id.text) is awake") }
-        let line = String(decoding: runtime.line, as: UTF8.self)
+        let line = String(decoding: runtime.line(hasActions: true), as: UTF8.self)
         if !line.hasPrefix(#"{"awake":false,"#) || !line.contains(#""effects":[],"sources":[]"#) {
             blame("asleep: \(line)")
         }

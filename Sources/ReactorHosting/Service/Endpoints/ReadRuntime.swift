@@ -2,7 +2,8 @@ internal import Feeds
 internal import Sessions
 internal import Storage
 
-/// `GET /v1/sessions/{id}/runtime`: the session's activity at this moment. It wakes no session.
+/// `GET /v1/sessions/{id}/runtime`: the session's activity at this moment. It wakes no session. Who
+/// may not read the log gets no actions of timers.
 enum ReadRuntime: SessionEndpoint {
     static let loadsSession = false
 
@@ -23,20 +24,23 @@ enum ReadRuntime: SessionEndpoint {
         to inspection: SessionTable.Inspection, of id: SessionID, _ access: Access?,
         on connection: HTTPConnection
     ) throws(Problem) -> Response? {
+        let hasActions = access?.grants.verbs.contains(.log) ?? true
         switch inspection {
         case .absent(let found):
             _ = try SessionTarget(id: id, found: found, access: access).session()
             throw .unknownSession(id.text, to: access)
         case .awake(let found, let head):
             let target = SessionTarget(id: id, found: .session(found), access: access)
-            try target.session().readRuntime(head, for: connection.token)
+            try target.session().readRuntime(
+                head, hasActions: hasActions, for: connection.token)
             return nil
         case .asleep(let head, let runtime):
             let target = SessionTarget(id: id, found: .notInMemory, access: access)
             guard !target.isHidden(reactor: head.reactor, owner: head.owner) else {
                 throw .unknownSession(id.text, to: access)
             }
-            return .runtime(runtime.line, connection.loop.heads.durability)
+            return .runtime(
+                runtime.line(hasActions: hasActions), connection.loop.heads.durability)
         }
     }
 }
