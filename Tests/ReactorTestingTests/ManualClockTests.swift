@@ -1,3 +1,4 @@
+import Dispatch
 import ReactorTesting
 import Synchronization
 import Testing
@@ -6,14 +7,25 @@ import Testing
 struct ManualClockTests {
     private let clock = ManualClock()
 
-    /// Records the order in which sleeping tasks wake. A separate serial actor: resumed first, runs
-    /// first.
-    private actor Diary {
-        private(set) var names: [String] = []
+    /// Runs tasks one at a time, in the order in which they were resumed.
+    private final class OneThread: TaskExecutor {
+        private let queue = DispatchQueue(label: "one thread")
 
-        func sleep(_ clock: ManualClock, _ seconds: Int, _ name: String) async throws {
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    private final class Diary: Sendable {
+        let names = Mutex<[String]>([])
+
+        /// Waits on the executor of its task.
+        nonisolated(nonsending) func sleep(
+            _ clock: ManualClock, _ seconds: Int, _ name: String
+        ) async throws {
             try await clock.sleep(for: .seconds(seconds))
-            names.append(name)
+            names.withLock { $0.append(name) }
         }
     }
 
@@ -32,17 +44,18 @@ struct ManualClockTests {
     }
 
     @Test func `the earliest wakes first; of equal ones the first to sleep`() async throws {
-        let diary = Diary()
-        let clock = clock
+        let (diary, clock, thread) = (Diary(), clock, OneThread())
         try await withThrowingTaskGroup { group in
             for (count, entry) in [(3, "c"), (1, "a"), (2, "b"), (3, "d"), (1, "a2")].enumerated() {
-                group.addTask { try await diary.sleep(clock, entry.0, entry.1) }
+                group.addTask(executorPreference: thread) {
+                    try await diary.sleep(clock, entry.0, entry.1)
+                }
                 await clock.waitForSleepers(count + 1)
             }
             clock.advance(to: ManualClock.Instant(sinceStart: .seconds(3)))
             try await group.waitForAll()
         }
-        #expect(await diary.names == ["a", "a2", "b", "c", "d"])
+        #expect(diary.names.withLock { $0 } == ["a", "a2", "b", "c", "d"])
     }
 
     @Test func `a past deadline returns at once`() async throws {
