@@ -11,8 +11,8 @@ public enum EffectLimitReached: Error, Hashable, Sendable {
     /// 1000 asynchronous steps of the session are running already.
     case running
 
-    /// The session has 64 timers already, or the JSON of their actions together would be larger than
-    /// a request may be (`--body-limit`).
+    /// The session has 64 timers already, or the JSON of their actions together would be larger
+    /// than a request may be (`--body-limit`).
     case timers
 
     /// The name of a timer is empty, has more than 64 bytes, or contains a control character.

@@ -46,7 +46,7 @@ package final class Eviction {
         idle.put(session, at: ticks)
     }
 
-    /// Makes the session, which has come into memory without a request, the next one to fall asleep.
+    /// Makes a session that came into memory without a request the next one to fall asleep.
     func makeOldest(_ session: Session) { idle.put(session, at: 0) }
 
     func remove(_ session: Session) { idle.remove(session) }

@@ -22,7 +22,7 @@ struct JournalRehearsal {
 
     private let reactors: [String: Registration]
     private(set) var sessions = 0
-    /// A sentence for each of the first sessions that would not wake, and timers that would be lost.
+    /// A sentence for each of the first sessions that would not wake or would lose timers.
     private(set) var faults: [String] = []
     private(set) var faultCount = 0
     private(set) var lostTimers = 0
