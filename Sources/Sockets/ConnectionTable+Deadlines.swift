@@ -7,7 +7,7 @@ extension ConnectionTable {
         if instant != nil { askForRound() }
     }
 
-    /// Sets, moves or (nil) clears a timer of the loop. `timerReached` is called up to 150 ms late,
+    /// Sets, moves or (nil) clears a timer of the loop. `timerReached` is called up to 20 ms late,
     /// never early. For a few timers per loop; each token costs a table entry.
     package func setTimer(token: UInt64, at instant: LoopInstant?) {
         deadlines.set(token: token, instant)

@@ -1,7 +1,10 @@
-/// The deadlines of a loop's connections and its few named timers, on one scale of coarse ticks.
+/// The deadlines of a loop's connections, on a scale of coarse ticks, and its few named timers, on a
+/// finer one.
 struct LoopDeadlines {
     /// 2²⁶ ns, about 67 ms: fine enough for time-outs, coarse enough that many fire together.
     static let tickShift = Int64(26)
+    /// 2²³ ns, about 8 ms: the timers of sessions are to be on time.
+    static let timerShift = Int64(23)
 
     private var connections: DeadlineTable
     /// The tokens of the few timers that are set, with the ticks at which they are due.
@@ -20,7 +23,8 @@ struct LoopDeadlines {
 
     mutating func set(token: UInt64, _ instant: LoopInstant?) {
         timers.removeAll { $0.token == token }
-        if let instant { timers.append((token, Self.tickAfter(instant))) }
+        guard let instant else { return }
+        timers.append((token, (instant.nanoseconds >> Self.timerShift) + 1))
     }
 
     /// Takes at most `limit` slots that are due at `now`, those that have waited longest
@@ -43,12 +47,14 @@ struct LoopDeadlines {
 
     /// Tokens that are due; each must be confirmed by `claim(token:)` before it is handled.
     func dueTokens(at now: LoopInstant) -> [UInt64] {
-        timers.filter { $0.tick <= Self.tick(now) }.sorted { $0.tick < $1.tick }.map(\.token)
+        let tick = now.nanoseconds >> Self.timerShift
+        return timers.filter { $0.tick <= tick }.sorted { $0.tick < $1.tick }.map(\.token)
     }
 
     /// Clears the timer if it is still due; returns whether it was.
     mutating func claim(token: UInt64, at now: LoopInstant) -> Bool {
-        let due = timers.firstIndex { $0.token == token && $0.tick <= Self.tick(now) }
+        let tick = now.nanoseconds >> Self.timerShift
+        let due = timers.firstIndex { $0.token == token && $0.tick <= tick }
         guard let due else { return false }
         timers.remove(at: due)
         return true
@@ -58,9 +64,14 @@ struct LoopDeadlines {
 
     /// The time of the next check; nil if nothing is set, or for the end of time only.
     var next: LoopInstant? {
-        let tick = min(connections.nextTick ?? .max, earliestTimer)
-        guard tick <= Int64.max >> Self.tickShift else { return nil }
-        return LoopInstant(nanoseconds: tick << Self.tickShift)
+        let next = min(
+            Self.nanoseconds(connections.nextTick ?? .max, Self.tickShift),
+            Self.nanoseconds(earliestTimer, Self.timerShift))
+        return next == .max ? nil : LoopInstant(nanoseconds: next)
+    }
+
+    private static func nanoseconds(_ tick: Int64, _ shift: Int64) -> Int64 {
+        tick > Int64.max >> shift ? .max : tick << shift
     }
 
     private static func tick(_ instant: LoopInstant) -> Int64 {

@@ -27,7 +27,7 @@ package protocol LoopHandler: AnyObject, SendableMetatype {
     /// The deadline that was set last has passed, by up to 150 ms; it is cleared.
     func deadlineReached(_ connection: ConnectionID)
 
-    /// A timer of the loop has passed, by up to 150 ms; it is cleared.
+    /// A timer of the loop has passed, by up to 20 ms; it is cleared.
     func timerReached(_ token: UInt64)
 
     /// A pass with callbacks has taken this time, its `roundEnded` included: meanwhile, everything

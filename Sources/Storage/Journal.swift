@@ -44,9 +44,10 @@ package protocol Journal: BatchCommitter {
     var work: (any WorkFinder)? { get }
 
     /// The earliest and the latest time that the journal's clock may show now, in milliseconds
-    /// since 1970 (UTC). That clock decides when timers are due. Default: this machine's time.
+    /// since 1970 (UTC). That clock decides when timers are due. Default: from `wall` to the time
+    /// of this machine.
     ///
-    /// - Parameter wall: the time by this machine's clock.
+    /// - Parameter wall: the time of this machine when the round of the loop began, or earlier.
     func clock(_ wall: Int64) -> ClosedRange<Int64>
 
     /// Calls `began` with a sentence each time that the journal hears of a newer database. Then
@@ -77,7 +78,9 @@ extension Journal {
 
     package var interrupted: [InterruptedWork] { [] }
 
-    package func clock(_ wall: Int64) -> ClosedRange<Int64> { wall...wall }
+    package func clock(_ wall: Int64) -> ClosedRange<Int64> {
+        wall...max(wall, FileJournal.systemTime() + 1)
+    }
 
     package func watchDoubt(_ began: @escaping @Sendable (String) -> Void) {}
 

@@ -37,9 +37,9 @@ struct Rounds: Reactor {
         }
     }
 
-    /// A date travels in whole milliseconds, and the clock of a loop is read once a round.
+    /// A date travels in whole milliseconds.
     private static func isEarly(_ due: Date) -> Bool {
-        Date.now < due.addingTimeInterval(-0.002)
+        Date.now < due.addingTimeInterval(-0.001)
     }
 
     func reduce(state: inout State, mutation: Mutation) {

@@ -6,7 +6,7 @@ package final class LinkTimer {
     package static let token: UInt64 = 4
     /// Half the interval of pings: none is late by more than half of one.
     private static let tick = Duration.milliseconds(125)
-    /// Timers are late by up to 150 ms; this process was paused if this one is later by far.
+    /// Timers are late by up to 20 ms; this process was paused if this one is later by far.
     private static let lateness = Duration.milliseconds(475)
 
     private let table: ConnectionTable

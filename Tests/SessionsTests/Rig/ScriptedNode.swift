@@ -55,6 +55,8 @@ final class ScriptedNode: Journal {
     var ownership: (any Ownership)? { self }
     var work: (any WorkFinder)? { self }
 
+    func clock(_ wall: Int64) -> ClosedRange<Int64> { cluster.journal.clock(wall) }
+
     // MARK: The script
 
     func setImmediate(_ isImmediate: Bool) { state.withLock { $0.isImmediate = isImmediate } }

@@ -211,6 +211,8 @@ final class ServerLoop: LoopHandler {
             sessions.commit()
         }
         schedule.servePostponed { connection($0)?.continueReading() }
+        // Also of sessions that this round has loaded for their timers.
+        if let wait = sessions.timerWait, wait <= 0 { sessions.fireTimers() }
         sessions.commit()
         setTimerLook()
         let hasEvents = sessions.deliver()
