@@ -1,5 +1,4 @@
-/// The deadlines of a loop's connections, on a scale of coarse ticks, and its few named timers, on a
-/// finer one.
+/// The deadlines of a loop's connections, in coarse ticks, and its few named timers, in finer ones.
 struct LoopDeadlines {
     /// 2²⁶ ns, about 67 ms: fine enough for time-outs, coarse enough that many fire together.
     static let tickShift = Int64(26)
