@@ -2,7 +2,9 @@ import Testing
 
 @testable import Sockets
 
-@Suite("Deadlines of connections are coarse, and timers of the loop are nearly exact")
+@Suite(
+    "Deadlines of connections are coarse, and timers of the loop are nearly exact",
+    .timeLimit(.minutes(60)))
 struct LoopDeadlinesTests {
     private func instant(_ milliseconds: Int64) -> LoopInstant {
         LoopInstant(nanoseconds: milliseconds * 1_000_000)
