@@ -79,18 +79,23 @@ struct PublicationLimitTests {
             #expect(options.waitDeadline == request.since + .seconds(5))
             connection.expireWait()
         }
-        let response = read(theirs)
+        let response = await read(theirs)
         #expect(response.hasPrefix("HTTP/1.1 200"))
         #expect(response.hasSuffix("{\"sessions\":0}"))
         withExtendedLifetime(listener) {}
         await loop.stop()
     }
 
-    private func read(_ socket: Int32) -> String {
+    /// Reads the response. Does not block: the response is made by a task, which needs a thread.
+    private func read(_ socket: Int32) async -> String {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
-        while bytes.last != UInt8(ascii: "}"), unsafe recv(socket, &byte, 1, 0) == 1 {
-            bytes.append(byte)
+        while bytes.last != UInt8(ascii: "}") {
+            switch unsafe recv(socket, &byte, 1, Int32(MSG_DONTWAIT)) {
+            case 1: bytes.append(byte)
+            case 0: return String(decoding: bytes, as: UTF8.self)
+            default: await on { _ in }
+            }
         }
         return String(decoding: bytes, as: UTF8.self)
     }
