@@ -278,7 +278,7 @@ let package = Package(
             dependencies: [
                 "Sessions", "Feeds", "Reactors", "Cyclers", "ReactorHosting", "Storage",
                 "SampleReactors", "ClientMachine", "EngineSuite", "JSONCoding", "Wire",
-                "TestRandomness",
+                "TestRandomness", "ReactorTesting",
                 "TestStreams", "Cluster", "Clustering",
             ],
             swiftSettings: strict),

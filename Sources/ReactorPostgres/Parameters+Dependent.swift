@@ -25,6 +25,8 @@ extension Parameters {
         add(all.map(\.content))
         add(all.map(\.begun))
         add(all.map(\.subject))
+        add(all.map(\.attempt))
+        add(all.map(\.wait))
     }
 
     mutating func addColumns(of all: [SessionTimer]) {

@@ -201,8 +201,11 @@ package final class PostgresFiller: JournalVisitor {
         parameters.addColumns(of: rows.actions.map(\.action))
         _ = try connection.run(
             """
-            INSERT INTO running(session, action, content, begun, subject)
-            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::text[])
+            INSERT INTO running(session, action, content, begun, subject, attempt, due)
+            SELECT session, action, content, begun, subject, attempt, \(Schema.now) + wait
+            FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::text[],
+                $6::bigint[], $7::bigint[])
+                t(session, action, content, begun, subject, attempt, wait)
             """, parameters, within: Self.limit)
         parameters = [rows.timers.map(\.row)]
         parameters.addColumns(of: rows.timers.map(\.timer))

@@ -191,7 +191,8 @@ package final class PostgresJournal: Journal {
         let found = try connection.run(
             """
             SELECT s.id, s.reactor, r.action, r.begun
-            FROM (SELECT session, action, begun FROM running WHERE action > 0 LIMIT 10000) r
+            FROM (SELECT session, action, begun FROM running
+                WHERE action > 0 AND due IS NULL LIMIT 10000) r
             JOIN sessions s ON s.session = r.session AND s.deleted IS NULL AND NOT \(Claims.isKept)
             ORDER BY r.begun DESC LIMIT 16
             """, within: Connector.limit)

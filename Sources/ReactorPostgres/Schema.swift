@@ -120,7 +120,9 @@ enum Schema {
     ///              session listened to sources.
     ///   answers    the replies to requests with an Idempotency-Key.
     ///   running    actions whose effects had not ended at the last commit. The row of action 0
-    ///              says how far the session has read its topics.
+    ///              says how far the session has read its topics. Since version 6 `attempt` counts
+    ///              how often it was received; with a time in `due` it is received for this
+    ///              attempt then, and `begun` counts the processes that ended while it ran.
     ///   timers     since version 6: timers that have not fired; `number` is the action that has
     ///              set the timer, `due` is when it is due.
     ///   removals   sessions that were deleted, and whose other rows are being removed.
@@ -203,6 +205,7 @@ enum Schema {
             session bigint NOT NULL, name text COLLATE "C" NOT NULL, number bigint NOT NULL,
             due bigint NOT NULL, content bytea NOT NULL, PRIMARY KEY(session, name));
         CREATE INDEX timers_by_due ON timers(due, session);
+        ALTER TABLE running ADD attempt bigint NOT NULL DEFAULT 1, ADD due bigint;
         """,
     ]
 }

@@ -182,12 +182,16 @@ struct SessionRow {
             RunningAction(
                 session: key.session, generation: key.generation, action: found.number(index, 0),
                 content: found.bytes(index, 1), subject: found.optionalText(index, 3),
-                begun: found.begun(index, 2))
+                begun: found.begun(index, 2), attempt: Int(found.integer(index, 4)),
+                wait: found.isNull(index, 5) ? nil : found.integer(index, 5))
         }
     }
 
-    static let runningActions =
-        "SELECT action, content, begun, subject FROM running WHERE session = $1 ORDER BY action"
+    static let runningActions = """
+        SELECT action, content, begun, subject, attempt,
+            CASE WHEN due IS NOT NULL THEN greatest(0, due - \(Schema.now)) END
+        FROM running WHERE session = $1 ORDER BY action
+        """
 
     func timers(_ connection: Connection) throws(PostgresFault) -> [SessionTimer] {
         let found = try connection.run(Self.timers, [row], within: Self.limit)

@@ -8,6 +8,8 @@ final class EffectFrame {
     let kind: Kind
     let parent: EffectFrame?
     let depth: Int
+    // The strand of the parts of a concat; of a merge, the one whose steps are its branches.
+    let strand: EffectStrand
     private var steps: ArraySlice<EffectPart>
 
     // Invariant: cancellations up to this count do not reach the remaining steps. Never above the
@@ -19,9 +21,11 @@ final class EffectFrame {
     var hasFailed = false
 
     init(
-        _ kind: Kind, _ steps: [EffectPart], parent: EffectFrame?, born: UInt64
+        _ kind: Kind, _ steps: [EffectPart], parent: EffectFrame?, born: UInt64,
+        strand: EffectStrand
     ) {
         self.kind = kind
+        self.strand = strand
         self.steps = steps[...]
         self.parent = parent
         self.born = born
@@ -40,14 +44,19 @@ final class EffectFrame {
         fileprivate let born: UInt64
         fileprivate let running: Int
         fileprivate let hasFailed: Bool
+        fileprivate let count: Int
     }
 
-    var saved: Saved { Saved(steps: steps, born: born, running: running, hasFailed: hasFailed) }
+    var saved: Saved {
+        Saved(
+            steps: steps, born: born, running: running, hasFailed: hasFailed, count: strand.count)
+    }
 
     func restore(_ saved: Saved) {
         steps = saved.steps
         born = saved.born
         running = saved.running
         hasFailed = saved.hasFailed
+        strand.count = saved.count
     }
 }

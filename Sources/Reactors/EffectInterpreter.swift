@@ -4,6 +4,7 @@ private enum Outcome {
     case failed
     case waiting
     case refused
+    case ended
 }
 
 /// Runs one effect of an action, up to the asynchronous steps that it starts.
@@ -20,12 +21,18 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
     private var frame: EffectFrame?
     // The cancellations before the current part: later ones of its name affect it.
     private var born: UInt64
+    // Names the steps of the current sequence.
+    private var strand: EffectStrand
     // The merges with parts that have not begun, innermost last.
     private var opening: [EffectFrame] = []
 
     private var steps: RunningSteps { core.steps }
 
-    init(_ core: ReactorCore<R>, _ observer: Observer, _ action: ActionTag) {
+    init(
+        _ core: ReactorCore<R>, _ observer: Observer, _ action: ActionTag,
+        _ strand: EffectStrand = EffectStrand()
+    ) {
+        self.strand = strand
         self.core = core
         self.observer = observer
         self.action = action
@@ -64,6 +71,9 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
             case .refused:
                 // The host rolls back the action, including its frames and steps.
                 return
+            case .ended:
+                // Nothing follows. A host that takes the end back restores the frames.
+                return
             }
         }
     }
@@ -82,6 +92,7 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
     // itself (`.concat(.run(…), .deferred { again() })`) does not grow.
     private mutating func advance(_ frame: EffectFrame) -> Outcome {
         born = frame.born
+        strand = frame.strand
         let step = frame.takeNext()
         self.frame = frame.isExhausted ? frame.parent : frame
         return step.map(Outcome.next) ?? .done
@@ -102,11 +113,13 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
         merge.running += 1
         frame = merge
         born = merge.born
+        strand = EffectStrand(merge.strand.next())
         return .next(step)
     }
 
     private mutating func enter(_ kind: EffectFrame.Kind, _ steps: [EffectPart]) -> Outcome {
-        let frame = EffectFrame(kind, steps, parent: frame, born: born)
+        let strand = kind == .merge ? EffectStrand(strand.next()) : strand
+        let frame = EffectFrame(kind, steps, parent: frame, born: born, strand: strand)
         guard frame.depth <= EffectFrame.depthLimit else {
             return fail(EffectLimitReached.depth)
         }
@@ -136,6 +149,10 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
             return schedule(name, time, action)
         case .error(let error):
             return fail(error)
+        case .end:
+            core.beginEnd()
+            observer.ends(by: action)
+            return .ended
         case .leaf:
             guard let leaf = part as? Leaf else {
                 preconditionFailure("the effect's type says that its parts are of this reactor")
@@ -200,6 +217,7 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
             core.refusal = refusal
             return .refused
         }
+        core.noteFailure(error, of: action)
         observer.failed(ReactorFailure(place: .effect, error: error, action: action))
         return .failed
     }
@@ -207,10 +225,12 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
     // MARK: Asynchronous steps
 
     private func begin(_ step: Leaf.Step) -> Outcome {
+        let name = strand.next()
         if let id = step.id, !mayBegin(step, id) { return .done }
         guard !steps.isFull else { return fail(EffectLimitReached.running) }
         let run = steps.begin(step.id, action: action, frame: frame)
-        observer.start(EffectRun(id: run, effectID: step.id, action: action, work: step.work))
+        observer.start(
+            EffectRun(id: run, effectID: step.id, action: action, step: name, work: step.work))
         return .waiting
     }
 

@@ -12,6 +12,7 @@ class EffectPart {
         // The last value is an action of the reactor's type.
         case schedule(EffectID, TimerTime, any Sendable)
         case error(any Error)
+        case end
         // An `EffectLeaf`, which depends on the reactor's types.
         case leaf
     }
@@ -34,7 +35,7 @@ class EffectPart {
             switch kind {
             case .concat(let parts), .merge(let parts): parts.contains { $0.mayRefuse }
             case .error(let error): error is Refusal
-            case .cancel, .schedule, .leaf: mayRefuse
+            case .cancel, .schedule, .end, .leaf: mayRefuse
             }
     }
 }

@@ -9,6 +9,9 @@ package struct EffectRun<R: Reactor>: Sendable {
 
     package let action: ActionTag
 
+    /// The name of the step within its action, for ``Sink/key``; see ``EffectStrand``.
+    package let step: String
+
     /// The code to run. However it ends, the host calls `ended(_:failure:observer:)` once.
     package let work: @Sendable (Sink<R.Mutation, R.Activity>) async throws -> Void
 }

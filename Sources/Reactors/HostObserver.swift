@@ -238,6 +238,16 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
 
     func settled(_ action: ActionTag) {}
 
+    /// Receives an action once more, whose effects have failed. Nobody gets a refusal.
+    func receiveAgain(_ again: Repetition<R>, _ core: ReactorCore<R>) {
+        if case .refused = receive(again.action, again.tag, by: again.subject, core),
+            let refusal = core.takeRefusal()
+        {
+            failed(ReactorFailure(place: .effect, error: refusal, action: again.tag))
+        }
+        core.endRepetition(again.tag, observer: self)
+    }
+
     // MARK: Timers
 
     func schedule(

@@ -52,6 +52,15 @@ extension Reactor {
 
     /// Abandons the action.
     public func recovery(of action: Action) -> Recovery { .abandon }
+
+    /// Forwards to the form without the interruption.
+    public func recovery(of action: Action, after interruption: Interruption) -> Recovery {
+        let recovery = recovery(of: action)
+        guard interruption.error != nil else { return recovery }
+        // Without a time, effects that always fail would run without a pause.
+        if case .runAgain(let time) = recovery, time > .zero { return recovery }
+        return .abandon
+    }
 }
 
 extension Reactor {

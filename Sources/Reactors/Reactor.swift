@@ -130,10 +130,27 @@ public protocol Reactor:
     /// Default: decodes it unchanged. An error has the same effect as in ``migrate(state:)``.
     static func migrate(mutation saved: SavedValue) throws -> Mutation
 
-    /// Decides about an action whose effects were running when the process ended.
+    /// Decides about an action whose effects were running when the process ended, or have failed.
     ///
-    /// Default: ``Recovery/abandon``, which never repeats an effect. Both cases are recorded.
+    /// With ``Recovery/runAgain(after:)`` it also decides about effects that have failed, each time
+    /// that they fail; ``Recovery/runAgain`` and ``Recovery/abandon`` leave those alone. Default:
+    /// ``Recovery/abandon``, which never repeats an effect. Each case is recorded.
     func recovery(of action: Action) -> Recovery
+
+    /// Decides the same by the number of attempts, and by what has happened.
+    ///
+    /// ```swift
+    /// func recovery(of action: Action, after interruption: Interruption) -> Recovery {
+    ///     guard interruption.attempts < 8 else { return .abandon }
+    ///     return .runAgain(after: .seconds(1 << interruption.attempts))
+    /// }
+    /// ```
+    ///
+    /// The session calls only this form: when all effects of the action have ended, if one of them
+    /// has failed after the action's first wait. (A failure before it is in the answer.) The action
+    /// is then received again, in the state by then. Default: forwards to
+    /// ``recovery(of:)``; after a failure only an answer with a time is taken.
+    func recovery(of action: Action, after interruption: Interruption) -> Recovery
 }
 
 extension Reactor {

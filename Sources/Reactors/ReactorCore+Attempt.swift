@@ -2,8 +2,9 @@
 // the starts and cancellations of tasks that the turns ordered.
 
 /// The running steps before a request, and the frames that it has continued.
-struct StepsMark {
+struct StepsMark<R: Reactor> {
     fileprivate let steps: RunningSteps
+    fileprivate let unsettled: [ActionTag: UnsettledAction<R>]
     fileprivate var frames: [(frame: EffectFrame, saved: EffectFrame.Saved)] = []
 
     // Saves the frame and all outer ones, because continuing in one changes those too. A frame that
@@ -29,7 +30,7 @@ extension ReactorCore {
 
     @usableFromInline
     func markSteps() {
-        stepsMark = StepsMark(steps: steps.copy())
+        stepsMark = StepsMark(steps: steps.copy(), unsettled: unsettled)
     }
 
     /// Keeps the request.
@@ -43,9 +44,12 @@ extension ReactorCore {
         if let mark = stepsMark {
             for (frame, saved) in mark.frames.reversed() { frame.restore(saved) }
             steps.takeBack(to: mark.steps)
+            unsettled = mark.unsettled
         } else {
             _ = steps.removeAll()
+            unsettled = [:]
         }
+        takeBackEnd()
         stepsMark = nil
         current = state
         count = version

@@ -61,14 +61,14 @@ extension ReactorCore {
     ) {
         guard let frame else { return }
         stepsMark?.save(frame)
-        var interpreter = EffectInterpreter(self, observer, tag)
+        var interpreter = EffectInterpreter(self, observer, tag, frame.strand)
         interpreter.proceed(in: frame, failed: failed)
     }
 
     @usableFromInline
     func continueCancelled(_ observer: some ReactorCoreObserver<R>) {
-        while case let due = steps.takeDue(), !due.isEmpty {
-            for continuation in due {
+        while !isEnding, case let due = steps.takeDue(), !due.isEmpty {
+            for continuation in due where !isEnding {
                 proceed(in: continuation.frame, failed: false, continuation.action, observer)
                 settle(continuation.action, observer)
             }
@@ -76,6 +76,9 @@ extension ReactorCore {
     }
 
     func settle(_ action: ActionTag, _ observer: some ReactorCoreObserver<R>) {
-        if steps.settle(action) { observer.settled(action) }
+        considerPause(of: action, observer)
+        guard steps.settle(action) else { return }
+        unsettled[action] = nil
+        observer.settled(action)
     }
 }

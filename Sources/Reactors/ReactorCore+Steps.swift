@@ -34,14 +34,23 @@ extension ReactorCore {
     /// Handles the end of a step's task: later parts of its effect continue, under the same action.
     ///
     /// Ignored for a cancelled step: it has ended, and a later error is not a failure.
+    ///
+    /// - Returns: the action that has to be received again now; the host then calls
+    ///   ``endRepetition(_:observer:)``. Nil nearly always.
+    @discardableResult
     package func ended(
         _ run: EffectRun<R>, failure: (any Error)?, observer: some ReactorCoreObserver<R>
-    ) {
-        guard let entry = steps.remove(run.id) else { return }
+    ) -> Repetition<R>? {
+        guard let entry = steps.remove(run.id) else { return nil }
         beginTurn()
         defer { isInTurn = false }
         stepsTaken = 0
+        guard !entry.isPause else {
+            observer.ended(run.id, named: run.effectID, action: run.action, hasFailed: false)
+            return repetition(of: run.action)
+        }
         if let failure {
+            noteFailure(failure, of: run.action)
             observer.failed(
                 ReactorFailure(
                     place: .effect, error: failure, action: run.action, run: run.id,
@@ -52,6 +61,7 @@ extension ReactorCore {
         proceed(in: entry.frame, failed: failure != nil, run.action, observer)
         settle(run.action, observer)
         continueCancelled(observer)
+        return nil
     }
 
     /// Whether applying a source's present value would change the state, for a session that may
@@ -85,14 +95,32 @@ extension ReactorCore {
     package func end(observer: some ReactorCoreObserver<R>) {
         guard !ended else { return }
         ended = true
+        isEnding = false
         isOpen = false
         cancelAll(observer: observer)
     }
+
+    /// An effect ends the session. Nothing more is received; the host ends the session after the
+    /// turn, or takes the end back with the request.
+    func beginEnd() {
+        isEnding = true
+        isOpen = false
+    }
+
+    func takeBackEnd() {
+        guard isEnding else { return }
+        isEnding = false
+        isOpen = !ended && !isStubbed
+    }
+
+    /// Whether an effect has ended the session, so that the host has to call ``end(observer:)``.
+    package var endsItself: Bool { isEnding }
 
     package func cancelAll(observer: some ReactorCoreObserver<R>) {
         beginTurn()
         defer { isInTurn = false }
         let (runs, actions) = steps.removeAll()
+        unsettled = [:]
         for (run, entry) in runs {
             observer.cancel(run, named: entry.effectID, action: entry.action)
         }
@@ -104,6 +132,7 @@ extension ReactorCore {
     /// Every running step is cancelled without continuations: its history was rolled back.
     package func restore(state: R.State, version: UInt64, observer: some ReactorCoreObserver<R>) {
         cancelAll(observer: observer)
+        takeBackEnd()
         current = state
         count = version
     }
@@ -113,7 +142,7 @@ extension ReactorCore {
     /// The running steps, the oldest first.
     package var runningSteps: [(run: RunID, id: EffectID?, action: ActionTag)] {
         steps.running.sorted { $0.key.number < $1.key.number }.map {
-            ($0.key, $0.value.effectID, $0.value.action)
+            ($0.key, $0.value.isPause ? Self.pauseID : $0.value.effectID, $0.value.action)
         }
     }
 

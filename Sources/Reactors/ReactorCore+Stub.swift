@@ -77,7 +77,7 @@ extension ReactorCore {
     func recordForStub(
         _ action: R.Action, _ tag: ActionTag, _ observer: some ReactorCoreObserver<R>
     ) -> Disposition {
-        guard !ended, let stub else { return .ended }
+        guard isStubbed, !ended, let stub else { return .ended }
         beginTurn()
         defer { isInTurn = false }
         stub.recording.append(action)

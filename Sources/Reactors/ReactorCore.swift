@@ -48,13 +48,19 @@ package final class ReactorCore<R: Reactor> {
 
     var isStubbed = false
 
-    // Invariant: true if neither ended nor stubbed. The only condition that the hot path checks.
+    // Invariant: true if neither ended, nor ending, nor stubbed. The hot path checks nothing else.
     var isOpen = true
+
+    // Whether an effect has ended the session, and the host has not carried that out yet.
+    var isEnding = false
 
     let steps = RunningSteps()
 
+    // The actions whose effects are running.
+    var unsettled: [ActionTag: UnsettledAction<R>] = [:]
+
     // Set only during a request that began while steps ran.
-    var stepsMark: StepsMark?
+    var stepsMark: StepsMark<R>?
 
     // Invariant: set from the refused turn until the host takes it; nil at any other time.
     var refusal: Refusal?
@@ -104,7 +110,7 @@ package final class ReactorCore<R: Reactor> {
         observer.synchronousPartEnded(tag, core: self)
         if isQuiet { return .accepted(version: version, isSettled: true) }
         continueCancelled(observer)
-        return .accepted(version: version, isSettled: isSettled(tag))
+        return .accepted(version: version, isSettled: settles(action, tag, subject))
     }
 
     @inlinable

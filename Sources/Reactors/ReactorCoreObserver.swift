@@ -41,6 +41,14 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// nothing.
     func mayRefuse(core: ReactorCore<R>)
 
+    /// An effect of the action ends the session: nothing more is decided. The host ends the session
+    /// after this call into the core. Default: does nothing.
+    func ends(by action: ActionTag)
+
+    /// The effects of an action have failed and will run again: the start of the pause follows.
+    /// Default: does nothing.
+    func paused(_ pause: Pause<R>)
+
     // For the action log; the defaults do nothing.
 
     /// `transform(action:)` accepted an action, possibly rewritten, and `mutate` has returned its
@@ -95,6 +103,13 @@ extension ReactorCoreObserver {
     /// Does nothing.
     @inlinable
     package func mayRefuse(core: ReactorCore<R>) {}
+
+    /// Does nothing.
+    @inlinable
+    package func ends(by action: ActionTag) {}
+
+    /// Does nothing.
+    package func paused(_ pause: Pause<R>) {}
 
     /// Does nothing.
     @inlinable

@@ -28,7 +28,7 @@ extension ReactorEffect {
         _ part: EffectPart, _ transform: @escaping @Sendable (Mutation) -> Result
     ) -> EffectPart {
         switch part.kind {
-        case .cancel, .schedule, .error: return part
+        case .cancel, .schedule, .error, .end: return part
         case .concat(let parts):
             return EffectPart(.concat(parts.map { mapped($0, transform) }), depth: part.depth)
         case .merge(let parts):
@@ -62,6 +62,7 @@ extension Sink {
         _ transform: @escaping @Sendable (Value) -> Mutation
     ) -> Sink<Value, Activity> {
         Sink<Value, Activity>(
-            clock: clock, send: { await self.send(transform($0)) }, emit: { await self.emit($0) })
+            clock: clock, step: step, send: { await self.send(transform($0)) },
+            emit: { await self.emit($0) })
     }
 }

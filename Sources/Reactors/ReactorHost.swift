@@ -18,6 +18,8 @@ public actor ReactorHost<R: Reactor> {
     let observer: HostObserver<R>
     let clock: any Clock<Duration>
     let tasks = TaskBag()
+    /// Stands for the session in ``Sink/key``.
+    private let name: String
     var lastTag: UInt64 = 0
     private var openSources: Int
 
@@ -59,11 +61,21 @@ public actor ReactorHost<R: Reactor> {
             guard let present = opening.present else { continue }
             Self.receive(present, of: source, &lastTag, core, observer)
         }
+        if core.endsItself {
+            core.end(observer: observer)
+            observer.removeTimers()
+        }
         let (started, cancelled) = (observer.started, observer.cancelled)
         let nextTimer = observer.timers.all.first?.due
         observer.forgetDecisions()
         self.core = core
         self.clock = clock
+        name = "local." + String(UInt64.random(in: .min ... .max), radix: 36)
+        guard !core.isEnded else {
+            openSources = 0
+            observer.finishAll()
+            return
+        }
         for run in started { start(run) }
         for run in cancelled { tasks.cancel(.run(run)) }
         if let nextTimer { wait(for: nextTimer, elapsed) }
@@ -169,7 +181,8 @@ public actor ReactorHost<R: Reactor> {
         observer.finishAll()
     }
 
-    var isEnded: Bool { core.isEnded }
+    /// Whether the session has ended: by ``end()``, or by ``ReactorEffect/end``.
+    public var isEnded: Bool { core.isEnded }
 
     /// The number of open streams.
     package var readerCount: Int { observer.readerCount }
@@ -183,14 +196,16 @@ public actor ReactorHost<R: Reactor> {
         return { start.duration(to: clock.now) }
     }
 
-    // Carries out decisions after the turn: tasks are started and cancelled.
+    // Carries out decisions after the turn: tasks are started and cancelled, and the session ends
+    // if an effect has ended it.
     func carryOut() {
+        guard !core.endsItself else { return end() }
         if observer.hasDecisions {
             let (started, cancelled) = (observer.started, observer.cancelled)
             let hasOtherTimers = observer.hasOtherTimers
             observer.forgetDecisions()
             if hasOtherTimers { waitForTimer() }
-            for run in started { start(run) }
+            if !core.isEnded { for run in started { start(run) } }
             for run in cancelled { tasks.cancel(.run(run)) }
         }
         if !waiting.isEmpty, core.runningCount == 0 {
@@ -201,7 +216,7 @@ public actor ReactorHost<R: Reactor> {
 
     private nonisolated func start(_ run: EffectRun<R>) {
         let sink = Sink<R.Mutation, R.Activity>(
-            clock: clock,
+            clock: clock, step: StepName(session: name, action: run.action, step: run.step),
             send: { [weak self] in await self?.receive($0, from: run) ?? false },
             emit: { [weak self] in await self?.receive(activity: $0, from: run) ?? false })
         let task = Task { @concurrent [weak self] in
@@ -232,7 +247,9 @@ public actor ReactorHost<R: Reactor> {
 
     private func ended(_ run: EffectRun<R>, _ failure: (any Error)?) {
         tasks.remove(.run(run.id))
-        core.ended(run, failure: failure, observer: observer)
+        if let again = core.ended(run, failure: failure, observer: observer) {
+            observer.receiveAgain(again, core)
+        }
         carryOut()
     }
 

@@ -6,6 +6,8 @@ final class RunningSteps {
         let effectID: EffectID?
         let action: ActionTag
         let frame: EffectFrame?
+        // Whether it waits for the next attempt of its action.
+        let isPause: Bool
     }
 
     // The continuations of cancelled steps: they run when the current synchronous part ends.
@@ -21,6 +23,8 @@ final class RunningSteps {
     var isQuiet = true
 
     private(set) var running: [RunID: Entry] = [:]
+    // The number of pauses among them.
+    private(set) var pauses = 0
     private var named: [EffectID: [RunID]] = [:]
     // The number of unfinished steps and continuations of each action. No entry: settled.
     private var unsettled: [ActionTag: Int] = [:]
@@ -44,20 +48,31 @@ final class RunningSteps {
     }
 
     func begin(
-        _ effectID: EffectID?, action: ActionTag, frame: EffectFrame?
+        _ effectID: EffectID?, action: ActionTag, frame: EffectFrame?, isPause: Bool = false
     ) -> RunID {
         lastRun += 1
         let run = RunID(number: lastRun)
-        running[run] = Entry(effectID: effectID, action: action, frame: frame)
+        running[run] = Entry(
+            effectID: effectID, action: action, frame: frame, isPause: isPause)
+        if isPause { pauses += 1 }
         if let effectID { named[effectID, default: []].append(run) }
-        unsettled[action, default: 0] += 1
-        isQuiet = false
+        hold(action)
         return run
     }
+
+    // The action is not settled before a call of `settle` for this one.
+    func hold(_ action: ActionTag) {
+        unsettled[action, default: 0] += 1
+        isQuiet = false
+    }
+
+    // Whether the next call of `settle` settles it.
+    func isLast(of action: ActionTag) -> Bool { unsettled[action] == 1 }
 
     // The action stays unsettled until `settle`: a continuation of the step may start another one.
     func remove(_ run: RunID) -> Entry? {
         guard let entry = running.removeValue(forKey: run) else { return nil }
+        if entry.isPause { pauses -= 1 }
         if let id = entry.effectID {
             named[id]?.removeAll { $0 == run }
             if named[id]?.isEmpty == true { named[id] = nil }
@@ -125,6 +140,7 @@ final class RunningSteps {
     func takeBack(to other: RunningSteps) {
         isQuiet = other.isQuiet
         running = other.running
+        pauses = other.pauses
         named = other.named
         unsettled = other.unsettled
         due = other.due

@@ -29,6 +29,8 @@ struct Attempt {
     /// Whether an effect of an action has ended. Requests that wait for it are answered when the
     /// decision is made.
     var hasSettled = false
+    /// Whether an effect has ended the session in this turn.
+    var endsSession = false
 
     var isRefused: Bool { refusal != nil }
 
@@ -58,6 +60,7 @@ struct AttemptMark {
     fileprivate let snapshots: SnapshotTally?
     fileprivate let hasSettled: Bool
     fileprivate let timers: SessionTimers
+    fileprivate let endsSession: Bool
     /// The step that was collecting decisions; nil if there was none.
     fileprivate let step: StepMark?
 }
@@ -170,7 +173,8 @@ extension Session {
         let step = uncommitted.last.flatMap { $0.isGathering ? StepMark($0) : nil }
         return AttemptMark(
             end: history.newest, snapshots: persistence?.snapshots,
-            hasSettled: attempt.hasSettled, timers: timers, step: step)
+            hasSettled: attempt.hasSettled, timers: timers, endsSession: attempt.endsSession,
+            step: step)
     }
 
     /// Refuses the present decision: the request, or the mutation, is undone as a whole, with
@@ -198,6 +202,7 @@ extension Session {
         if let snapshots = mark.snapshots { persistence?.snapshots = snapshots }
         attempt.hasSettled = mark.hasSettled
         timers = mark.timers
+        attempt.endsSession = mark.endsSession
         meters.state.takeBack()
         guard let step = uncommitted.last, step.isGathering else { return }
         if let before = mark.step, before.step === step {

@@ -375,7 +375,15 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     var isQuiet: Bool { waiting.isQuiet && !stub.isOn }
 
-    func recovery(of action: C.Action) -> Recovery { cycler.recovery(of: action) }
+    func recovery(of action: C.Action, after attempts: Int) -> Recovery {
+        cycler.recovery(of: action)
+    }
+
+    /// At once: a Cycler's actions have no pauses.
+    func receiveAgain(_ action: C.Action, _ saved: RunningAction, after time: Duration) {
+        session.noteSettled(saved.action)
+        receiveAlone(action, for: ActionTag(saved.action))
+    }
 }
 
 extension CyclerMachine: ActionRunner {

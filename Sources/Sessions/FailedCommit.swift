@@ -121,6 +121,7 @@ struct FailedCommit {
         steps.cancel()
         session.traces.removeAll()
         session.attempt.hasSettled = false
+        session.attempt.endsSession = false
     }
 
     /// Removes the session from memory, if the journal can restore it. A failed flush may have

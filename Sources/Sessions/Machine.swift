@@ -30,6 +30,9 @@ package protocol ActionReceiver: AnyObject, SendableMetatype {
     /// Whether no effect is running, and the session is not stubbed.
     var isQuiet: Bool { get }
 
+    /// Whether an effect is running, and is no pause between two attempts.
+    var hasRunningEffects: Bool { get }
+
     /// The running effects, the oldest first.
     func runningEffects(in session: Session) -> [SessionRuntime.Effect]
 }
@@ -103,6 +106,8 @@ package protocol StubControl: AnyObject {
 }
 
 extension Machine {
+    package var hasRunningEffects: Bool { !isQuiet && !isStubbed }
+
     /// Decodes a body.
     func decode<T: Decodable>(_ type: T.Type, from body: JSONBody) throws(ActionRefusal) -> T {
         do {

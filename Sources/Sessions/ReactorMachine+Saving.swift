@@ -1,5 +1,5 @@
 internal import Feeds
-internal import Reactors
+public import Reactors
 internal import Storage
 
 // Saving a reactor's session for the next process, and recovering it.
@@ -10,12 +10,57 @@ extension ReactorMachine {
 
     var isQuiet: Bool { core.runningCount == 0 && !core.isStub }
 
+    var hasRunningEffects: Bool { core.hasRunningEffects }
+
     /// Saves an action that is answered before its effects have ended, for a restart to recover.
     func noteRunning(_ action: R.Action, _ tag: ActionTag) {
         var content: [UInt8] = []
         session.appendReceived(action, to: &content)
-        session.noteRunning(tag.number, content)
+        session.noteRunning(tag.number, content, attempt: core.attempts(of: tag))
     }
 
-    func recovery(of action: R.Action) -> Recovery { reactor.recovery(of: action) }
+    func recovery(of action: R.Action, after attempts: Int) -> Recovery {
+        reactor.recovery(of: action, after: Interruption(attempts: attempts, error: nil))
+    }
+
+    /// The action keeps its number: its steps have the same keys as before.
+    func receiveAgain(_ action: R.Action, _ saved: RunningAction, after time: Duration) {
+        let tag = ActionTag(saved.action)
+        guard time <= .zero else {
+            core.resume(
+                Pause(
+                    action: action, tag: tag, subject: saved.subject,
+                    attempt: saved.isPaused ? saved.attempt : saved.attempt + 1,
+                    interruptions: saved.begun, time: time),
+                observer: self)
+            return
+        }
+        core.beginRepetition(action, tag, saved.subject, attempt: saved.attempt + 1)
+        receive(action, asRepeated: tag)
+        core.endRepetition(tag, observer: self)
+    }
+
+    /// Receives an action again whose effects have failed.
+    func receiveAgain(_ again: Repetition<R>) {
+        session.arrival.subject = again.subject
+        session.arrival.begunBefore = again.interruptions
+        receive(again.action, asRepeated: again.tag)
+        session.arrival = Arrival()
+        core.endRepetition(again.tag, observer: self)
+    }
+
+    private func receive(_ action: R.Action, asRepeated tag: ActionTag) {
+        guard let refusal = receiveAlone(action, as: tag) else { return }
+        log.failed(at: .effect, String(describing: refusal), of: tag)
+    }
+
+    @usableFromInline
+    func paused(_ pause: Pause<R>) {
+        guard session.keepsRecords else { return }
+        var content: [UInt8] = []
+        session.append(pause.action, "an action", to: &content)
+        session.notePaused(
+            pause.tag.number, content, by: pause.subject, attempt: pause.attempt,
+            begun: pause.interruptions, for: pause.time)
+    }
 }

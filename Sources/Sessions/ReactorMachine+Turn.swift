@@ -81,7 +81,13 @@ extension ReactorMachine {
 
     @inlinable
     func receive(_ action: R.Action, at index: Int, _ receipt: inout Receipt) {
-        let tag = nextTag()
+        receive(action, as: nextTag(), at: index, &receipt)
+    }
+
+    @inlinable
+    func receive(
+        _ action: R.Action, as tag: ActionTag, at index: Int, _ receipt: inout Receipt
+    ) {
         switch core.receive(action, tag: tag, subject: session.subject(), observer: self) {
         case .accepted(_, let isSettled):
             if !isSettled { recordUnsettled(action, tag, &receipt) }
@@ -92,7 +98,14 @@ extension ReactorMachine {
             refuseRequest(at: receipt.isBatch ? index : nil)
         case .ended:
             receipt.rejected.append(index)
+            noteEnded(at: index)
         }
+    }
+
+    /// An action before this one has ended the session.
+    @usableFromInline
+    func noteEnded(at index: Int) {
+        session.arrival.record(SessionHasEnded(), ofAction: index)
     }
 
     @usableFromInline
@@ -191,4 +204,8 @@ extension ReactorMachine {
         session.meters.state.addReceived(bytes)
         session.considerSnapshot()
     }
+}
+
+private struct SessionHasEnded: Error, CustomStringConvertible {
+    var description: String { "the session has ended" }
 }

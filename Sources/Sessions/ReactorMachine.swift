@@ -165,14 +165,17 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         core.receive(fromSource: mutation, observer: self)
     }
 
+    func receiveAlone(_ action: R.Action) -> (any Error)? { receiveAlone(action, as: nil) }
+
     /// If the reactor refuses the action, it is rolled back like a request. If a mutation has no
     /// JSON, only that mutation is dropped (ADR-0016).
     ///
+    /// - Parameter repeated: the number of an action that is received again; nil: the next number.
     /// - Returns: the refusal.
-    func receiveAlone(_ action: R.Action) -> (any Error)? {
-        let mark = session.attemptMark()
+    func receiveAlone(_ action: R.Action, as repeated: ActionTag?) -> (any Error)? {
+        let (mark, last) = (session.attemptMark(), lastTag)
         let isMarked = core.beginAttempt()
-        let tag = nextTag()
+        let tag = repeated ?? nextTag()
         switch core.receive(action, tag: tag, subject: session.subject(), observer: self) {
         case .accepted(_, let isSettled):
             if !isSettled, session.keepsRecords { noteRunning(action, tag) }
@@ -182,7 +185,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
             break
         case .refused:
             guard let refusal = core.takeRefusal() else { break }
-            takeBackRequest(to: mark, lastTag: tag.number - 1)
+            takeBackRequest(to: mark, lastTag: last)
             return refusal
         }
         if isMarked { core.endAttempt() }
@@ -190,7 +193,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     }
 
     func ended(_ run: EffectRun<R>, failure: (any Error)?) {
-        core.ended(run, failure: failure, observer: self)
+        guard let again = core.ended(run, failure: failure, observer: self) else { return }
+        receiveAgain(again)
     }
 
     func ended(_ source: R.Source, failure: (any Error)?) {
@@ -259,6 +263,9 @@ extension ReactorMachine: ReactorCoreObserver {
     func cancelTimer(_ name: EffectID, by action: ActionTag) {
         session.cancelTimer(name, by: action)
     }
+
+    @usableFromInline
+    func ends(by action: ActionTag) { session.endsItself() }
 
     @usableFromInline
     func cancel(_ run: RunID, named effectID: EffectID?, action: ActionTag) {

@@ -74,11 +74,29 @@ extension Session {
     }
 
     /// Adds an action whose effects are running to the present step: a restart recovers it.
-    func noteRunning(_ action: UInt64, _ content: [UInt8]) {
+    ///
+    /// - Parameter attempt: counts the times that the action was received.
+    func noteRunning(_ action: UInt64, _ content: [UInt8], attempt: Int = 1) {
         step().batch.started.append(
             RunningAction(
                 session: id.text, generation: generation.text, action: action, content: content,
-                subject: arrival.subject, begun: arrival.begunBefore + 1))
+                subject: arrival.subject, begun: arrival.begunBefore + 1, attempt: attempt))
+    }
+
+    /// Records that an action is received again when a time is over, also by another process.
+    ///
+    /// - Parameter begun: the number of processes that have ended while it ran, in succession.
+    func notePaused(
+        _ action: UInt64, _ content: [UInt8], by subject: String?, attempt: Int, begun: Int,
+        for time: Duration
+    ) {
+        guard mayDecide, !self.attempt.isRollback else { return }
+        step().batch.started.append(
+            RunningAction(
+                session: id.text, generation: generation.text, action: action, content: content,
+                subject: subject, begun: begun, attempt: attempt,
+                // Later times are as good as never.
+                wait: Int64(min(max(time / .milliseconds(1), 0), 1e15))))
     }
 
     /// Receives an action again whose effects were running when a process ended. The number of its
@@ -118,6 +136,7 @@ extension Session {
         forgetReads()
         if timers.next != nil { waitForTimer() }
         if persistence?.snapshots.listens != tasks.listens { takeSnapshot() }
+        endIfDecided()
     }
 
     // MARK: Leaving memory

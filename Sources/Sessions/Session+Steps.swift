@@ -128,6 +128,7 @@ extension Session {
         let result = act(machine)
         endWork()
         if attempt.hasSettled { answerSettled() }
+        endIfDecided()
         return result
     }
 
@@ -176,6 +177,8 @@ extension Session {
 
     private func carryOut(_ order: EffectOrder) {
         switch order {
+        // It would be cancelled at once.
+        case .start where isEnding: break
         case .start(let run, let launch):
             let task = launch()
             tasks.add(task, for: run, at: table.time)

@@ -205,6 +205,7 @@ package final class Session {
         tasks.open(opened ?? [])
         noteListening()
         answer(content(.created(isNew: true)), token)
+        endIfDecided()
     }
 
     /// Replies to a request to create a session that exists already.
@@ -275,7 +276,12 @@ package final class Session {
             table.commits.charge(post.body.bytes.count, to: step)
             if let trace = post.trace { step.traced.append(trace.beginCommit()) }
         }
-        if post.waits, !receipt.unsettled.isEmpty {
+        if attempt.endsSession {
+            // Its position is that before the end.
+            let content = self.content(.received(receipt))
+            endIfDecided()
+            answer(content, post.token)
+        } else if post.waits, !receipt.unsettled.isEmpty {
             if let keys {
                 KeyedRequests(session: self, keys: keys).storePreliminary(receipt, for: post.token)
             }
@@ -334,8 +340,29 @@ package final class Session {
     /// Ends the session. Requests get 410 from the commit on.
     package func end(for token: UInt64) {
         guard case .awake(let machine) = life else { return answer(content(absence), token) }
+        decideEnd(machine)
+        answer(content(.ended), token)
+    }
+
+    private func decideEnd(_ machine: any Machine) {
         life = .ending(machine)
         beginRecord(.deleted)
-        answer(content(.ended), token)
+    }
+
+    // MARK: The end by the session itself
+
+    /// An effect ends the session: with the decision that is being made, unless that is undone.
+    @usableFromInline
+    func endsItself() {
+        guard !attempt.isRollback else { return }
+        attempt.endsSession = true
+    }
+
+    /// Ends the session if the present turn has decided that. Called at the end of each turn: the
+    /// end is the last record of the session.
+    func endIfDecided() {
+        guard attempt.endsSession else { return }
+        attempt.endsSession = false
+        if case .awake(let machine) = life { decideEnd(machine) }
     }
 }

@@ -10,8 +10,11 @@ struct SessionMailbox<M: Machine>: Sendable {
     private let id: SessionID
     private let incarnation: UInt64
     private let hop: LoopServices.Hop
+    /// For the keys of steps.
+    private let generation: Generation
 
     init(_ session: Session) {
+        generation = session.generation
         id = session.id
         incarnation = session.incarnation
         hop = session.table.services.hop
@@ -66,6 +69,8 @@ extension SessionMailbox {
         Task {
             let sink = Sink<R.Mutation, R.Activity>(
                 clock: clock,
+                step: StepName(
+                    session: "\(id.text).\(generation.text)", action: run.action, step: run.step),
                 send: { mutation in await enter(for: run.action) { $0.receive(mutation, from: run) }
                 },
                 emit: { activity in

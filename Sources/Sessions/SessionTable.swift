@@ -363,12 +363,10 @@ package final class SessionTable {
     /// when the process ends.
     package func afterSubmitted(_ act: @escaping () -> Void) { commits.afterSubmitted(act) }
 
-    /// Whether an effect runs, or an action of a Cycler waits. It examines every session.
+    /// Whether an effect runs, or an action of a Cycler waits. It examines every session. A pause
+    /// between two attempts does not count: it continues in another process.
     package var hasRunningEffects: Bool {
-        runningEffectCount > 0
-            || sessions.all.contains { session in
-                session.machine.map { !$0.isQuiet && !$0.isStubbed } ?? false
-            }
+        sessions.all.contains { $0.machine?.hasRunningEffects ?? false }
     }
 
     /// The number of steps of effects that run.

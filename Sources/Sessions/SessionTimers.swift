@@ -126,6 +126,7 @@ extension Session {
         arrival = Arrival()
         table.timers.countFired()
         if attempt.hasSettled { answerSettled() }
+        endIfDecided()
     }
 
     /// Makes the table wait for the session's first timer.

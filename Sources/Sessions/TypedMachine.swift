@@ -20,8 +20,12 @@ protocol TypedMachine: Machine {
     /// A source's stream has ended.
     func ended(_ source: ReactorSource<Action, Mutation>, failure: (any Error)?)
 
-    /// The reactor's or Cycler's own `recovery(of:)`.
-    func recovery(of action: Action) -> Recovery
+    /// The reactor's or Cycler's own `recovery(of:)`, for an action that was begun so often.
+    func recovery(of action: Action, after attempts: Int) -> Recovery
+
+    /// Receives an action again that was running or paused when the process ended: now, or when
+    /// the time is over. An error that leaves no record of its own is recorded for the action.
+    func receiveAgain(_ action: Action, _ saved: RunningAction, after time: Duration)
 }
 
 // MARK: Sources
@@ -94,7 +98,7 @@ extension TypedMachine {
     /// Receives the action of a timer, or one that was running when the process ended. If an error
     /// has no entry in the log yet, it is recorded for `cause`: the action that has set the timer,
     /// or the interrupted one.
-    private func receiveAlone(_ action: Action, for cause: ActionTag) {
+    func receiveAlone(_ action: Action, for cause: ActionTag) {
         guard let error = receiveAlone(action) else { return }
         log.failed(at: .effect, String(describing: error), of: cause)
     }
@@ -117,20 +121,23 @@ extension TypedMachine {
     var log: EffectLog { EffectLog(session: session) }
 
     func recover(_ action: RunningAction, in session: Session) {
-        session.noteSettled(action.action)
-        let tag = ActionTag(action.action)
         do {
             let saved = try JSON.decode(Action.self, stored: action.content)
-            switch recovery(of: saved) {
+            if let wait = action.wait {
+                return session.runAgain(action) {
+                    receiveAgain(saved, action, after: .milliseconds(max(wait, 1)))
+                }
+            }
+            switch recovery(of: saved, after: action.attempt) {
             case .runAgain where action.begun >= RunningAction.beginLimit:
-                log.failed(at: .effect, Abandonment.tooOften, of: tag)
-            case .runAgain:
-                session.runAgain(action) { receiveAlone(saved, for: tag) }
+                abandon(action, because: Abandonment.tooOften)
+            case .runAgain(let time):
+                session.runAgain(action) { receiveAgain(saved, action, after: time) }
             case .abandon:
-                log.failed(at: .effect, Abandonment.runningAtEnd, of: tag)
+                abandon(action, because: Abandonment.runningAtEnd)
             }
         } catch {
-            log.failed(at: .effect, Abandonment.unreadable(error), of: tag)
+            abandon(action, because: Abandonment.unreadable(error))
         }
     }
 
@@ -141,6 +148,11 @@ extension TypedMachine {
         } catch {
             log.failed(at: .effect, timer.isUnreadable(error), of: setter)
         }
+    }
+
+    private func abandon(_ action: RunningAction, because reason: String) {
+        session.noteSettled(action.action)
+        log.failed(at: .effect, reason, of: ActionTag(action.action))
     }
 }
 

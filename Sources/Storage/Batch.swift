@@ -98,6 +98,13 @@ package struct RunningAction: Sendable, Equatable {
     package var subject: String?
     /// How often it was started: once, and again by each process that received it again.
     package var begun: Int
+    /// The number of the attempt: of the present one, or of the next one while it is paused.
+    package var attempt: Int
+    /// Milliseconds from the commit, or from the read of the journal, until the next attempt; nil
+    /// if its effects run.
+    package var wait: Int64?
+
+    package var isPaused: Bool { wait != nil }
 
     /// The number of a row that is no action: it stores how far the session has read its topics
     /// (ADR-0078). Actions are numbered from 1.
@@ -109,7 +116,7 @@ package struct RunningAction: Sendable, Equatable {
 
     package init(
         session: String, generation: String, action: UInt64, content: [UInt8],
-        subject: String? = nil, begun: Int = 1
+        subject: String? = nil, begun: Int = 1, attempt: Int = 1, wait: Int64? = nil
     ) {
         self.session = session
         self.generation = generation
@@ -117,6 +124,8 @@ package struct RunningAction: Sendable, Equatable {
         self.content = content
         self.subject = subject
         self.begun = begun
+        self.attempt = attempt
+        self.wait = wait
     }
 }
 

@@ -17,6 +17,10 @@ struct Failing: Reactor {
         case poison
         /// Adds, and is refused.
         case refuse(number: Int)
+        /// Adds, and ends the session.
+        case close(number: Int)
+        /// Fails in a task, and is begun again in an hour.
+        case retry(number: Int)
     }
 
     struct State: Codable, Sendable {
@@ -24,6 +28,10 @@ struct Failing: Reactor {
     }
 
     let initialState = State()
+
+    func recovery(of action: Action) -> Recovery {
+        if case .retry = action { .runAgain(after: .seconds(3_600)) } else { .abandon }
+    }
 
     func transform(action: Action) throws -> Action? {
         if case .poison = action { throw Fault() }
@@ -43,6 +51,10 @@ struct Failing: Reactor {
         case .refuse(let number):
             .concat(
                 .just(.add(number: number)), .refuse("not_now", "Not now: \(number) is too much."))
+        case .close(let number):
+            .concat(.just(.add(number: number)), .end, .just(.add(number: 1_000)))
+        case .retry(let number):
+            .concat(.just(.add(number: number)), .run { _ in throw Fault() })
         case .addThenEnd(let number):
             .concat(.just(.add(number: number)), .empty(), .run { _ in })
         }

@@ -42,7 +42,8 @@ struct PostgresPlanTests {
         let others =
             Array(repeating: integers, count: 6) + [blobs]
             + [integers, integers, texts, blobs, integers, integers, blobs]
-            + [integers, integers, blobs, integers, texts] + [integers, integers, blobs]
+            + [integers, integers, blobs, integers, texts, integers, integers]
+            + [integers, integers, blobs]
             + [integers, texts, integers, integers, blobs] + [integers, texts]
         let statements: [(String, [String])] = [
             (Append.short, [integer] + places + runs.dropFirst(3)),

@@ -8,7 +8,13 @@ import Testing
 struct UpgradeTests {
     /// The statements that undo the additions of each version.
     private static let additions: [(version: Int, undo: String)] = [
-        (6, "DROP TABLE timers; ALTER TABLE sessions DROP COLUMN input"),
+        (
+            6,
+            """
+            DROP TABLE timers; ALTER TABLE sessions DROP COLUMN input;
+            ALTER TABLE running DROP COLUMN attempt; ALTER TABLE running DROP COLUMN due
+            """
+        ),
         (5, "DROP INDEX snapshots_listening; ALTER TABLE snapshots DROP COLUMN listens"),
         (4, "ALTER TABLE running DROP COLUMN subject; ALTER TABLE sessions DROP COLUMN owner"),
         (3, "ALTER TABLE snapshots DROP COLUMN bytes"),

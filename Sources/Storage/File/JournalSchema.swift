@@ -26,8 +26,10 @@
 //   answers     the replies to requests with an Idempotency-Key.
 //   running     actions whose effects had not ended at the last commit; `begun` counts how often
 //               they were begun, each time after the first by another process; `subject` is the
-//               client that has sent the action, if it was authenticated. The row of action 0 says
-//               how far the session has read its topics.
+//               client that has sent the action, if it was authenticated. `attempt` counts how
+//               often it was received; with a time in `due` it is received for this attempt then,
+//               and `begun` counts the processes that ended while it ran, in succession. The row
+//               of action 0 says how far the session has read its topics.
 //   timers      timers that have not fired; `number` is the action that has set the timer, `due`
 //               is when it is due, and `content` is the timer's own action.
 //
@@ -42,6 +44,9 @@ internal import GRDB
 enum JournalSchema {
     static let applicationID: Int64 = 0x5263_7472
     static let version: Int64 = 6
+
+    /// The time in milliseconds since 1970.
+    static let now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
 
     /// The column `part` of a record itself: after all notes that precede it.
     static let recordPart = Int64(UInt32.max)
@@ -160,6 +165,8 @@ enum JournalSchema {
             PRIMARY KEY(session, name)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX timers_by_due ON timers(due, session);
+        ALTER TABLE running ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
+        ALTER TABLE running ADD COLUMN due INTEGER;
         """,
     ]
 }

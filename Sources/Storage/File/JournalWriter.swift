@@ -148,8 +148,8 @@ final class JournalWriter: @unchecked Sendable {
             try database.each(
                 """
                 SELECT sessions.id, sessions.reactor, some.action, some.begun
-                FROM (SELECT session, action, begun FROM running WHERE action > 0
-                    LIMIT 10000) AS some
+                FROM (SELECT session, action, begun FROM running
+                    WHERE action > 0 AND due IS NULL LIMIT 10000) AS some
                 JOIN sessions ON sessions.row = some.session
                 WHERE sessions.id IS NOT NULL ORDER BY some.begun DESC LIMIT ?
                 """, .integer(Int64(limit))

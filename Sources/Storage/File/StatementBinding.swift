@@ -129,6 +129,8 @@ extension Statement {
     func string(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
     func optionalString(_ column: CInt) -> String? { isNull(column) ? nil : string(column) }
+
+    func optionalInteger(_ column: CInt) -> Int64? { isNull(column) ? nil : integer(column) }
 }
 
 extension Database {

@@ -160,7 +160,8 @@ extension RunningAction {
         var found: [RunningAction] = []
         try database.each(
             """
-            SELECT action, content, begun, subject FROM running WHERE session = ?
+            SELECT action, content, begun, subject, attempt, max(0, due - \(JournalSchema.now))
+            FROM running WHERE session = ?
             ORDER BY action
             """, .integer(stored.row)
         ) { row in
@@ -168,7 +169,8 @@ extension RunningAction {
                 RunningAction(
                     session: stored.key.session, generation: stored.key.generation,
                     action: try row.number(0), content: row.bytes(1),
-                    subject: row.optionalString(3), begun: Int(clamping: row.integer(2))))
+                    subject: row.optionalString(3), begun: Int(clamping: row.integer(2)),
+                    attempt: Int(clamping: row.integer(4)), wait: row.optionalInteger(5)))
         }
         return found
     }

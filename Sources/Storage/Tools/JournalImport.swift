@@ -232,11 +232,16 @@ package final class JournalImport {
     private func addRunning(_ fields: JournalFields, _ database: Database) throws {
         counts.running += 1
         try database.run(
-            "INSERT INTO running VALUES(?, ?, ?, ?, ?)", .integer(rows),
+            """
+            INSERT INTO running(session, action, content, begun, subject, attempt, due)
+            VALUES(?, ?, ?, ?, ?, ?, \(JournalSchema.now) + ?)
+            """, .integer(rows),
             .number(try fields.number("running")),
             .text(try fields.json("action")),
             .integer(fields.has("begun") ? try fields.integer("begun") : 1),
-            fields.has("subject") ? .string(try fields.string("subject")) : .null)
+            fields.has("subject") ? .string(try fields.string("subject")) : .null,
+            .integer(fields.has("attempt") ? try fields.integer("attempt") : 1),
+            fields.has("wait") ? .integer(try fields.integer("wait")) : .null)
     }
 
     private func addTimer(_ fields: JournalFields, _ database: Database) throws {

@@ -16,7 +16,8 @@ internal import JSONCoding
 //    "listens":1}                                 `listens` if it listened to sources
 //   {"answer":"<key>","digest":"<hex>","status":200,"time":…,"body":{…}}
 //   {"running":3,"action":{…},"subject":"ada","begun":2}
-//                                                  `subject` where there is one, `begun` if not 1
+//                                                  `subject` where there is one, `begun` and
+//                                                  `attempt` if not 1, `wait` while it is paused
 //   {"timer":"close","number":3,"due":1700000060000,"action":{…}}
 //   {"tombstone":"s0","reactor":"alerts","generation":"…","deleted":…}
 //   {"end":9,"sessions":1,"records":2,"snapshots":1,"answers":1,"running":1,"tombstones":1,
@@ -143,6 +144,8 @@ extension JournalLine {
         line.add("action", json: action.content)
         if let subject = action.subject { line.add("subject", subject) }
         if action.begun != 1 { line.add("begun", Int64(action.begun)) }
+        if action.attempt != 1 { line.add("attempt", Int64(action.attempt)) }
+        if let wait = action.wait { line.add("wait", wait) }
         return line.finished
     }
 

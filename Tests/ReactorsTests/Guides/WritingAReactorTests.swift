@@ -129,6 +129,60 @@ enum WritingPage {
         func reduce(state: inout State, mutation: Mutation) { state.isOpen = mutation == .open }
     }
 
+    struct Payments: Sendable {
+        func pay(_ amount: Int, idempotencyKey: String) async throws -> String { idempotencyKey }
+    }
+
+    struct Order: Reactor {
+        enum Action: Sendable { case pay(amount: Int) }
+        enum Mutation: Sendable { case setPaying(Int), setPaid(String) }
+        let initialState: [String] = []
+        let payments = Payments()
+
+        func mutate(state: State, action: Action) -> Effect<Mutation> {
+            switch action {
+            case .pay(let amount):
+                .concat(
+                    .just(.setPaying(amount)),
+                    .run { [payments] send in
+                        let receipt = try await payments.pay(amount, idempotencyKey: send.key)
+                        await send(.setPaid(receipt))
+                    })
+            }
+        }
+
+        func recovery(of action: Action, after interruption: Interruption) -> Recovery {
+            guard interruption.attempts < 8 else { return .abandon }
+            return .runAgain(after: .seconds(1 << interruption.attempts))
+        }
+
+        func reduce(state: inout [String], mutation: Mutation) {
+            switch mutation {
+            case .setPaying(let amount): state.append("\(amount)")
+            case .setPaid(let receipt): state.append(receipt)
+            }
+        }
+    }
+
+    struct Closing: Reactor {
+        enum Action: Sendable { case close }
+        enum Mutation: Sendable { case setResult(Int) }
+        struct State: Sendable { var highest = 12 }
+        let initialState = State()
+
+        func mutate(state: State, action: Action) -> Effect<Mutation> {
+            switch action {
+            case .close: .concat(.just(.setResult(state.highest)), .end)
+            }
+        }
+
+        func reduce(state: inout State, mutation: Mutation) {
+            switch mutation {
+            case .setResult(let result): state.highest = result
+            }
+        }
+    }
+
     struct Profile: Reactor {
         enum Mutation: Sendable { case setUser(User) }
         typealias Action = Never

@@ -25,6 +25,8 @@ struct Ledger: Reactor {
         case refuse
         /// Refused after a mutation and an activity, or by `transform`.
         case decline(a: Int, late: Bool)
+        /// Ends the session after a mutation.
+        case close(a: Int)
     }
 
     enum Mutation: TaggedCodable, Sendable {
@@ -69,6 +71,7 @@ struct Ledger: Reactor {
         case .name(let text): .just(.name(text: text))
         case .fill(let bytes): .just(.name(text: String(repeating: "x", count: bytes)))
         case .reset: .just(.reset)
+        case .close(let a): .concat(.just(.set(a: a, b: nil)), .end, .just(.touch))
         case .decline(let a, _):
             .concat(
                 .just(.set(a: a, b: a)), .emit(.said(text: "declined")),

@@ -18,6 +18,8 @@ struct Player: Reactor {
         case ruin
         /// Refused after a mutation, the begin of a step and a cancellation.
         case decline(number: Int)
+        /// Ends the session after a mutation, the begin of a step and a cancellation.
+        case close(number: Int)
     }
 
     /// How a step ends.
@@ -59,8 +61,11 @@ struct Player: Reactor {
 
     var sources: [Source] { [.mutations(topic: Self.news) { .announced(text: $0) }] }
 
-    func recovery(of action: Action) -> Recovery {
-        if case .play("again", _, _, _) = action { .runAgain } else { .abandon }
+    /// Two attempts at the most if it fails; any number if the process ends.
+    func recovery(of action: Action, after interruption: Interruption) -> Recovery {
+        guard case .play("again", _, _, _) = action else { return .abandon }
+        guard interruption.error != nil else { return .runAgain }
+        return interruption.attempts < 2 ? .runAgain(after: .seconds(1_000)) : .abandon
     }
 
     func transform(state: State) throws -> State {
@@ -84,6 +89,11 @@ struct Player: Reactor {
                 .just(.marked(number: number)),
                 .run(id: "a", policy: .latest) { await $0.send(.played(id: "declined")) },
                 .cancel("b"), .refuse("declined", "\(number) is declined."))
+        case .close(let number):
+            .merge(
+                .just(.marked(number: number)),
+                .run(id: "a", policy: .latest) { await $0.send(.played(id: "closed")) },
+                .cancel("b"), .end, .just(.played(id: "closed")))
         }
     }
 

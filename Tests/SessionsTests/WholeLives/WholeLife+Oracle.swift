@@ -130,6 +130,8 @@ extension WholeLife {
         checkSubjects()
         checkDeclined()
         checkInputs()
+        checkClosed()
+        checkAttempts()
         checkLives()
         checkJoints()
         checkPrograms()

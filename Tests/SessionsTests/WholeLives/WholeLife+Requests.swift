@@ -303,7 +303,8 @@ extension WholeLife {
     private func body(of id: String, _ mark: Int) -> String {
         switch reactors[id] {
         case "player":
-            "[{\"type\":\"mark\",\"number\":\(mark)},\(playerAction())\(decline(id, mark))]"
+            "[{\"type\":\"mark\",\"number\":\(mark)},\(playerAction())"
+                + "\(close(id, mark))\(decline(id, mark))]"
         case "clerk":
             "[{\"type\":\"mark\",\"number\":\(mark)},\(clerkAction())\(decline(id, mark))]"
         case "alarm":
@@ -316,7 +317,7 @@ extension WholeLife {
             """
         default:
             "[\(Post.set(mark)),\(Simulation.body(&generator)),\(Simulation.body(&generator))"
-                + "\(decline(id, mark))]"
+                + "\(close(id, mark))\(decline(id, mark))]"
         }
     }
 

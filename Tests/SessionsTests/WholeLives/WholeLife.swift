@@ -166,7 +166,9 @@ final class WholeLife {
                         made.make($0, $1, $2)
                         return Ledger()
                     }),
-                try .of("player", activities: ["said"]) { Player(heldEffects: heldEffects) },
+                try .of("player", activities: ["said"], clock: HastyClock()) {
+                    Player(heldEffects: heldEffects)
+                },
                 try Registration(
                     name: "clerk", activities: ["said"], examples: [],
                     makeCycler: SessionMaker("clerk", input: Charter.self, examples: []) {

@@ -135,11 +135,16 @@ struct WholeLifeTests {
         #expect(try await everything().declined > 100)
     }
 
+    @Test func `some life has sessions that an action has ended`() async throws {
+        #expect(try await everything().closed > 20)
+    }
+
     private struct Everything {
         var done: Set<WholeLife.Operation> = []
         var uses: Set<ArchiveUse> = []
         var verdicts: Set<ScriptedVerdict> = []
         var declined = 0
+        var closed = 0
     }
 
     private func everything() async throws -> Everything {
@@ -151,6 +156,7 @@ struct WholeLifeTests {
             all.uses.formUnion(life.rig.journal.tally)
             all.verdicts.formUnion(life.rig.journal.verdicts)
             all.declined += life.declined.count
+            all.closed += life.closedCount
         }
         return all
     }

@@ -1,0 +1,68 @@
+import Testing
+
+@Suite("A session ends by itself, and an effect runs again", .timeLimit(.minutes(60)))
+struct EndingTests {
+    private func journal(
+        _ options: String..., act: (Durable) async throws -> Void
+    ) async throws {
+        let file = try JournalFile()
+        try await act(Durable(file: file, options: options))
+    }
+
+    private struct Durable {
+        let file: JournalFile
+        let options: [String]
+
+        func start() async throws -> ServerProcess {
+            try await ServerProcess.start(.fixtures, file.options + options)
+        }
+    }
+
+    private func expectGone(_ session: SessionHandle) async throws {
+        try expectProblem(try await session.client.get(session.path), 410, "session_ended")
+        try expectProblem(
+            try await session.client.post("\(session.path)/actions", #"{"type":"add","number":1}"#),
+            410, "session_ended")
+    }
+
+    @Test func `200 with the receipt, the last event, the end, 410, and after kill -9 too`()
+        async throws
+    {
+        try await journal { durable in
+            let server = try await durable.start()
+            let session = try await server.client().session("failing")
+            let stream = try await session.follow("pulses")
+            let answer = try await session.client.post(
+                "\(session.path)/actions",
+                #"[{"type":"close","number":2},{"type":"add","number":5}]"#)
+            #expect(answer.status == 200)
+            #expect(try answer.json["version"] == 1)
+            #expect(try answer.json["rejected"] == [1])
+            #expect(try answer.json["reasons"] == ["1": "the session has ended"])
+            #expect(try await stream.rest().map(\.name) == ["sum", "end"])
+            try await server.murder()
+            try await expectGone(session.on(try await durable.start()))
+        }
+    }
+
+    @Test func `an effect that has failed waits for its time, in the next process too`()
+        async throws
+    {
+        try await journal { durable in
+            let server = try await durable.start()
+            let session = try await server.client().session("failing")
+            try await session.post(#"{"type":"retry","number":1}"#)
+            func waits(_ session: SessionHandle) async throws {
+                while true {
+                    let runtime = try await session.client.get("\(session.path)/runtime").json
+                    if runtime["effects"]?[0]?["id"] == "runAgain" { return }
+                }
+            }
+            try await waits(session)
+            try await server.murder()
+            let again = session.on(try await durable.start())
+            #expect(try await again.state()["sum"] == 1)
+            try await waits(again)
+        }
+    }
+}
