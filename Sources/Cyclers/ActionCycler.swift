@@ -48,9 +48,18 @@ public protocol ActionCycler: Cycler {
     /// until a later deployment can read it.
     static func migrate(state saved: SavedValue) throws -> State
 
+    /// The time after which a session ends that nobody uses.
+    ///
+    /// A session is used while it is read, while an action waits or a source is open, and by every
+    /// action. It ends some minutes and at most a sixteenth of this time later, never before it. At
+    /// least a minute. Default: nil, the setting `--session-expiry` of the server, which is off by
+    /// default.
+    static var expiresAfter: Duration? { get }
+
     /// Decides about an action that was suspended when the process ended.
     ///
-    /// Default: `Recovery.abandon`, which never repeats an action. Both cases are recorded.
+    /// Default: `Recovery.abandon`, which never repeats an action. Both cases are recorded. A time
+    /// in `runAgain(after:)` is ignored, and an action that has failed is not run again.
     func recovery(of action: Action) -> Recovery
 }
 
@@ -71,6 +80,9 @@ extension ActionCycler {
 
     /// Fails: a state that is not `Decodable` is never saved.
     public static func migrate(state saved: SavedValue) throws -> State { throw NotSaved() }
+
+    /// No time of its own.
+    public static var expiresAfter: Duration? { nil }
 
     /// Abandons the action.
     public func recovery(of action: Action) -> Recovery { .abandon }

@@ -40,6 +40,10 @@ package final class Feed {
         didSet { loop.pass.countLag(lag - oldValue) }
     }
 
+    /// The time before which the session does not expire, as far as the table knows: milliseconds
+    /// since 1970 (UTC), by the journal's clock.
+    package var expiry: Int64 = 0
+
     package init(
         _ id: SessionID, _ generation: Generation, _ catalog: EventCatalog, _ saved: SavedSession?,
         in loop: FeedLoop
@@ -63,7 +67,11 @@ package final class Feed {
     /// One for each selection that has readers.
     package internal(set) var streams: FeedStreams {
         get { openStreams }
-        set { openStreams = newValue }
+        set {
+            let changes = openStreams.isEmpty != newValue.isEmpty
+            openStreams = newValue
+            if changes { loop.upstream?.readersChanged(self) }
+        }
     }
 
     package var position: Position { Position(generation, history.committed.number) }

@@ -123,6 +123,9 @@ package protocol FeedUpstream: AnyObject {
     /// Loads the session of a feed into memory. Calls `act` with whether the feed has a state then.
     func wake(_ feed: Feed, then act: @escaping (_ isAwake: Bool) -> Void)
 
+    /// The first reader of a feed has come, or the last one has left.
+    func readersChanged(_ feed: Feed)
+
     /// A reader of a followed feed needs the current state.
     func loadState(of feed: Feed)
 

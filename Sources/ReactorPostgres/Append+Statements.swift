@@ -206,9 +206,10 @@ extension Append {
                 SELECT good.session, t.name, t.number, t.due, t.content
                 FROM unnest($50::bigint[], $51::text[], $52::bigint[], $53::bigint[], $54::bytea[])
                     t(i, name, number, due, content)
-                JOIN good ON good.i = t.i
+                JOIN good ON good.i = t.i ORDER BY good.session
                 ON CONFLICT (session, name) DO UPDATE SET number = excluded.number,
-                    due = excluded.due, content = excluded.content
+                    content = excluded.content, due = greatest(excluded.due,
+                        CASE WHEN excluded.name = '' THEN timers.due END)
                 RETURNING 1),
             unscheduled AS (
                 DELETE FROM timers d USING unnest($55::bigint[], $56::text[]) t(i, name), good

@@ -134,6 +134,8 @@ package final class PostgresJournal: Journal {
 
     package var work: (any WorkFinder)? { reader }
 
+    package var expiries: ExpiryBacklog? { sweeper.expiries }
+
     package var ownership: (any Ownership)? { owners }
 
     package var failure: JournalFailure? {

@@ -1,3 +1,4 @@
+internal import Cluster
 internal import Storage
 
 // The search for sessions that act without a request, and that no member owns.
@@ -18,16 +19,20 @@ extension PostgresArchive: WorkFinder {
     }
 
     func findTimers(
-        after place: TimerPosition, before end: Int64, _ answer: @escaping Answer<FoundTimers>
+        _ kind: TimerKind, after place: TimerPosition, before end: Int64,
+        _ answer: @escaping Answer<FoundTimers>
     ) {
         read(answer) { connection in
             let rows = try connection.run(
-                Self.timers, [place.due, place.row, end], within: SessionRow.limit)
+                kind == .actions ? Self.timers : Self.expiries, [place.due, place.row, end],
+                within: SessionRow.limit)
             var found = FoundTimers()
             for row in 0..<rows.count where rows.bool(row, 5) {
+                let owner = rows.isNull(row, 6) ? nil : Node(number: rows.integer(row, 6))
+                guard owner == nil || kind == .expiries else { continue }
                 let session = WorkingSession(
                     session: rows.text(row, 2), reactor: rows.text(row, 3),
-                    stateVersion: Int(clamping: rows.integer(row, 4)))
+                    stateVersion: Int(clamping: rows.integer(row, 4)), owner: owner)
                 found.sessions.append((session, rows.integer(row, 0)))
             }
             if rows.count == FoundTimers.limit {
@@ -44,11 +49,16 @@ extension PostgresArchive: WorkFinder {
         }
     }
 
+    static let timers = timers("name > ''")
+    static let expiries = timers("name = ''")
+
     /// The same rules as for ``work``.
-    static let timers = """
+    private static func timers(_ condition: String) -> String {
+        """
         SELECT t.due, t.session, coalesce(s.id, ''), coalesce(s.reactor, ''),
-            coalesce(n.state_version, 0), s.deleted IS NULL AND s.id IS NOT NULL AND \(isUnowned)
-        FROM (SELECT DISTINCT due, session FROM timers WHERE (due, session) > ($1, $2) AND due < $3
+            coalesce(n.state_version, 0), s.deleted IS NULL AND s.id IS NOT NULL, \(owner)
+        FROM (SELECT DISTINCT due, session FROM timers
+            WHERE \(condition) AND (due, session) > ($1, $2) AND due < $3
             ORDER BY due, session LIMIT \(FoundTimers.limit)) t
         LEFT JOIN LATERAL (
             SELECT id, reactor, deleted, node FROM sessions WHERE session = t.session LIMIT 1) s ON true
@@ -57,18 +67,18 @@ extension PostgresArchive: WorkFinder {
             ORDER BY version DESC, number DESC LIMIT 1) n ON true
         ORDER BY t.due, t.session
         """
+    }
 
-    private static let isUnowned = """
-        (SELECT true FROM nodes n WHERE n.node = s.node AND \(Membership.isMember) LIMIT 1)
-                    IS NULL
-        """
+    /// The member that owns the session; null: none.
+    private static let owner =
+        "(SELECT n.node FROM nodes n WHERE n.node = s.node AND \(Membership.isMember) LIMIT 1)"
 
     /// Rows of ended and of owned sessions are examined as well. Only the newest snapshot counts.
     ///
     /// Why scalar and lateral queries: for `EXISTS` or a join PostgreSQL would read all rows.
     static let work = """
         SELECT w.session, coalesce(s.id, ''), coalesce(s.reactor, ''), coalesce(n.state_version, 0),
-            s.deleted IS NULL AND s.id IS NOT NULL AND \(isUnowned)
+            s.deleted IS NULL AND s.id IS NOT NULL AND \(owner) IS NULL
                 AND (coalesce(n.listens, false) OR
                     (SELECT true FROM running r WHERE r.session = w.session LIMIT 1) IS NOT NULL)
         FROM (

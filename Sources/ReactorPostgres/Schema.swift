@@ -124,7 +124,8 @@ enum Schema {
     ///              how often it was received; with a time in `due` it is received for this
     ///              attempt then, and `begun` counts the processes that ended while it ran.
     ///   timers     since version 6: timers that have not fired; `number` is the action that has
-    ///              set the timer, `due` is when it is due.
+    ///              set the timer, `due` is when it is due. The row with an empty name says
+    ///              when the session expires if nobody has used it.
     ///   removals   sessions that were deleted, and whose other rows are being removed.
     ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the
     ///              names and the versions of their states; `lease` in milliseconds.
@@ -204,7 +205,8 @@ enum Schema {
         CREATE TABLE timers(
             session bigint NOT NULL, name text COLLATE "C" NOT NULL, number bigint NOT NULL,
             due bigint NOT NULL, content bytea NOT NULL, PRIMARY KEY(session, name));
-        CREATE INDEX timers_by_due ON timers(due, session);
+        CREATE INDEX timers_by_due ON timers(due, session) WHERE name > '';
+        CREATE INDEX timers_expiring ON timers(due, session) WHERE name = '';
         ALTER TABLE running ADD attempt bigint NOT NULL DEFAULT 1, ADD due bigint;
         """,
     ]

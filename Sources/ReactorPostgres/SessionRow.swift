@@ -203,7 +203,7 @@ struct SessionRow {
     }
 
     static let timers =
-        "SELECT name, number, due, content FROM timers WHERE session = $1"
+        "SELECT name, number, due, content FROM timers WHERE session = $1 AND name > ''"
 
     // MARK: Records
 

@@ -14,6 +14,7 @@ final class Sweeper: @unchecked Sendable {
     private let broken = Mutex<JournalFailure?>(nil)
     private let queue = DispatchQueue(label: "journal.postgres.sweeper", qos: .utility)
     private let growth: Mutex<Growth>
+    let expiries = ExpiryBacklog()
 
     // On the queue.
     private var connection: Connection?
@@ -91,6 +92,11 @@ final class Sweeper: @unchecked Sendable {
     func close() async {
         await queue.run { [self] in
             isClosed = true
+            // The last readers have left.
+            let end = ContinuousClock.now + .seconds(1)
+            while let connection, ContinuousClock.now < end,
+                (try? writeExpiries(connection)) == true
+            {}
             connection = nil
         }
     }
@@ -111,6 +117,7 @@ final class Sweeper: @unchecked Sendable {
             // Many small transactions; what is left then is for the next second.
             let end = ContinuousClock.now + workLimit
             scans = 0
+            while ContinuousClock.now < end, try writeExpiries(connection) {}
             while ContinuousClock.now < end, try step(connection) {}
         } catch {
             connection = nil

@@ -50,6 +50,9 @@ extension Reactor {
     /// Version 1.
     public static var stateVersion: Int { 1 }
 
+    /// No time of its own.
+    public static var expiresAfter: Duration? { nil }
+
     /// Abandons the action.
     public func recovery(of action: Action) -> Recovery { .abandon }
 

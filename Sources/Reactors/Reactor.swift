@@ -130,6 +130,14 @@ public protocol Reactor:
     /// Default: decodes it unchanged. An error has the same effect as in ``migrate(state:)``.
     static func migrate(mutation saved: SavedValue) throws -> Mutation
 
+    /// The time after which a session ends that nobody uses, as by ``ReactorEffect/end``.
+    ///
+    /// A session is used while it is read, while its effects and sources run, while it has timers,
+    /// and by every action and every change. It ends some minutes and at most a sixteenth of this
+    /// time later, never before it. At least a minute. Default: nil, the setting `--session-expiry`
+    /// of the server, which is off by default.
+    static var expiresAfter: Duration? { get }
+
     /// Decides about an action whose effects were running when the process ended, or have failed.
     ///
     /// With ``Recovery/runAgain(after:)`` it also decides about effects that have failed, each time

@@ -29,8 +29,9 @@ struct FailedCommit {
 
     /// Continues without a harmless step.
     func skip() {
-        // The step may have had the newest snapshot.
+        // The step may have had the newest snapshot, or the row of the expiry.
         session.persistence?.snapshots.forget()
+        forgetExpiry()
         session.report(.commitFailed(failure.detail))
     }
 
@@ -59,6 +60,11 @@ struct FailedCommit {
         session.leaveMemory()
     }
 
+    /// Its row may be as it was before.
+    private func forgetExpiry() {
+        if session.persistence != nil { session.feed.expiry = 0 }
+    }
+
     private func undoAll() {
         undo(session.uncommitted.first.map { session.uncommitted.removeAll(from: $0) } ?? [])
     }
@@ -73,6 +79,7 @@ struct FailedCommit {
         defer { session.attempt.begin(.none) }
         // The newest snapshot may be in a step that is rolled back.
         session.persistence?.snapshots.forget()
+        forgetExpiry()
         history.rollBack(to: history.committed)
         session.meters.ahead.forget()
         session.beginLineage()

@@ -23,6 +23,8 @@ package struct Registration: Sendable {
     package private(set) var topics: [String] = []
     /// The type of a reactor, and its initial state; nil for a Cycler.
     package private(set) var reactor: (type: any Reactor.Type, initialState: any Sendable)?
+    /// The reactor's `expiresAfter`.
+    package private(set) var expiresAfter: Duration?
     /// The type of a Cycler, whose sessions may have parts; nil for any other reactor.
     private(set) var cycler: ObjectIdentifier?
     /// Whether the `type` of an action names its case.
@@ -98,6 +100,7 @@ package struct Registration: Sendable {
         listensToTopics = first.sources.contains { $0.topic != nil }
         topics = first.sources.compactMap { $0.isDecodable ? $0.topic : nil }
         hasTaggedActions = R.Action.self is any TaggedCodable.Type
+        expiresAfter = R.expiresAfter
         reactor = (R.self, initial)
     }
 
@@ -189,6 +192,7 @@ package struct Registration: Sendable {
         topics = first.sources.compactMap { $0.isDecodable ? $0.topic : nil }
         cycler = ObjectIdentifier(C.self)
         hasTaggedActions = C.Action.self is any TaggedCodable.Type
+        expiresAfter = C.expiresAfter
     }
 
     private init<Action: Codable & SendableMetatype, State: Codable, Activity: Codable>(

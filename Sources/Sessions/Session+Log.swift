@@ -22,6 +22,7 @@ extension Session {
         var body = buffers.takeScratch()
         ActionLogLine.append(kind, to: &body, write)
         let (step, time) = (step(), table.time)
+        lastUse = time
         history.appendNote(action: action.number, time: time, body)
         step.end = history.newest
         if keepsRecords {

@@ -19,6 +19,7 @@ extension Session {
     func beginRecord(_ kind: HistoryEntry.Kind, of action: ActionTag = .none) {
         // Before the record: the step continues the end that it finds.
         let (step, time) = (step(), table.time)
+        lastUse = time
         history.begin(kind, action: action.number, time: time, cause: cause(of: action))
         step.end = history.newest
         guard keepsRecords else { return }

@@ -49,6 +49,9 @@ package final class Session {
     package let persistence: PersistenceState?
     /// The steps that are not committed, oldest first. Replies are attached to the last one.
     let uncommitted = StepQueue()
+    /// The time of its last record or note, in milliseconds since 1970 (UTC), by the clock of the
+    /// node that wrote it.
+    var lastUse: Int64
     var tasks: EffectTasks
     var waits = SettledWaits()
     var attempt = Attempt()
@@ -79,6 +82,7 @@ package final class Session {
         self.tasks = EffectTasks(table.effects.count(of: registration.name))
         self.persistence = table.journal.archive == nil ? nil : PersistenceState(saved)
         incarnation = table.sessions.nextIncarnation()
+        lastUse = isNew ? table.time : saved?.lastTime ?? 0
         lineage = incarnation
         life = .starting(isNew: isNew)
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
@@ -203,6 +207,7 @@ package final class Session {
         let opened = machine?.openSources(in: self, isNew: history.newest.version == 0)
         endWork()
         tasks.open(opened ?? [])
+        table.expiry.begin(self)
         noteListening()
         answer(content(.created(isNew: true)), token)
         endIfDecided()
@@ -272,6 +277,8 @@ package final class Session {
         }
         guard var receipt = received else { return refuseCondition(of: post) }
         receipt.failures = arrival.failures
+        // With a journal, a note has the time of each action.
+        if persistence == nil { lastUse = table.time }
         if let step = uncommitted.last {
             table.commits.charge(post.body.bytes.count, to: step)
             if let trace = post.trace { step.traced.append(trace.beginCommit()) }
@@ -350,6 +357,11 @@ package final class Session {
     }
 
     // MARK: The end by the session itself
+
+    /// Ends the session because nobody uses it.
+    func expire() {
+        if case .awake(let machine) = life { decideEnd(machine) }
+    }
 
     /// An effect ends the session: with the decision that is being made, unless that is undone.
     @usableFromInline

@@ -28,6 +28,9 @@ package struct SessionLimits: Sendable {
     /// bytes can trim up to a snapshot. If the state is larger than this, its size counts instead.
     package var snapshotBytes: Int
 
+    /// The time after which a session ends that nobody uses, if its reactor says none; nil: never.
+    package var sessionExpiry: Duration?
+
     /// The time of a turn from which it is reported; default: never.
     package var slowTurnNanoseconds = Int64.max
 

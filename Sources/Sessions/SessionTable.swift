@@ -21,6 +21,9 @@ package final class SessionTable {
     package let loads = TableLoads()
     package let eviction = Eviction()
     package let timers = TimerQueue()
+    /// The end of sessions that nobody uses.
+    // Why implicitly unwrapped: it needs the table.
+    package private(set) var expiry: SessionExpiry!
     /// The large state that was encoded last.
     var shown: ShownState?
     /// Streams that wait to be opened.
@@ -63,6 +66,7 @@ package final class SessionTable {
         relays = StreamRelays(feeds.pass, hop: hop)
         feeds.upstream = self
         topics = TopicReaders(self, services.topics)
+        expiry = SessionExpiry(self)
         relays.topics = topics
         journal.watchHistory { _ in _ = hop { LostHistory(table: $0).forget() } }
     }

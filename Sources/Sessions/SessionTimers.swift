@@ -131,7 +131,11 @@ extension Session {
 
     /// Makes the table wait for the session's first timer.
     func waitForTimer() {
-        guard case .awake(let machine) = life, mayFire(machine), let next = timers.next else {
+        // Without an archive, the session waits for its expiry too.
+        let expiry = persistence == nil && feed.expiry > 0 ? feed.expiry : nil
+        guard case .awake(let machine) = life, mayFire(machine),
+            let next = [timers.next, expiry].compactMap(\.self).min()
+        else {
             return table.timers.remove(id)
         }
         table.timers.set(id, due: next)

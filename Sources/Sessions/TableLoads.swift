@@ -25,13 +25,17 @@ package final class TableLoads {
 
     /// Wakes sessions that act without a request. A later search finds again those that cannot be
     /// loaded now.
+    ///
+    /// - Parameter each: called for each of them, when it is in memory or cannot be loaded.
     func wakeWorking(
-        _ ids: [SessionID], in table: SessionTable, then done: @escaping () -> Void
+        _ ids: [SessionID], in table: SessionTable,
+        _ each: @escaping (SessionID) -> Void = { _ in }, then done: @escaping () -> Void
     ) {
         guard !ids.isEmpty else { return done() }
         var left = ids.count
-        load(ids, in: table) { [unowned self] _, found in
+        load(ids, in: table) { [unowned self] id, found in
             if case .session? = found { wokenCount += 1 }
+            each(id)
             left -= 1
             if left == 0 { done() }
         }

@@ -1,4 +1,4 @@
-package import Feeds
+internal import Feeds
 internal import Storage
 
 /// The sessions of a loop that have timers: those that are awake, and those that sleep and whose
@@ -140,6 +140,7 @@ extension SessionTable {
             guard let id = timers.dequeue(at: now) else { return }
             if let session = awake(id) {
                 session.fireTimer(at: now)
+                expiry.lookIfDue(session, at: now)
                 session.waitForTimer()
             } else {
                 loads.reload([id], in: self)
@@ -155,14 +156,14 @@ extension SessionTable {
     /// - Parameter done: Called once, on this loop, when each of these is loaded or has failed to
     ///   load; never if the process ends first.
     package func expectTimers(
-        _ found: [(id: SessionID, due: Int64)], then done: @escaping () -> Void
+        _ found: [DueTimer], then done: @escaping () -> Void
     ) {
         let now = timerTime
-        for (id, due) in found {
-            if let session = awake(id) {
+        for one in found {
+            if let session = awake(one.id) {
                 session.waitForTimer()
-            } else if due > now {
-                timers.expect(id, due: due)
+            } else if one.due > now {
+                timers.expect(one.id, due: one.due)
             }
         }
         wakeWorking(found.filter { $0.due <= now }.map(\.id), then: done)

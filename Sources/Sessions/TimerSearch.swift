@@ -1,18 +1,21 @@
 package import Feeds
-internal import Storage
+package import Storage
 internal import Synchronization
 
-/// Finds the sleeping sessions whose timers are due within a minute, or are overdue.
+/// Finds the sleeping sessions whose timers are due within a minute, or are overdue; or the
+/// sessions that expire then.
 ///
 /// Design: like ``WorkSearch``, whose rules it shares. A search reads the timers in the order in
 /// which they are due, page by page. It starts again twice a minute. It reads the next page when
 /// each session with an overdue timer is loaded or has failed to load. So a session that cannot be
-/// loaded now delays no other. The next search finds it again.
+/// loaded now delays no other. The next search finds it again. There is one search of each
+/// kind, so that no timer waits for sessions that expire. Of these, each node finds all, because it
+/// may have their readers.
 package final class TimerSearch: Sendable {
     /// Passes sessions to their loops, and calls `done` once, on any thread.
     package typealias Expect =
         @Sendable (
-            _ found: [(id: SessionID, due: Int64)], _ done: @escaping @Sendable () -> Void
+            _ found: [DueTimer], _ done: @escaping @Sendable () -> Void
         ) -> Void
 
     /// The time between two searches: half of the time that each looks ahead.
@@ -22,6 +25,7 @@ package final class TimerSearch: Sendable {
     /// they are overdue.
     private static let limit = 65_536
 
+    private let kind: TimerKind
     private let rules: WorkSearch
     private let finder: any WorkFinder
     private let now: @Sendable () -> Int64
@@ -32,8 +36,10 @@ package final class TimerSearch: Sendable {
     ///   - rules: decides which sessions this node wakes.
     ///   - now: the time of the journal's clock, in milliseconds since 1970 (UTC).
     package init(
-        _ rules: WorkSearch, now: @escaping @Sendable () -> Int64, expect: @escaping Expect
+        _ kind: TimerKind, _ rules: WorkSearch, now: @escaping @Sendable () -> Int64,
+        expect: @escaping Expect
     ) {
+        self.kind = kind
         self.rules = rules
         finder = rules.finder
         self.now = now
@@ -47,14 +53,15 @@ package final class TimerSearch: Sendable {
 
     private func read(after place: TimerPosition, added: Int) {
         let now = now()
-        finder.findTimers(after: place, before: now + TimerQueue.horizon) { [self] result in
+        finder.findTimers(kind, after: place, before: now + TimerQueue.horizon) { [self] result in
             guard case .success(let page) = result,
                 let wakes = rules.wakes(page.sessions.map(\.session))
             else { return end() }
-            let found = zip(page.sessions, wakes).compactMap { one, id in
-                id.map { (id: $0, due: one.due) }
+            let found = zip(page.sessions, wakes).compactMap { one, isOurs in
+                isOurs || kind == .expiries
+                    ? DueTimer(one.session, due: one.due, isOurs: isOurs) : nil
             }
-            let sum = added + found.count { $0.due > now }
+            let sum = kind == .expiries ? 0 : added + found.count { $0.due > now }
             expect(found) { [self] in
                 if let next = page.next, sum < Self.limit {
                     read(after: next, added: sum)
@@ -67,5 +74,22 @@ package final class TimerSearch: Sendable {
 
     private func end() {
         if state.withLock({ $0.end() }) { read(after: .start, added: 0) }
+    }
+}
+
+/// A timer that a search has found, or the expiry of a session.
+package struct DueTimer: Sendable {
+    package let id: SessionID
+    package let due: Int64
+    /// Whether this node may load the session.
+    package let isOurs: Bool
+
+    package init(id: SessionID, due: Int64, isOurs: Bool = true) {
+        (self.id, self.due, self.isOurs) = (id, due, isOurs)
+    }
+
+    init?(_ session: WorkingSession, due: Int64, isOurs: Bool) {
+        guard let id = SessionID(session.session) else { return nil }
+        self.init(id: id, due: due, isOurs: isOurs)
     }
 }

@@ -92,29 +92,29 @@ package final class WorkSearch: Sendable {
 
     private func read(after place: Int64) {
         finder.findWork(after: place) { [self] result in
-            guard case .success(let found) = result, let ids = wakes(found.sessions) else {
+            guard case .success(let found) = result, let wakes = self.wakes(found.sessions) else {
                 return end()
             }
-            wake(ids.compactMap(\.self)) { [self] in
+            let ours = zip(found.sessions, wakes).filter(\.1)
+            wake(ours.compactMap { SessionID($0.0.session) }) { [self] in
                 if let next = found.next { read(after: next) } else { end() }
             }
         }
     }
 
-    /// For each session, its id if this node wakes it, or else nil. Returns nil if this node wakes
-    /// none of them, and none of the later ones.
-    func wakes(_ sessions: [WorkingSession]) -> [SessionID?]? {
+    /// For each session, whether this node wakes it. Returns nil if this node wakes none of them,
+    /// and none of the later ones.
+    func wakes(_ sessions: [WorkingSession]) -> [Bool]? {
         guard !state.withLock({ $0.progress.isStopped }) else { return nil }
         let members = ownership?.members
         if let members, !members.isHeard || members.own.isLeaving { return nil }
         return sessions.map { one in
-            guard !skipped.contains(one.session) else { return nil }
-            if let members {
-                let home = members.home(
-                    of: one.session, needing: (one.reactor, one.stateVersion))
-                guard home == members.own.node else { return nil }
-            }
-            return SessionID(one.session)
+            guard !skipped.contains(one.session) else { return false }
+            guard let members else { return true }
+            let node =
+                one.owner
+                ?? members.home(of: one.session, needing: (one.reactor, one.stateVersion))
+            return node == members.own.node
         }
     }
 

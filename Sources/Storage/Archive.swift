@@ -117,6 +117,8 @@ package struct SavedSession: Sendable, Equatable {
     package var mutations: [HistoryEntry] = []
     /// The highest `action` of any record, note, snapshot or running action; 0 if there was none.
     package var lastAction: UInt64 = 0
+    /// The newest `time` of any of these records and notes, and of the snapshot; 0: none.
+    package var lastTime: Int64 = 0
     /// Actions whose effects ran when the process ended.
     package var running: [RunningAction] = []
     /// Sorted by when they are due.
@@ -147,8 +149,10 @@ package struct SavedSession: Sendable, Equatable {
         _ records: (HistoryPosition, (HistoryEntry) -> Void) throws -> Void
     ) rethrows {
         var (newest, found) = (snapshot?.lastAction ?? 0, [HistoryEntry]())
+        lastTime = snapshot?.time ?? 0
         try records(HistoryPosition(max(snapshot?.number ?? 0, self.keptAfter))) { record in
             newest = max(newest, record.action)
+            lastTime = max(lastTime, record.time)
             guard record.kind == .mutation else { return }
             found.append(record)
             found[found.count - 1].events = []

@@ -50,6 +50,9 @@ package protocol Journal: BatchCommitter {
     /// - Parameter wall: the time of this machine when the round of the loop began, or earlier.
     func clock(_ wall: Int64) -> ClosedRange<Int64>
 
+    /// The changes of rows of sessions that expire; nil, the default: there are no such rows.
+    var expiries: ExpiryBacklog? { get }
+
     /// Calls `began` with a sentence each time that the journal hears of a newer database. Then
     /// nothing is committed or read until that is found. One caller; default: it never does.
     func watchDoubt(_ began: @escaping @Sendable (String) -> Void)
@@ -81,6 +84,8 @@ extension Journal {
     package func clock(_ wall: Int64) -> ClosedRange<Int64> {
         wall...max(wall, FileJournal.systemTime() + 1)
     }
+
+    package var expiries: ExpiryBacklog? { nil }
 
     package func watchDoubt(_ began: @escaping @Sendable (String) -> Void) {}
 

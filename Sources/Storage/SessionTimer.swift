@@ -42,6 +42,24 @@ extension SessionTimer: Comparable {
     }
 }
 
+extension SessionTimer {
+    /// The name of the row that says when the session expires (ADR-0084). Names of timers have at
+    /// least one byte.
+    package static let expiryName = ExactText("")
+
+    /// The row that says when the session expires.
+    package static func expiry(at due: Int64) -> SessionTimer {
+        SessionTimer(name: expiryName, number: 0, due: due, content: [])
+    }
+}
+
+/// The rows among the timers that a search finds.
+package enum TimerKind: Sendable {
+    case actions
+    /// When sessions expire.
+    case expiries
+}
+
 /// The change of a timer in a commit. A timer that is set replaces one of the same name.
 package struct TimerChange: Sendable, Equatable {
     package var session: String

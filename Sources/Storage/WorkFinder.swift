@@ -1,3 +1,5 @@
+package import Cluster
+
 /// Finds the sessions that act without a request: the effects of their actions were running at the
 /// last commit, they listened to sources, or they have timers.
 ///
@@ -14,13 +16,14 @@ package protocol WorkFinder: Sendable {
 
     /// Examines the next timers that are due before a time, in the order in which they are due.
     ///
-    /// Skips sessions that a member of the cluster owns, because that member has them in memory.
+    /// Skips timers with actions of sessions that a member of the cluster owns, because that member
+    /// has them in memory.
     ///
     /// - Parameters:
     ///   - place: ``FoundTimers/next`` of the previous page, or ``TimerPosition/start``.
     ///   - end: milliseconds since 1970 (UTC).
     func findTimers(
-        after place: TimerPosition, before end: Int64,
+        _ kind: TimerKind, after place: TimerPosition, before end: Int64,
         _ answer: @escaping ArchiveAnswer<FoundTimers>)
 }
 
@@ -45,8 +48,11 @@ package struct WorkingSession: Sendable, Equatable {
     package var reactor: String
     /// Of its newest snapshot.
     package var stateVersion: Int
+    /// The member that owns it; nil: none does, or none matters.
+    package var owner: Node?
 
-    package init(session: String, reactor: String, stateVersion: Int) {
+    package init(session: String, reactor: String, stateVersion: Int, owner: Node? = nil) {
+        self.owner = owner
         self.session = session
         self.reactor = reactor
         self.stateVersion = stateVersion

@@ -29,6 +29,7 @@ struct PostgresPlanTests {
                 FROM generate_series(1, 59997) n;
             INSERT INTO running SELECT n / 3 + 1, n, '', 1, NULL FROM generate_series(1, 59997) n;
             INSERT INTO timers SELECT n / 3 + 1, 't' || n, 1, n, '' FROM generate_series(1, 59997) n;
+            INSERT INTO timers SELECT n, '', 0, n, '' FROM generate_series(1, 20000) n;
             INSERT INTO nodes SELECT n, '', 1, '{}', '{}', 4000 FROM generate_series(1, 500) n;
             INSERT INTO depositions(node, id, generation, epoch)
                 SELECT n / 100, 's' || n, 'g1', 1 FROM generate_series(1, 20000) n;
@@ -76,6 +77,9 @@ struct PostgresPlanTests {
             (SessionRow.nextSlice, [integer, integer, integer, integer, integer]),
             (PostgresArchive.answer, [text, text, text]), (PostgresArchive.work, [integer]),
             (PostgresArchive.timers, [integer, integer, integer]), (SessionRow.timers, [integer]),
+            (PostgresArchive.expiries, [integer, integer, integer]),
+            (Sweeper.postponement, [texts, texts, integers]),
+            (Sweeper.addition, [integer, texts, integers]),
             (PostgresArchive.page, [text, text, text, integer]),
             (PostgresArchive.pageOfReactor, [text, text, text, integer, text]),
             (Trim.removal.statement, [integer, integer, integer, integer]),

@@ -16,12 +16,14 @@ struct WorkTests {
         }
     }
 
-    private func timers(_ node: ClusterNode, before end: Int64) async throws -> FoundTimers {
+    private func timers(
+        _ node: ClusterNode, _ kind: TimerKind = .actions, before end: Int64
+    ) async throws -> FoundTimers {
         guard let finder = node.journal.work else {
             throw PostgresServer.Failure(description: "no search")
         }
         return try await withCheckedThrowingContinuation { continuation in
-            finder.findTimers(after: .start, before: end) { continuation.resume(with: $0) }
+            finder.findTimers(kind, after: .start, before: end) { continuation.resume(with: $0) }
         }
     }
 
@@ -56,6 +58,54 @@ struct WorkTests {
             #expect(after.upperBound < now + 60_000)
         }
         await node.close()
+    }
+
+    @Test func `sessions that expire: of all nodes, with their owner; any node postpones`()
+        async throws
+    {
+        let server = try PostgresServer.shared.get()
+        let schema = "\(server.newSchema())_expiries"
+        let (a, b) = (try ClusterNode(1, server, schema), try ClusterNode(2, server, schema))
+        var batch = Batch()
+        for id in ["s", "t", "u"] { batch.append(Batch(records: [.created(id)])) }
+        for id in ["s", "t"] {
+            let timer = SessionTimer.expiry(at: 60_000)
+            batch.timers.append(TimerChange(of: .of(id), timer.name, timer))
+        }
+        #expect(await a.journal.verdict(on: batch) == .committed)
+        func due(_ node: ClusterNode) async throws -> [String: Int64] {
+            let found = try await timers(node, .expiries, before: .max).sessions
+            return Dictionary(uniqueKeysWithValues: found.map { ($0.session.session, $0.due) })
+        }
+        let first = try await due(b)
+        #expect(Set(first.keys) == ["s", "t"])
+        #expect(first.values.allSatisfy { $0 == 60_000 })
+        #expect(try await timers(b, .actions, before: .max).sessions.isEmpty)
+        let owners = try await timers(b, .expiries, before: .max).sessions.map(\.session.owner)
+        #expect(owners.allSatisfy { $0?.number == 1 })
+        for id in ["s", "u", "nobody"] { b.journal.expiries?.postpone(.of(id), until: 500_000) }
+        await b.journal.keepHouse()
+        let second = try await due(a)
+        #expect(Set(second.keys) == ["s", "t"])
+        #expect(second == ["s": 500_000, "t": 60_000])
+        // A commit of the owner does not take it back, and sessions of before get a row.
+        var later = Batch()
+        let timer = SessionTimer.expiry(at: 1_000)
+        later.timers = [TimerChange(of: .of("s"), timer.name, timer)]
+        later.expected = [ExpectedEnd(.of("s"), at: HistoryPosition(0), lineage: 0)]
+        #expect(await a.journal.verdict(on: later) == .committed)
+        let before = a.journal.clock(5).lowerBound
+        a.journal.expiries?.addMissing(["alerts": 900_000, "other": 5])
+        await a.journal.keepHouse()
+        let third = try await due(b)
+        #expect(third["s"] == second["s"] && third["t"] == first["t"])
+        #expect(try #require(third["u"]) >= before + 900_000)
+        #expect(a.journal.expiries?.isEmpty == true)
+        await a.close()
+        let free = try await timers(b, .expiries, before: .max).sessions
+        #expect(free.allSatisfy { $0.session.owner == nil })
+        #expect(free.count == 3)
+        await b.close()
     }
 
     @Test func `those of nodes that have ended, and nobody's`() async throws {

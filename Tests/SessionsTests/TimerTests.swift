@@ -47,7 +47,7 @@ struct TimerTests {
         let inbox = rig.inbox
         let time = rig.clock.milliseconds
         let rules = try #require(WorkSearch(rig.journal) { _, done in done() })
-        let search = TimerSearch(rules, now: { time }) { found, done in
+        let search = TimerSearch(.actions, rules, now: { time }) { found, done in
             if !inbox.put({ $0.expectTimers(found, then: done) }) { done() }
         }
         search.begin()

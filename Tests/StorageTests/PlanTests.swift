@@ -42,11 +42,34 @@ struct PlanTests {
 
     @Test func `the search for timers reads those that are due, the earliest first`() throws {
         let rig = try JournalRig()
-        let plans = try rig.plans { _ = try $0.cachedStatement(sql: FileArchive.timerQuery) }
-        let steps = try #require(plans.first?.steps)
-        #expect(steps.contains { $0.contains("COVERING INDEX timers_by_due (") }, "\(steps)")
-        #expect(!steps.contains { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN t") }, "\(steps)")
-        #expect(!steps.contains { $0.contains("TEMP B-TREE") }, "\(steps)")
+        for (kind, index) in [(TimerKind.actions, "by_due"), (.expiries, "expiring")] {
+            let plans = try rig.plans {
+                _ = try $0.cachedStatement(sql: FileArchive.timerQuery(kind))
+            }
+            let steps = try #require(plans.first?.steps)
+            #expect(steps.contains { $0.contains("COVERING INDEX timers_\(index) (") }, "\(steps)")
+            #expect(!steps.contains { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN t") }, "\(steps)")
+            #expect(!steps.contains { $0.contains("TEMP B-TREE") }, "\(steps)")
+        }
+    }
+
+    @Test func `rows of sessions that expire are written by keys`() throws {
+        let rig = try JournalRig()
+        let plans = try rig.plans {
+            _ = try $0.cachedStatement(sql: Maintenance.postponement)
+            _ = try $0.cachedStatement(sql: Maintenance.lastOfStep)
+            _ = try $0.cachedStatement(sql: Maintenance.addition)
+        }
+        #expect(plans.count == 3)
+        let addition = try #require(plans.last?.steps)
+        #expect(
+            addition.contains { $0.contains("INTEGER PRIMARY KEY (rowid>? AND rowid<?)") },
+            "\(addition)")
+        for (query, steps) in plans {
+            for step in steps where !step.hasPrefix("SCAN (subquery") {
+                #expect(!step.hasPrefix("SCAN"), "\(query): \(step)")
+            }
+        }
     }
 
     @Test func `a page of one reactor's sessions uses its own index`() async throws {

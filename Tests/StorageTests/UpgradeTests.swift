@@ -95,7 +95,9 @@ struct UpgradeTests {
     private func timers(_ rig: JournalRig) async throws -> [String] {
         let finder = try #require(rig.journal.work)
         let found: FoundTimers = try await withCheckedThrowingContinuation { continuation in
-            finder.findTimers(after: .start, before: .max) { continuation.resume(with: $0) }
+            finder.findTimers(.actions, after: .start, before: .max) {
+                continuation.resume(with: $0)
+            }
         }
         return found.sessions.map(\.session.session)
     }

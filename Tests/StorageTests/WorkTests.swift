@@ -55,11 +55,12 @@ struct WorkTests {
     }
 
     private func timers(
-        _ rig: JournalRig, after place: TimerPosition = .start, before end: Int64
+        _ rig: JournalRig, _ kind: TimerKind = .actions, after place: TimerPosition = .start,
+        before end: Int64
     ) async throws -> FoundTimers {
         let finder = try #require(rig.journal.work)
         return try await withCheckedThrowingContinuation { continuation in
-            finder.findTimers(after: place, before: end) { continuation.resume(with: $0) }
+            finder.findTimers(kind, after: place, before: end) { continuation.resume(with: $0) }
         }
     }
 
@@ -111,6 +112,99 @@ struct WorkTests {
         let both = first.sessions + second.sessions
         #expect(Set(both.map(\.session.session)).count == FoundTimers.limit + 5)
         #expect(both.map(\.due) == both.map(\.due).sorted())
+    }
+
+    // MARK: Sessions that expire
+
+    private func expiry(_ session: String, due: Int64) -> TimerChange {
+        let timer = SessionTimer.expiry(at: due)
+        return TimerChange(of: .of(session), timer.name, timer)
+    }
+
+    private func due(_ rig: JournalRig) async throws -> [String: Int64] {
+        let found = try await timers(rig, .expiries, before: .max).sessions
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.session.session, $0.due) })
+    }
+
+    @Test func `their rows are no timers, only get later times, and go with the session`()
+        async throws
+    {
+        let rig = try JournalRig()
+        var batch = Batch(records: [.created("a")])
+        batch.append(Batch(records: [.created("b")]))
+        batch.timers = [expiry("a", due: 50), expiry("b", due: 60), change("a", "x", due: 55)]
+        #expect(await rig.commit(batch) == nil)
+        #expect(try await timers(rig, before: .max).sessions.map(\.due) == [55])
+        #expect(try await due(rig) == ["a": 50, "b": 60])
+        #expect(try await rig.load("a")?.timers.map(\.name.text) == ["x"])
+        for (time, expected) in [(70, 70), (65, 70)] as [(Int64, Int64)] {
+            var later = Batch()
+            later.timers = [expiry("a", due: time)]
+            later.expected = [ExpectedEnd(.of("a"), at: HistoryPosition(0), lineage: 0)]
+            #expect(await rig.commit(later) == nil)
+            #expect(try await due(rig)["a"] == expected)
+        }
+        #expect(await rig.commit([.deleted("a", 1)]) == nil)
+        #expect(try await due(rig) == ["b": 60])
+        await rig.journal.trimNow()
+        #expect(try rig.count("SELECT count(*) FROM timers") == 1)
+        #expect(try JournalCheck(rig.path).run().problems == [])
+    }
+
+    @Test func `a row is postponed without a commit, also when the disk has failed`() async throws {
+        let rig = try JournalRig()
+        var batch = Batch(records: [.created("a")])
+        batch.timers = [expiry("a", due: 50)]
+        #expect(await rig.commit(batch) == nil)
+        let backlog = try #require(rig.journal.expiries)
+        // Of a session without a row, and of one that never was.
+        #expect(await rig.commit([.created("b")]) == nil)
+        for id in ["a", "b", "c"] { backlog.postpone(.of(id), until: 1_000) }
+        rig.disk.fail(.flush, with: .flush)
+        await rig.journal.trimNow()
+        rig.disk.heal()
+        #expect(!backlog.isEmpty)
+        await rig.journal.checkDisk()
+        await rig.journal.trimNow()
+        #expect(backlog.isEmpty)
+        #expect(try await due(rig) == ["a": 1_000])
+        // An earlier time changes nothing.
+        backlog.postpone(.of("a"), until: 500)
+        await rig.journal.trimNow()
+        #expect(try await due(rig) == ["a": 1_000])
+    }
+
+    @Test func `what was postponed last is written before the file is closed`() async throws {
+        let rig = try JournalRig()
+        var batch = Batch(records: [.created("a")])
+        batch.timers = [expiry("a", due: 50)]
+        #expect(await rig.commit(batch) == nil)
+        rig.journal.expiries?.postpone(.of("a"), until: 1_000)
+        try await rig.reopen()
+        #expect(try await due(rig) == ["a": 1_000])
+    }
+
+    @Test func `sessions of before get a row, a thousand at a time`() async throws {
+        let rig = try JournalRig()
+        var batch = Batch()
+        for number in 0..<2_500 { batch.append(Batch(records: [.created("s\(number)")])) }
+        batch.timers = [expiry("s7", due: 7)]
+        #expect(await rig.commit(batch) == nil)
+        #expect(await rig.commit([.deleted("s8", 1)]) == nil)
+        let backlog = try #require(rig.journal.expiries)
+        backlog.addMissing(["other": 5])
+        await rig.journal.trimNow()
+        #expect(try rig.count("SELECT count(*) FROM timers") == 1)
+        backlog.addMissing(["alerts": 1_000])
+        var steps = [0]
+        while !backlog.isEmpty {
+            await rig.journal.keepHouseOnce()
+            steps.append(try rig.count("SELECT count(*) FROM timers"))
+        }
+        #expect(zip(steps, steps.dropFirst()).allSatisfy { $1 - $0 <= ExpiryBacklog.step })
+        let found = try await timers(rig, .expiries, before: 8).sessions
+        #expect(found.map(\.session.session) == ["s7"])
+        #expect(try rig.count("SELECT count(*) FROM timers") == 2_499)
     }
 
     @Test func `page by page`() async throws {

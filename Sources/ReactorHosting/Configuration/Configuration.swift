@@ -240,6 +240,14 @@ public struct Configuration: Sendable, Equatable {
         "unused time before a session leaves memory",
         change: "when memory is scarce, or loading a session is slow", reloads: true)
 
+    /// The time after which a session ends that nobody uses, if its reactor says none
+    /// (`expiresAfter`). At least a minute. It ends some minutes and at most a sixteenth of this
+    /// time later, never before it. Default: it never does.
+    public var sessionExpiry: Duration? = Setting.value(
+        .sessions, "session-expiry", .optional(.minutes), default: nil,
+        "unused time before a session ends, if its reactor says none",
+        change: "when clients leave sessions behind that nobody ends")
+
     /// The silence on a stream after which a heartbeat is sent at the latest; each stream has a
     /// time of its own, between four fifths of it and all of it. Default 15 s.
     public var heartbeat: Duration = Setting.value(

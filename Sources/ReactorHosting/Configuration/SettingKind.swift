@@ -104,6 +104,14 @@ extension SettingKind<Duration> {
             show: DurationText.write
         ) { DurationText.parse($0).flatMap { $0 > .zero ? $0 : nil } }
     }
+
+    /// The same, and at least a minute.
+    static var minutes: SettingKind {
+        SettingKind(
+            placeholder: "time", expected: "a time of at least 1m, such as 30m or 720h",
+            show: DurationText.write
+        ) { DurationText.parse($0).flatMap { $0 >= .seconds(60) ? $0 : nil } }
+    }
 }
 
 extension SettingKind where Value: RawRepresentable<String> & CaseIterable {

@@ -193,13 +193,13 @@ public struct ReactorServer: Sendable {
     }
 
     /// Wakes the sessions whose effects or sources rest, at the start and then each minute. Twice a
-    /// minute, finds the timers that are due within the next minute.
-    private static func search(_ work: WorkSearch, _ timers: TimerSearch?) async {
+    /// minute, finds the timers that are due within the next minute, and the sessions that expire.
+    private static func search(_ work: WorkSearch, _ timers: [TimerSearch]) async {
         try? await Task.sleep(for: work.firstPause)
         while !Task.isCancelled {
             work.begin()
             for _ in 0..<2 where !Task.isCancelled {
-                timers?.begin()
+                for search in timers { search.begin() }
                 try? await Task.sleep(for: TimerSearch.period)
             }
         }
@@ -232,8 +232,8 @@ struct RunningServer {
     /// Nil if the journal has no effects that rest, or with `--wake-on-demand`.
     let work: WorkSearch?
     let sessions: HostedSessions
-    /// Nil if ``work`` is nil.
-    let timers: TimerSearch?
+    /// One of each kind; none if ``work`` is nil.
+    let timers: [TimerSearch]
     /// The settings of the start.
     private let configuration: Configuration
 
@@ -280,7 +280,13 @@ struct RunningServer {
             throw StartFailure(description: "the event loops could not be made: \(error)")
         }
         let work = configuration.wakesOnDemand ? nil : WorkSearch(journal, waking: peers)
-        let timers = work.map { TimerSearch($0, of: journal, expectingIn: peers) }
+        let timers = [TimerKind.actions, .expiries].compactMap { kind in
+            work.map { TimerSearch(kind, $0, of: journal, expectingIn: peers) }
+        }
+        let lives = registrations.compactMap { one in
+            one.life(configuration.sessionExpiry).map { (one.name, $0) }
+        }
+        journal.expiries?.addMissing(Dictionary(lives) { first, _ in first })
         (self.work, self.timers) = (work, timers)
         peers.introduce(allLoops)
         let database = Mutex(journal.ownership?.members.database)
@@ -297,7 +303,9 @@ struct RunningServer {
                     loop.resources.links?.outgoing.meet(acquaintances)
                 }
             }
-            if work?.membersChanged(change.members) == true { timers?.begin() }
+            if work?.membersChanged(change.members) == true {
+                for search in timers { search.begin() }
+            }
         }
         journal.watchDoubt { logger.critical("\($0)") }
         service.watch.start()

@@ -12,11 +12,18 @@ extension WorkSearch {
 }
 
 extension TimerSearch {
-    convenience init(_ rules: WorkSearch, of journal: any Journal, expectingIn peers: Peers) {
-        self.init(rules) {
+    convenience init(
+        _ kind: TimerKind, _ rules: WorkSearch, of journal: any Journal, expectingIn peers: Peers
+    ) {
+        self.init(kind, rules) {
             journal.clock(FileJournal.systemTime()).lowerBound
         } expect: { found, done in
-            peers.spread(found, by: \.id, done) { $0.sessions.expectTimers($1, then: $2) }
+            peers.spread(found, by: \.id, done) { loop, some, done in
+                switch kind {
+                case .actions: loop.sessions.expectTimers(some, then: done)
+                case .expiries: loop.sessions.expiry.examine(some, then: done)
+                }
+            }
         }
     }
 }

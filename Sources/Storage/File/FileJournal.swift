@@ -85,6 +85,9 @@ package final class FileJournal: Journal {
         lookForStuckLoops(every: pause)
     }
 
+    /// The most steps of maintenance before the file is closed.
+    private static let lastSteps = 200
+
     /// The most actions with running effects in ``interrupted``; most starts first.
     private static let interruptedLimit = 16
 
@@ -111,6 +114,8 @@ package final class FileJournal: Journal {
     package var archive: (any Archive)? { reader }
 
     package var work: (any WorkFinder)? { reader }
+
+    package var expiries: ExpiryBacklog? { writer.expiries }
 
     package func ownedSessions() throws(JournalFailure) -> [ExactText: Int] {
         try reader.ownedSessions()
@@ -163,6 +168,10 @@ package final class FileJournal: Journal {
                 return state.waiting
             }
             if !last.isEmpty { write(last) }
+            // The last readers have left.
+            for _ in 0..<Self.lastSteps where !writer.expiries.isEmpty {
+                guard keepHouse() else { break }
+            }
             _ = writer.reopenIfReplaced()
             if writer.isInDoubt { _ = writer.bringInAnew(reader) }
             // The last connection that closes empties the log, so it must be able to write.

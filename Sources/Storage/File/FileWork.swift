@@ -21,12 +21,13 @@ extension FileArchive: WorkFinder {
     }
 
     func findTimers(
-        after place: TimerPosition, before end: Int64, _ answer: @escaping Answer<FoundTimers>
+        _ kind: TimerKind, after place: TimerPosition, before end: Int64,
+        _ answer: @escaping Answer<FoundTimers>
     ) {
         read(answer) { database in
             var (found, count, last) = (FoundTimers(), 0, place)
             try database.each(
-                Self.timerQuery, .integer(place.due), .integer(place.row), .integer(end),
+                Self.timerQuery(kind), .integer(place.due), .integer(place.row), .integer(end),
                 .integer(Int64(FoundTimers.limit))
             ) { row in
                 (count, last) = (count + 1, TimerPosition(due: row.integer(0), row: row.integer(1)))
@@ -48,16 +49,19 @@ extension FileArchive: WorkFinder {
         }
     }
 
-    static let timerQuery = """
+    static func timerQuery(_ kind: TimerKind) -> String {
+        """
         SELECT t.due, t.session, s.id, s.reactor, n.state_version
         FROM timers t
         LEFT JOIN sessions s ON s.row = t.session
         LEFT JOIN snapshots n ON n.session = t.session AND (n.version, n.number) = (
             SELECT m.version, m.number FROM snapshots m WHERE m.session = t.session
             ORDER BY m.version DESC, m.number DESC LIMIT 1)
-        WHERE (t.due, t.session) > (?1, ?2) AND t.due < ?3
+        WHERE t.name \(kind == .expiries ? "=" : ">") ''
+            AND (t.due, t.session) > (?1, ?2) AND t.due < ?3
         GROUP BY t.due, t.session ORDER BY t.due, t.session LIMIT ?4
         """
+    }
 
     /// Rows of sessions that have ended are examined as well. Only the newest snapshot counts.
     static let workQuery = """

@@ -31,7 +31,8 @@
 //               and `begun` counts the processes that ended while it ran, in succession. The row
 //               of action 0 says how far the session has read its topics.
 //   timers      timers that have not fired; `number` is the action that has set the timer, `due`
-//               is when it is due, and `content` is the timer's own action.
+//               is when it is due, and `content` is the timer's own action. The row with an empty
+//               name says when the session expires if nobody has used it.
 //
 // All times: milliseconds since 1970 (UTC).
 //
@@ -164,7 +165,8 @@ enum JournalSchema {
             content TEXT NOT NULL,
             PRIMARY KEY(session, name)
         ) STRICT, WITHOUT ROWID;
-        CREATE INDEX timers_by_due ON timers(due, session);
+        CREATE INDEX timers_by_due ON timers(due, session) WHERE name > '';
+        CREATE INDEX timers_expiring ON timers(due, session) WHERE name = '';
         ALTER TABLE running ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
         ALTER TABLE running ADD COLUMN due INTEGER;
         """,

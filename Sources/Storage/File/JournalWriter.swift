@@ -10,6 +10,7 @@ final class JournalWriter: @unchecked Sendable {
     let tail = TailIndex()
     let heads: SessionHeads
     let maintenance: Maintenance
+    let expiries = ExpiryBacklog()
     let checkpointer: Checkpointer
     private var database: DatabaseQueue?
     private var files: OpenFiles
@@ -24,7 +25,8 @@ final class JournalWriter: @unchecked Sendable {
         self.retention = retention
         files = OpenFiles(path: path)
         heads = SessionHeads(tail: tail, keeping: retention)
-        maintenance = Maintenance(retention: retention, tail: tail, heads: heads, now: now)
+        maintenance = Maintenance(
+            retention: retention, tail: tail, heads: heads, expiries: expiries, now: now)
         checkpointer = Checkpointer(path: path)
     }
 

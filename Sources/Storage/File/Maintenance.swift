@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// Maintenance of the file: moving the tail, and retention.
+/// Maintenance of the file: moving the tail, retention, and the rows of sessions that expire.
 ///
 /// Design: it is part of commits. Each committed row pays for a few rows of maintenance in one of
 /// the next transactions. So it keeps up with any load, takes a bounded part of a commit, and needs
@@ -11,6 +11,7 @@ final class Maintenance {
     let retention: JournalRetention
     let tail: TailIndex
     let heads: SessionHeads
+    let expiries: ExpiryBacklog
     let now: @Sendable () -> Int64
 
     /// The rows that may be written or removed now. Negative after a large one: later commits pay.
@@ -18,6 +19,8 @@ final class Maintenance {
     var move: TailMove?
     /// Bytes that this process has put into the tail and not started to move.
     var tailBytes = 0
+    /// Written in the current transaction.
+    var expiryStep: ExpiryBacklog.Step?
     /// Set once a second: the sessions are due for examination.
     var isLookDue = false
     /// Where the examination of all sessions continues.
@@ -45,11 +48,12 @@ final class Maintenance {
 
     init(
         retention: JournalRetention, tail: TailIndex, heads: SessionHeads,
-        now: @escaping @Sendable () -> Int64
+        expiries: ExpiryBacklog = ExpiryBacklog(), now: @escaping @Sendable () -> Int64
     ) {
         self.retention = retention
         self.tail = tail
         self.heads = heads
+        self.expiries = expiries
         self.now = now
     }
 
@@ -60,6 +64,7 @@ final class Maintenance {
         tailBytes = 0
         isMoveWanted = false
         endedNow = []
+        expiryStep = nil
     }
 
     func recordEnd(of row: Int64) { endedNow.insert(row) }
@@ -73,6 +78,7 @@ final class Maintenance {
 
     var areDue: Bool {
         move != nil || isMoveWanted || isLookDue || !heads.crowded.isEmpty || isTailLong
+            || !expiries.isEmpty
     }
 
     private var isTailLong: Bool {
@@ -101,12 +107,15 @@ final class Maintenance {
         if move == nil, isMoveWanted || isTailLong { beginMove() }
         budget -= try moveSome(budget, database)
         budget -= try trimCrowded(budget, database)
+        if budget > 0, !expiries.isEmpty { budget -= try writeExpiries(budget, database) }
         if budget > 0, isLookDue { budget -= try look(budget, database) }
     }
 
     /// The transaction of the last work is committed.
     func committed() {
         endedNow.removeAll(keepingCapacity: endedNow.capacity <= 1_000)
+        if let expiryStep { expiries.done(expiryStep) }
+        expiryStep = nil
         guard let move, move.isDone else { return }
         tail.drop(move.rows, through: move.through)
         self.move = nil

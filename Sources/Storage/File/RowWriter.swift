@@ -157,8 +157,12 @@ struct RowWriter {
                 .string(change.name.text))
         }
         try database.run(
-            "INSERT OR REPLACE INTO timers(session, name, number, due, content) VALUES(?, ?, ?, ?, ?)",
-            row, .string(timer.name.text), .number(timer.number), .integer(timer.due),
+            """
+            INSERT INTO timers(session, name, number, due, content) VALUES(?, ?, ?, ?, ?)
+            ON CONFLICT(session, name) DO UPDATE SET number = excluded.number,
+                content = excluded.content,
+                due = max(excluded.due, iif(name = '', due, excluded.due))
+            """, row, .string(timer.name.text), .number(timer.number), .integer(timer.due),
             .text(timer.content))
     }
 }

@@ -143,7 +143,7 @@ extension SessionTimer {
     static func all(of stored: FileSessionRow, from database: Database) throws -> [SessionTimer] {
         var found: [SessionTimer] = []
         try database.each(
-            "SELECT name, number, due, content FROM timers WHERE session = ?",
+            "SELECT name, number, due, content FROM timers WHERE session = ? AND name > ''",
             .integer(stored.row)
         ) { row in
             found.append(

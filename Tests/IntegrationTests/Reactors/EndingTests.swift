@@ -45,6 +45,29 @@ struct EndingTests {
         }
     }
 
+    @Test func `an unused session ends, and one that was used does not`() async throws {
+        try await journal("--session-expiry", "1m") { durable in
+            let server = try await durable.start()
+            let client = server.client()
+            // In the order in which they are examined.
+            let (used, unused) = (
+                try await client.session("failing"), try await client.session("failing")
+            )
+            try await server.murder()
+            try await durable.file.edit("UPDATE timers SET due = 1 WHERE name = ''")
+            try await durable.file.edit(
+                """
+                UPDATE snapshots SET time = 1
+                WHERE session = (SELECT row FROM sessions WHERE id = '\(unused.id)')
+                """)
+            let next = try await durable.start()
+            let gone = unused.on(next)
+            while try await gone.client.get("\(gone.path)/runtime").status != 410 {}
+            try await expectGone(gone)
+            #expect(try await used.on(next).state()["sum"] == 0)
+        }
+    }
+
     @Test func `an effect that has failed waits for its time, in the next process too`()
         async throws
     {

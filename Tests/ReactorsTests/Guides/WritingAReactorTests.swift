@@ -170,6 +170,8 @@ enum WritingPage {
         struct State: Sendable { var highest = 12 }
         let initialState = State()
 
+        static let expiresAfter: Duration? = .seconds(30 * 24 * 60 * 60)
+
         func mutate(state: State, action: Action) -> Effect<Mutation> {
             switch action {
             case .close: .concat(.just(.setResult(state.highest)), .end)

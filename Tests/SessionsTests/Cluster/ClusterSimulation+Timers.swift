@@ -38,9 +38,9 @@ extension ClusterSimulation {
         guard members.isHeard else { return }
         while true {
             let page = cluster.timers(after: position, before: wallTime + TimerQueue.horizon)
-            let found = page.sessions.compactMap { one -> (id: SessionID, due: Int64)? in
+            let found = page.sessions.compactMap { one -> DueTimer? in
                 guard members.home(of: one.session.session) == process.node.node else { return nil }
-                return SessionID(one.session.session).map { (id: $0, due: one.due) }
+                return DueTimer(one.session, due: one.due, isOurs: true)
             }
             process.rig.table.expectTimers(found) {}
             guard let next = page.next else { return run(process) }

@@ -18,7 +18,7 @@ struct TimerOwnershipTests {
         let inbox = rigs[index].inbox
         let time = rigs[index].clock.milliseconds
         let rules = try #require(WorkSearch(rigs.nodes[index]) { _, done in done() })
-        return TimerSearch(rules, now: { time }) { found, done in
+        return TimerSearch(.actions, rules, now: { time }) { found, done in
             if !inbox.put({ $0.expectTimers(found, then: done) }) { done() }
         }
     }

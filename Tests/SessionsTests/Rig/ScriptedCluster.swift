@@ -211,11 +211,18 @@ final class ScriptedCluster: Sendable {
         }
     }
 
-    /// A page of the timers of sessions that no member owns.
-    func timers(after place: TimerPosition, before end: Int64) -> FoundTimers {
+    /// A page of the timers of sessions that no member owns, or of the expiries of all.
+    func timers(
+        _ kind: TimerKind = .actions, after place: TimerPosition, before end: Int64
+    ) -> FoundTimers {
         state.withLock { state in
-            journal.timers(after: place, before: end) { saved in
-                state.owners[saved.key.session]?.owner.map { state.members[$0] == nil } ?? true
+            func owner(of saved: SavedSession) -> Node? {
+                state.owners[saved.key.session]?.owner.flatMap {
+                    state.members[$0] == nil ? nil : $0
+                }
+            }
+            return journal.timers(kind, after: place, before: end, owner: owner) { saved in
+                kind == .expiries || owner(of: saved) == nil
             }
         }
     }

@@ -68,6 +68,7 @@ extension ScriptedJournal: Archive {
         if !saved.isDeleted { saved.timers = state.timers(of: key) }
         saved.lastAction =
             (life.map(\.action) + mine.map(\.action) + [saved.snapshot?.lastAction ?? 0]).max() ?? 0
+        saved.lastTime = (life.map(\.time) + [saved.snapshot?.time ?? 0]).max() ?? 0
         saved.hasStoredAnswers = kept.answers.contains {
             $0.session == key.session && $0.generation == key.generation
         }
@@ -250,8 +251,9 @@ extension ScriptedJournal: Archive {
 extension ScriptedJournal.State {
     func timers(of key: SessionKey) -> [SessionTimer] {
         var timers: [ExactText: SessionTimer] = [:]
-        for one in kept.timers where one.session == key.session && one.generation == key.generation
-        { timers[one.name] = one.timer }
+        for one in kept.timers where one.key == key && one.name != SessionTimer.expiryName {
+            timers[one.name] = one.timer
+        }
         return timers.values.sorted()
     }
 

@@ -1,3 +1,4 @@
+import Cluster
 import Storage
 import Synchronization
 
@@ -13,20 +14,25 @@ extension ScriptedJournal: WorkFinder {
     }
 
     func findTimers(
-        after place: TimerPosition, before end: Int64, _ answer: @escaping Answer<FoundTimers>
+        _ kind: TimerKind, after place: TimerPosition, before end: Int64,
+        _ answer: @escaping Answer<FoundTimers>
     ) {
-        let found = timers(after: place, before: end) { _ in true }
+        let found = timers(kind, after: place, before: end) { _ in true }
         Task { answer(.success(found)) }
     }
 
     /// Pages of one timer.
     func timers(
-        after place: TimerPosition, before end: Int64, _ isFree: (SavedSession) -> Bool
+        _ kind: TimerKind = .actions, after place: TimerPosition, before end: Int64,
+        owner: (SavedSession) -> Node? = { _ in nil }, _ isFree: (SavedSession) -> Bool
     ) -> FoundTimers {
         let all = sessions
         var timers: [(place: TimerPosition, saved: SavedSession)] = []
         for (row, saved) in all.enumerated() where !saved.isDeleted {
-            timers += saved.timers.map { (TimerPosition(due: $0.due, row: Int64(row)), saved) }
+            let dues =
+                kind == .actions
+                ? saved.timers.map(\.due) : expiry(of: saved.key).map { [$0] } ?? []
+            timers += dues.map { (TimerPosition(due: $0, row: Int64(row)), saved) }
         }
         let rest = timers.filter {
             $0.place.due < end
@@ -35,7 +41,9 @@ extension ScriptedJournal: WorkFinder {
         var found = FoundTimers()
         guard let (first, saved) = rest.first else { return found }
         found.next = first
-        if isFree(saved) { found.sessions = [(WorkingSession(saved), first.due)] }
+        var session = WorkingSession(saved)
+        session.owner = owner(saved)
+        if isFree(saved) { found.sessions = [(session, first.due)] }
         return found
     }
 

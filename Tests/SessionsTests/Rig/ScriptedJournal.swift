@@ -80,6 +80,8 @@ final class ScriptedJournal: Journal {
     let answers: Bool
     private let rules: ScriptedEnds.Rules
     let state: Mutex<State>
+    let backlog = ExpiryBacklog()
+    var expiries: ExpiryBacklog? { answers ? backlog : nil }
 
     /// - Parameters:
     ///   - answers: false keeps records for the test alone: nobody can read them.

@@ -54,6 +54,7 @@ final class ScriptedNode: Journal {
     var failure: JournalFailure? { nil }
     var ownership: (any Ownership)? { self }
     var work: (any WorkFinder)? { self }
+    var expiries: ExpiryBacklog? { cluster.journal.backlog }
 
     func clock(_ wall: Int64) -> ClosedRange<Int64> { cluster.journal.clock(wall) }
 
@@ -301,10 +302,10 @@ extension ScriptedNode: WorkFinder {
     }
 
     func findTimers(
-        after place: TimerPosition, before end: Int64,
+        _ kind: TimerKind, after place: TimerPosition, before end: Int64,
         _ answer: @escaping ArchiveAnswer<FoundTimers>
     ) {
-        send(.read, answer) { [cluster] in cluster.timers(after: place, before: end) }
+        send(.read, answer) { [cluster] in cluster.timers(kind, after: place, before: end) }
     }
 }
 

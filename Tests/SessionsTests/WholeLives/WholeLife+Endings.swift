@@ -3,7 +3,8 @@ import Reactors
 import Sessions
 import Storage
 
-// Some posts end their session, and some effects that fail run again.
+// Some posts end their session, some sessions end because nobody uses them, and some effects that
+// fail run again.
 extension WholeLife {
     /// No commit that is kept has this number.
     private static let never = 8_888_888
@@ -55,6 +56,51 @@ extension WholeLife {
                 let mark = requests[answer.token]?.mark
             else { return false }
             return isClosing(mark)
+        }
+    }
+
+    // MARK: Unused sessions
+
+    /// Milliseconds after which a session ends that nobody uses.
+    private static let unusedLife: Int64 = 1_000_000
+
+    /// Time passes, and sometimes a search follows. By the seed and the number of requests, so that
+    /// the rest of a life does not depend on it.
+    func endUnused() {
+        guard !scope.hasTimers else { return }
+        rig.table.limits.sessionExpiry = .milliseconds(Self.unusedLife)
+        rig.clock.milliseconds += 10_000
+        guard (seed &+ UInt64(requests.count)) % 12 == 0 else { return }
+        let running = rig.table.all.filter(\.isRunning)
+        let read = Set(
+            readers.compactMap { one -> String? in
+                guard let token = one.reader.connections.last?.token,
+                    rig.output.isStreaming(token)
+                else { return nil }
+                return one.session
+            })
+        rig.findExpiring()
+        for session in running where session.isEnding || session.hasEnded {
+            expired += 1
+            if read.contains(session.id.text) { blame("\(session.id.text) is read, and ends") }
+        }
+    }
+
+    /// No session ends by itself before its time.
+    func checkExpired() {
+        guard !scope.losesHistory else { return }
+        let asked = Set(requests.values.filter { $0.operation == .deleteSession }.map(\.id))
+        let closed = Set(
+            requests.values.filter { $0.mark.map(isClosing) ?? false }.map(\.id))
+        var newest: [SessionKey: Int64] = [:]
+        for entry in everything {
+            if entry.kind == .deleted, !asked.contains(entry.session),
+                !closed.contains(entry.session), !overtaken.contains(entry.session),
+                let last = newest[entry.key], entry.time - last < Self.unusedLife
+            {
+                blame("\(entry.key) ends \(entry.time - last) ms after its last use")
+            }
+            newest[entry.key] = max(newest[entry.key] ?? 0, entry.time)
         }
     }
 

@@ -131,6 +131,7 @@ extension WholeLife {
         checkDeclined()
         checkInputs()
         checkClosed()
+        checkExpired()
         checkAttempts()
         checkLives()
         checkJoints()

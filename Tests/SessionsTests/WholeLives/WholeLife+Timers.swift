@@ -1,7 +1,8 @@
-import Feeds
-import Sessions
 import Storage
 import Synchronization
+
+@testable import Feeds
+@testable import Sessions
 
 // Timers of sessions, with a clock that runs, jumps ahead and is set back. The action log says when
 // each was set, cancelled and fired.
@@ -29,8 +30,8 @@ extension WholeLife {
             let page = rig.journal.timers(
                 after: place, before: rig.clock.milliseconds + TimerQueue.horizon
             ) { _ in true }
-            let found = page.sessions.compactMap { one in
-                SessionID(one.session.session).map { (id: $0, due: one.due) }
+            let found = page.sessions.compactMap {
+                DueTimer($0.session, due: $0.due, isOurs: true)
             }
             rig.table.expectTimers(found) {}
             guard let next = page.next else { return }

@@ -133,6 +133,8 @@ final class WholeLife {
     /// The number of values that were published.
     var lastNews = 0
     var done: Set<Operation> = []
+    /// Sessions that were ended because nobody used them.
+    var expired = 0
     /// Requests that their reactor has refused.
     var declined: Set<UInt64> = []
     /// Generations of which the sessions know that their history is lost.
@@ -212,6 +214,7 @@ final class WholeLife {
 
     private func step() async throws {
         if scope.losesHistory, chance(1, in: 60) { loseHistory() }
+        endUnused()
         countOwnersAgain()
         passTime()
         switch Int.random(in: 0..<46, using: &generator) {

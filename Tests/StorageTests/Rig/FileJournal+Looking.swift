@@ -26,6 +26,9 @@ extension FileJournal {
     /// Waits for the checkpoint that is under way.
     func endCheckpoint() async { await onQueue { $0.writer.checkpointer.rest() } }
 
+    /// One step of maintenance.
+    func keepHouseOnce() async { await onQueue { _ = $0.keepHouse() } }
+
     private func onQueue(_ act: @escaping @Sendable (FileJournal) -> Void) async {
         await withCheckedContinuation { continuation in
             queue.async { [self] in

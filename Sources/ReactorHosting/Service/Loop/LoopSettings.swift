@@ -108,5 +108,6 @@ extension SessionLimits {
         slowTurnNanoseconds = configuration.slowTurn.nanoseconds
         subscribers = configuration.subscriberLimit
         timerBytes = configuration.bodyLimitBytes
+        sessionExpiry = configuration.sessionExpiry
     }
 }
