@@ -22,11 +22,11 @@ extension Append {
     static let whole = whole(fence: nil)
     static let shortFenced = short(fence: 14)
     static let plainFenced = plain(fence: 17)
-    static let wholeFenced = whole(fence: 57)
+    static let wholeFenced = whole(fence: 58)
 
     /// - Parameter hasOwnTimes: Whether the times of the parts are written; only in tests.
     static func statement(_ form: Form, isFenced: Bool, hasOwnTimes: Bool = false) -> String {
-        if hasOwnTimes, form == .whole { return whole(fence: isFenced ? 57 : nil) { $0 } }
+        if hasOwnTimes, form == .whole { return whole(fence: isFenced ? 58 : nil) { $0 } }
         return switch form {
         case .short: isFenced ? shortFenced : short
         case .plain: isFenced ? plainFenced : plain
@@ -202,17 +202,17 @@ extension Append {
                 WHERE good.i = t.i AND r.session = good.session AND r.action = t.action
                 RETURNING 1),
             scheduled AS (
-                INSERT INTO timers(session, name, number, due, content)
-                SELECT good.session, t.name, t.number, t.due, t.content
-                FROM unnest($50::bigint[], $51::text[], $52::bigint[], $53::bigint[], $54::bytea[])
-                    t(i, name, number, due, content)
+                INSERT INTO timers(session, name, number, due, content, begun)
+                SELECT good.session, t.name, t.number, t.due, t.content, t.begun
+                FROM unnest($50::bigint[], $51::text[], $52::bigint[], $53::bigint[], $54::bytea[],
+                    $55::bigint[]) t(i, name, number, due, content, begun)
                 JOIN good ON good.i = t.i ORDER BY good.session
                 ON CONFLICT (session, name) DO UPDATE SET number = excluded.number,
-                    content = excluded.content, due = greatest(excluded.due,
+                    content = excluded.content, begun = excluded.begun, due = greatest(excluded.due,
                         CASE WHEN excluded.name = '' THEN timers.due END)
                 RETURNING 1),
             unscheduled AS (
-                DELETE FROM timers d USING unnest($55::bigint[], $56::text[]) t(i, name), good
+                DELETE FROM timers d USING unnest($56::bigint[], $57::text[]) t(i, name), good
                 WHERE good.i = t.i AND d.session = good.session AND d.name = t.name
                 RETURNING 1)
             SELECT p.i, p.is_deleted, p.number, p.part,

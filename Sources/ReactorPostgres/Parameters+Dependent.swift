@@ -34,5 +34,6 @@ extension Parameters {
         add(all.map(\.number))
         add(all.map(\.due))
         add(all.map(\.content))
+        add(all.map(\.begun))
     }
 }

@@ -211,8 +211,9 @@ package final class PostgresFiller: JournalVisitor {
         parameters.addColumns(of: rows.timers.map(\.timer))
         _ = try connection.run(
             """
-            INSERT INTO timers(session, name, number, due, content)
-            SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[])
+            INSERT INTO timers(session, name, number, due, content, begun)
+            SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[],
+                $6::bigint[])
             """, parameters, within: Self.limit)
     }
 }

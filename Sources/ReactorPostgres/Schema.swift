@@ -7,7 +7,7 @@ internal import Storage
 /// length. Nothing is updated in place for an append: while somebody holds a snapshot open, the
 /// dead versions of a counter in a row make each append slower than the last (ADR-0047).
 enum Schema {
-    static let version: Int64 = 6
+    static let version: Int64 = 7
 
     /// The database's time in milliseconds since 1970; no node's clock matters.
     static let now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
@@ -120,12 +120,13 @@ enum Schema {
     ///              session listened to sources.
     ///   answers    the replies to requests with an Idempotency-Key.
     ///   running    actions whose effects had not ended at the last commit. The row of action 0
-    ///              says how far the session has read its topics. Since version 6 `attempt` counts
+    ///              says how far the session has read its topics. Since version 7 `attempt` counts
     ///              how often it was received; with a time in `due` it is received for this
     ///              attempt then, and `begun` counts the processes that ended while it ran.
     ///   timers     since version 6: timers that have not fired; `number` is the action that has
-    ///              set the timer, `due` is when it is due. The row with an empty name says
-    ///              when the session expires if nobody has used it.
+    ///              set the timer, `due` is when it is due. Since version 7 `begun` counts how
+    ///              often a process has loaded the session to fire it late, and the row with an
+    ///              empty name says when the session expires if nobody has used it.
     ///   removals   sessions that were deleted, and whose other rows are being removed.
     ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the
     ///              names and the versions of their states; `lease` in milliseconds.
@@ -205,8 +206,13 @@ enum Schema {
         CREATE TABLE timers(
             session bigint NOT NULL, name text COLLATE "C" NOT NULL, number bigint NOT NULL,
             due bigint NOT NULL, content bytea NOT NULL, PRIMARY KEY(session, name));
+        CREATE INDEX timers_by_due ON timers(due, session);
+        """,
+        """
+        DROP INDEX timers_by_due;
         CREATE INDEX timers_by_due ON timers(due, session) WHERE name > '';
         CREATE INDEX timers_expiring ON timers(due, session) WHERE name = '';
+        ALTER TABLE timers ADD begun bigint NOT NULL DEFAULT 0;
         ALTER TABLE running ADD attempt bigint NOT NULL DEFAULT 1, ADD due bigint;
         """,
     ]

@@ -198,12 +198,13 @@ struct SessionRow {
         return (0..<found.count).map { index in
             SessionTimer(
                 name: ExactText(found.text(index, 0)), number: found.number(index, 1),
-                due: found.integer(index, 2), content: found.bytes(index, 3))
+                due: found.integer(index, 2), content: found.bytes(index, 3),
+                begun: Int(clamping: found.integer(index, 4)))
         }.sorted()
     }
 
     static let timers =
-        "SELECT name, number, due, content FROM timers WHERE session = $1 AND name > ''"
+        "SELECT name, number, due, content, begun FROM timers WHERE session = $1 AND name > ''"
 
     // MARK: Records
 

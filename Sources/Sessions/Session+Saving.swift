@@ -134,6 +134,7 @@ extension Session {
         let opened = machine.openSources(in: self, isNew: false)
         tasks.read(opened.map { $0.begin() }, of: opened.map(\.name))
         forgetReads()
+        countLateTimer()
         if timers.next != nil { waitForTimer() }
         if persistence?.snapshots.listens != tasks.listens { takeSnapshot() }
         endIfDecided()

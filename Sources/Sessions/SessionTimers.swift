@@ -129,6 +129,31 @@ extension Session {
         endIfDecided()
     }
 
+    /// Before the session of a late timer fires it, counts that with a commit of its own. So the
+    /// journal knows if the timer's action ends each process that receives it. From the third time
+    /// on, the timer is postponed: for ten minutes, then twice as long each time, up to a day.
+    ///
+    /// A timer that is not late was not due in an earlier process, so it costs no second commit.
+    func countLateTimer() {
+        let now = table.timerTime
+        guard keepsRecords, machine?.isStubbed == false, var timer = timers.all.first,
+            timer.due <= now - TimerQueue.rest
+        else { return }
+        if timer.begun >= RunningAction.beginLimit {
+            let minutes = min(10 << min(timer.begun - RunningAction.beginLimit, 8), 1_440)
+            timer.due = now + Int64(minutes) * 60_000
+            EffectLog(session: self).failed(
+                at: .effect,
+                "the timer \(timer.name.text) is postponed by \(minutes) minutes: the server began "
+                    + "its action \(timer.begun) times, and ended each time",
+                of: ActionTag(timer.number))
+        }
+        timer.begun += 1
+        var changed = timers
+        guard changed.set(timer, limitBytes: .max) else { return }
+        change(to: changed, timer.name, timer)
+    }
+
     /// Makes the table wait for the session's first timer.
     func waitForTimer() {
         // Without an archive, the session waits for its expiry too.

@@ -8,6 +8,9 @@ package struct SessionTimer: Sendable, Equatable {
     package var due: Int64
     /// The action as one line of JSON.
     package var content: [UInt8]
+    /// How often a process has loaded the session to fire the timer late. If the timer is still
+    /// there, its action may be what has ended these processes.
+    package var begun: Int
 
     /// The `Idempotency-Key` that the timer's action has in the action log and in events: visible
     /// ASCII, as keys of clients are. Other bytes of the name, and `%`, are percent-encoded.
@@ -24,11 +27,12 @@ package struct SessionTimer: Sendable, Equatable {
         (byte < 0x10 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
     }
 
-    package init(name: ExactText, number: UInt64, due: Int64, content: [UInt8]) {
+    package init(name: ExactText, number: UInt64, due: Int64, content: [UInt8], begun: Int = 0) {
         self.name = name
         self.number = number
         self.due = due
         self.content = content
+        self.begun = begun
     }
 }
 

@@ -1,3 +1,4 @@
+import Cluster
 import EngineSuite
 import PostgresRig
 import Storage

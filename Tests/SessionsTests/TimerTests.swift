@@ -362,6 +362,38 @@ struct TimerTests {
         #expect(last.table.awakeCount == 0)
     }
 
+    @Test func `a late timer that no process survives is postponed, for longer each time`()
+        async throws
+    {
+        var rig = try rig()
+        try rig.act(Post.alarm("a", after: 10, ring: 7), on: rig.create("s", alarm()))
+        rig.settleAll()
+        // A process loads the session for any request, and ends before the timer has fired.
+        func end(begun: Int, wait: Int64) async throws {
+            rig.table.stop()
+            rig = try self.rig(after: rig)
+            rig.clock.milliseconds += 10_000
+            _ = try rig.wake("s")
+            rig.settleAll()
+            let timer = try #require(rig.journal.loaded("s")?.timers.first)
+            #expect(timer.begun == begun)
+            #expect(rig.table.timerWait == wait)
+        }
+        for begun in 1...3 { try await end(begun: begun, wait: 0) }
+        try await end(begun: 4, wait: 600_000)
+        look(rig)
+        #expect(try rung(rig) == [])
+        #expect(
+            notes(rig).last?.contains(
+                "the timer a is postponed by 10 minutes: the server began its action 3 times")
+                == true)
+        rig.clock.milliseconds += 600_000
+        try await end(begun: 5, wait: 1_200_000)
+        pass(1_200_000, rig)
+        #expect(try rung(rig) == [7])
+        #expect(timers(rig) == [])
+    }
+
     @Test(arguments: [false, true])
     func `a commit that fails restores the timer, which fires once`(isWritten: Bool) throws {
         let rig = try rig(slow: true)
@@ -510,11 +542,11 @@ struct TimerTests {
 
     @Test func `overdue timers leave room for new sessions, and those that fired sleep`() throws {
         let rig = Rig(answers: true, registrations: [try alarm()], sessions: 16)
-        var found: [(id: SessionID, due: Int64)] = []
+        var found: [DueTimer] = []
         for number in 0..<40 {
             let session = try rig.create("s\(number)", alarm())
             try rig.act(Post.alarm("a", after: 1_000, ring: 1), on: session)
-            found.append((session.id, try #require(session.timers.next)))
+            found.append(DueTimer(id: session.id, due: try #require(session.timers.next)))
             if number % 10 == 9 { try sleepIn(rig) }
         }
         rig.clock.milliseconds += 100_000

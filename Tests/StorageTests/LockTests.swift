@@ -108,7 +108,7 @@ struct SchemaTests {
     @Test func `a new file names its application and format version`() async throws {
         let rig = try JournalRig()
         #expect(try rig.pragma("application_id") == "1382249586")
-        #expect(try rig.pragma("user_version") == "6")
+        #expect(try rig.pragma("user_version") == "7")
         #expect(try rig.pragma("journal_mode") == "wal")
     }
 
@@ -136,7 +136,7 @@ struct SchemaTests {
     @Test func `a file of a later version is refused and left alone`() async throws {
         let rig = try JournalRig()
         await rig.journal.close()
-        try rig.run("PRAGMA user_version = 7")
+        try rig.run("PRAGMA user_version = 8")
         let before = try Data(contentsOf: URL(fileURLWithPath: rig.path))
         let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: rig.path) }
         #expect(fault == .newer(7))

@@ -1,4 +1,4 @@
-// The file of a journal, version 6. SQLite, `application_id` 0x52637472 ("Rctr").
+// The file of a journal, version 7. SQLite, `application_id` 0x52637472 ("Rctr").
 //
 //   sessions    one row for each generation of a session: its id, reactor and generation, the
 //               client that has created it, if it was authenticated (`owner`), and the JSON that
@@ -31,7 +31,8 @@
 //               and `begun` counts the processes that ended while it ran, in succession. The row
 //               of action 0 says how far the session has read its topics.
 //   timers      timers that have not fired; `number` is the action that has set the timer, `due`
-//               is when it is due, and `content` is the timer's own action. The row with an empty
+//               is when it is due, and `content` is the timer's own action. `begun` counts how
+//               often a process has loaded the session to fire it late. The row with an empty
 //               name says when the session expires if nobody has used it.
 //
 // All times: milliseconds since 1970 (UTC).
@@ -44,7 +45,7 @@ internal import GRDB
 
 enum JournalSchema {
     static let applicationID: Int64 = 0x5263_7472
-    static let version: Int64 = 6
+    static let version: Int64 = 7
 
     /// The time in milliseconds since 1970.
     static let now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
@@ -165,8 +166,13 @@ enum JournalSchema {
             content TEXT NOT NULL,
             PRIMARY KEY(session, name)
         ) STRICT, WITHOUT ROWID;
+        CREATE INDEX timers_by_due ON timers(due, session);
+        """,
+        """
+        DROP INDEX timers_by_due;
         CREATE INDEX timers_by_due ON timers(due, session) WHERE name > '';
         CREATE INDEX timers_expiring ON timers(due, session) WHERE name = '';
+        ALTER TABLE timers ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE running ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
         ALTER TABLE running ADD COLUMN due INTEGER;
         """,

@@ -158,11 +158,12 @@ struct RowWriter {
         }
         try database.run(
             """
-            INSERT INTO timers(session, name, number, due, content) VALUES(?, ?, ?, ?, ?)
+            INSERT INTO timers(session, name, number, due, content, begun)
+            VALUES(?, ?, ?, ?, ?, ?)
             ON CONFLICT(session, name) DO UPDATE SET number = excluded.number,
-                content = excluded.content,
+                content = excluded.content, begun = excluded.begun,
                 due = max(excluded.due, iif(name = '', due, excluded.due))
             """, row, .string(timer.name.text), .number(timer.number), .integer(timer.due),
-            .text(timer.content))
+            .text(timer.content), .integer(Int64(timer.begun)))
     }
 }

@@ -143,13 +143,13 @@ extension SessionTimer {
     static func all(of stored: FileSessionRow, from database: Database) throws -> [SessionTimer] {
         var found: [SessionTimer] = []
         try database.each(
-            "SELECT name, number, due, content FROM timers WHERE session = ? AND name > ''",
+            "SELECT name, number, due, content, begun FROM timers WHERE session = ? AND name > ''",
             .integer(stored.row)
         ) { row in
             found.append(
                 SessionTimer(
                     name: ExactText(row.string(0)), number: try row.number(1),
-                    due: row.integer(2), content: row.bytes(3)))
+                    due: row.integer(2), content: row.bytes(3), begun: Int(clamping: row.integer(4))))
         }
         return found.sorted()
     }
