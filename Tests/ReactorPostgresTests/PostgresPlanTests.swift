@@ -45,7 +45,7 @@ struct PostgresPlanTests {
             + [integers, integers, texts, blobs, integers, integers, blobs]
             + [integers, integers, blobs, integers, texts, integers, integers]
             + [integers, integers, blobs]
-            + [integers, texts, integers, integers, blobs] + [integers, texts]
+            + [integers, texts, integers, integers, blobs, integers] + [integers, texts]
         let statements: [(String, [String])] = [
             (Append.short, [integer] + places + runs.dropFirst(3)),
             (Append.plain, [integer] + places + runs),

@@ -94,6 +94,7 @@ struct WorkTests {
         let timer = SessionTimer.expiry(at: 1_000)
         later.timers = [TimerChange(of: .of("s"), timer.name, timer)]
         later.expected = [ExpectedEnd(.of("s"), at: HistoryPosition(0), lineage: 0)]
+        later.expected[0].epoch = 1
         #expect(await a.journal.verdict(on: later) == .committed)
         let before = a.journal.clock(5).lowerBound
         a.journal.expiries?.addMissing(["alerts": 900_000, "other": 5])

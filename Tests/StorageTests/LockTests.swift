@@ -139,10 +139,10 @@ struct SchemaTests {
         try rig.run("PRAGMA user_version = 8")
         let before = try Data(contentsOf: URL(fileURLWithPath: rig.path))
         let fault = #expect(throws: JournalFileFault.self) { try FileJournal(path: rig.path) }
-        #expect(fault == .newer(7))
+        #expect(fault == .newer(8))
         #expect(
             fault?.sentence("x")
-                == "x has version 7 of the journal's form; this program knows up to 6")
+                == "x has version 8 of the journal's form; this program knows up to 7")
         #expect(try Data(contentsOf: URL(fileURLWithPath: rig.path)) == before)
     }
 

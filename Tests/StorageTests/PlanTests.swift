@@ -61,7 +61,7 @@ struct PlanTests {
             _ = try $0.cachedStatement(sql: Maintenance.addition)
         }
         #expect(plans.count == 3)
-        let addition = try #require(plans.last?.steps)
+        let addition = try #require(plans.first { $0.query == Maintenance.addition }?.steps)
         #expect(
             addition.contains { $0.contains("INTEGER PRIMARY KEY (rowid>? AND rowid<?)") },
             "\(addition)")

@@ -152,7 +152,7 @@ struct CheckTests {
             "INSERT INTO running VALUES(77, 1, '{}', 1, NULL, 1, NULL)",
             "running: 1 rows belong to no session"
         ),
-        ("INSERT INTO timers VALUES(77, '', 1, 1, '{}')", "timers: 1 rows belong to no session"),
+        ("INSERT INTO timers VALUES(77, '', 1, 1, '{}', 0)", "timers: 1 rows belong to no session"),
         ("UPDATE timers SET content = 'x'", "the timer close is not a line of JSON"),
         ("UPDATE tombstones SET id = 'a'", "1 sessions are both deleted and alive"),
     ])

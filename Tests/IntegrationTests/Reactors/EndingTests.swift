@@ -2,20 +2,8 @@ import Testing
 
 @Suite("A session ends by itself, and an effect runs again", .timeLimit(.minutes(60)))
 struct EndingTests {
-    private func journal(
-        _ options: String..., act: (Durable) async throws -> Void
-    ) async throws {
-        let file = try JournalFile()
-        try await act(Durable(file: file, options: options))
-    }
-
-    private struct Durable {
-        let file: JournalFile
-        let options: [String]
-
-        func start() async throws -> ServerProcess {
-            try await ServerProcess.start(.fixtures, file.options + options)
-        }
+    private func start(_ journal: JournalFile, _ more: String...) async throws -> ServerProcess {
+        try await ServerProcess.start(.fixtures, journal.options + more)
     }
 
     private func expectGone(_ session: SessionHandle) async throws {
@@ -28,8 +16,8 @@ struct EndingTests {
     @Test func `200 with the receipt, the last event, the end, 410, and after kill -9 too`()
         async throws
     {
-        try await journal { durable in
-            let server = try await durable.start()
+        try await withJournal { journal in
+            let server = try await start(journal)
             let session = try await server.client().session("failing")
             let stream = try await session.follow("pulses")
             let answer = try await session.client.post(
@@ -41,38 +29,41 @@ struct EndingTests {
             #expect(try answer.json["reasons"] == ["1": "the session has ended"])
             #expect(try await stream.rest().map(\.name) == ["sum", "end"])
             try await server.murder()
-            try await expectGone(session.on(try await durable.start()))
+            let next = try await start(journal)
+            try await expectGone(session.on(next))
+            try await next.murder()
         }
     }
 
     @Test func `an unused session ends, and one that was used does not`() async throws {
-        try await journal("--session-expiry", "1m") { durable in
-            let server = try await durable.start()
+        try await withJournal { journal in
+            let server = try await start(journal, "--session-expiry", "1m")
             let client = server.client()
             // In the order in which they are examined.
             let (used, unused) = (
                 try await client.session("failing"), try await client.session("failing")
             )
             try await server.murder()
-            try await durable.file.edit("UPDATE timers SET due = 1 WHERE name = ''")
-            try await durable.file.edit(
+            try await journal.edit("UPDATE timers SET due = 1 WHERE name = ''")
+            try await journal.edit(
                 """
                 UPDATE snapshots SET time = 1
                 WHERE session = (SELECT row FROM sessions WHERE id = '\(unused.id)')
                 """)
-            let next = try await durable.start()
+            let next = try await start(journal, "--session-expiry", "1m")
             let gone = unused.on(next)
             while try await gone.client.get("\(gone.path)/runtime").status != 410 {}
             try await expectGone(gone)
             #expect(try await used.on(next).state()["sum"] == 0)
+            try await next.murder()
         }
     }
 
     @Test func `an effect that has failed waits for its time, in the next process too`()
         async throws
     {
-        try await journal { durable in
-            let server = try await durable.start()
+        try await withJournal { journal in
+            let server = try await start(journal)
             let session = try await server.client().session("failing")
             try await session.post(#"{"type":"retry","number":1}"#)
             func waits(_ session: SessionHandle) async throws {
@@ -83,9 +74,10 @@ struct EndingTests {
             }
             try await waits(session)
             try await server.murder()
-            let again = session.on(try await durable.start())
-            #expect(try await again.state()["sum"] == 1)
-            try await waits(again)
+            let next = try await start(journal)
+            #expect(try await session.on(next).state()["sum"] == 1)
+            try await waits(session.on(next))
+            try await next.murder()
         }
     }
 }
