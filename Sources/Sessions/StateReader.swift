@@ -119,7 +119,9 @@ struct StateReader {
         state(at: version, .shown, for: request) { found in
             guard isWanted() else { return }
             guard session.isReadable else {
-                return session.answerReader(token, session.content(session.absence))
+                // Its end may not be committed yet.
+                session.feed.archive?.readers.remove(token)
+                return session.answer(.content(session.content(session.absence), token: token))
             }
             switch found {
             case .inMemory:

@@ -18,10 +18,8 @@ extension WholeLife {
         let never = Self.never
         switch reactors[id] {
         case "player":
-            return """
-                ,{"type":"close","number":\(mark)},{"type":"mark","number":\(never)}
-                """
-        case "ledger": return #",{"type":"close","a":\#(mark)},\#(Post.set(never))"#
+            return #",{"type":"close","number":0},{"type":"mark","number":\#(never)}"#
+        case "ledger": return #",{"type":"close","a":0},\#(Post.set(never))"#
         default: return ""
         }
     }
@@ -62,7 +60,7 @@ extension WholeLife {
     // MARK: Unused sessions
 
     /// Milliseconds after which a session ends that nobody uses.
-    private static let unusedLife: Int64 = 1_000_000
+    private static let unusedLife: Int64 = 300_000
 
     /// Time passes, and sometimes a search follows. By the seed and the number of requests, so that
     /// the rest of a life does not depend on it.
