@@ -149,7 +149,8 @@ extension SessionTimer {
             found.append(
                 SessionTimer(
                     name: ExactText(row.string(0)), number: try row.number(1),
-                    due: row.integer(2), content: row.bytes(3), begun: Int(clamping: row.integer(4))))
+                    due: row.integer(2), content: row.bytes(3), begun: Int(clamping: row.integer(4))
+                ))
         }
         return found.sorted()
     }

@@ -247,7 +247,8 @@ package final class JournalImport {
     private func addTimer(_ fields: JournalFields, _ database: Database) throws {
         counts.timers += 1
         try database.run(
-            "INSERT INTO timers(session, name, number, due, content) VALUES(?, ?, ?, ?, ?)", .integer(rows),
+            "INSERT INTO timers(session, name, number, due, content) VALUES(?, ?, ?, ?, ?)",
+            .integer(rows),
             .string(try fields.string("timer")), .number(try fields.number("number")),
             .integer(try fields.integer("due")), .text(try fields.json("action")))
     }
