@@ -148,7 +148,7 @@ extension Session {
                     + "its action \(timer.begun) times, and ended each time",
                 of: ActionTag(timer.number))
         }
-        timer.begun += 1
+        timer.begun = min(timer.begun, RunningAction.countLimit) + 1
         var changed = timers
         guard changed.set(timer, limitBytes: .max) else { return }
         change(to: changed, timer.name, timer)
