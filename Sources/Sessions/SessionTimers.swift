@@ -137,7 +137,7 @@ extension Session {
     func countLateTimer() {
         let now = table.timerTime
         guard keepsRecords, machine?.isStubbed == false, var timer = timers.all.first,
-            timer.due <= now - TimerQueue.rest
+            timer.due <= now - TimerQueue.rest, table.timers.countLate(id)
         else { return }
         if timer.begun >= RunningAction.beginLimit {
             let minutes = min(10 << min(timer.begun - RunningAction.beginLimit, 8), 1_440)
