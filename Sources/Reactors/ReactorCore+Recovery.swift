@@ -37,6 +37,10 @@ package struct Pause<R: Reactor> {
     package let interruptions: Int
     package let time: Duration
 
+    /// About 32 000 years. Clocks end the process if a deadline has more seconds than an `Int64`
+    /// (Swift 6.3 on Linux).
+    package static var longest: Duration { .seconds(1_000_000_000_000) }
+
     package init(
         action: R.Action, tag: ActionTag, subject: String?, attempt: Int, interruptions: Int,
         time: Duration
@@ -104,7 +108,7 @@ extension ReactorCore {
             interruptions: pause.interruptions)
         observer.paused(pause)
         let run = steps.begin(nil, action: pause.tag, frame: nil, isPause: true)
-        let time = max(pause.time, .zero)
+        let time = min(max(pause.time, .zero), Pause<R>.longest)
         observer.start(
             EffectRun(id: run, effectID: Self.pauseID, action: pause.tag, step: "pause") { sink in
                 try await sink.clock.sleep(for: time)

@@ -147,6 +147,7 @@ extension Session {
         keys?.commit(step)
         if step.timersBefore != nil {
             table.timers.succeeded()
+            if timers.next ?? .max > table.timerTime { table.timers.forgetLate(id) }
             waitForTimer()
         }
         if step.creates {

@@ -137,7 +137,7 @@ extension Session {
     func countLateTimer() {
         let now = table.timerTime
         guard keepsRecords, machine?.isStubbed == false, var timer = timers.all.first,
-            timer.due <= now - TimerQueue.rest
+            timer.due <= now - TimerQueue.rest, table.timers.countLate(id)
         else { return }
         if timer.begun >= RunningAction.beginLimit {
             let minutes = min(10 << min(timer.begun - RunningAction.beginLimit, 8), 1_440)
@@ -148,7 +148,7 @@ extension Session {
                     + "its action \(timer.begun) times, and ended each time",
                 of: ActionTag(timer.number))
         }
-        timer.begun += 1
+        timer.begun = min(timer.begun, RunningAction.countLimit) + 1
         var changed = timers
         guard changed.set(timer, limitBytes: .max) else { return }
         change(to: changed, timer.name, timer)

@@ -16,6 +16,9 @@ package final class TimerQueue {
     /// When timers fire again after a failed commit.
     private var resumes = Int64.min
     package private(set) var firedCount: UInt64 = 0
+    /// The sessions whose late timer this process has counted. It lives on, so a failed commit, or a
+    /// sleep before the timer has fired, says nothing about the timer's action.
+    private var counted: Set<SessionID> = []
 
     /// Sleeping sessions have an entry if they are due within this many milliseconds.
     package static let horizon: Int64 = 60_000
@@ -71,6 +74,15 @@ package final class TimerQueue {
     static let rest: Int64 = 1_000
 
     func countFired() { firedCount += 1 }
+
+    /// - Returns: whether this process counts the late timer of the session now.
+    func countLate(_ id: SessionID) -> Bool {
+        if counted.count >= 65_536 { counted = [] }
+        return counted.insert(id).inserted
+    }
+
+    /// The late timer has fired, or is postponed.
+    func forgetLate(_ id: SessionID) { counted.remove(id) }
 
     /// Removes the first entry if it is due.
     func dequeue(at now: Int64) -> SessionID? {

@@ -120,7 +120,11 @@ extension TypedMachine {
 extension TypedMachine {
     var log: EffectLog { EffectLog(session: session) }
 
-    func recover(_ action: RunningAction, in session: Session) {
+    func recover(_ saved: RunningAction, in session: Session) {
+        var action = saved
+        // A journal that another program has changed may have any number, and these are counted on.
+        action.begun = min(max(saved.begun, 0), RunningAction.countLimit)
+        action.attempt = min(max(saved.attempt, 1), RunningAction.countLimit)
         do {
             let saved = try JSON.decode(Action.self, stored: action.content)
             if let wait = action.wait {

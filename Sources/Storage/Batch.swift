@@ -114,6 +114,9 @@ package struct RunningAction: Sendable, Equatable {
     /// because of it: an effect that traps would end every process that receives the action again.
     package static let beginLimit = 3
 
+    /// Counts of a journal are taken as this if they are higher.
+    package static let countLimit = 1_000_000
+
     package init(
         session: String, generation: String, action: UInt64, content: [UInt8],
         subject: String? = nil, begun: Int = 1, attempt: Int = 1, wait: Int64? = nil
