@@ -22,11 +22,11 @@ extension Append {
     static let whole = whole(fence: nil)
     static let shortFenced = short(fence: 14)
     static let plainFenced = plain(fence: 17)
-    static let wholeFenced = whole(fence: 58)
+    static let wholeFenced = whole(fence: 59)
 
     /// - Parameter hasOwnTimes: Whether the times of the parts are written; only in tests.
     static func statement(_ form: Form, isFenced: Bool, hasOwnTimes: Bool = false) -> String {
-        if hasOwnTimes, form == .whole { return whole(fence: isFenced ? 58 : nil) { $0 } }
+        if hasOwnTimes, form == .whole { return whole(fence: isFenced ? 59 : nil) { $0 } }
         return switch form {
         case .short: isFenced ? shortFenced : short
         case .plain: isFenced ? plainFenced : plain
@@ -133,7 +133,7 @@ extension Append {
                 SELECT t.id, t.reactor, t.generation, \(time("t.created")), t.owner,
                     CASE WHEN t.deleted IS NOT NULL THEN \(time("t.deleted")) END, t.input, \(node)::bigint
                 FROM unnest($17::bigint[], $18::text[], $19::text[], $20::text[], $21::bigint[],
-                    $22::text[], $23::bigint[], $49::bytea[])
+                    $22::text[], $23::bigint[], $50::bytea[])
                     t(i, id, reactor, generation, created, owner, deleted, input)
                 ORDER BY t.id
                 ON CONFLICT (id) DO UPDATE SET session = DEFAULT, reactor = excluded.reactor,
@@ -186,33 +186,33 @@ extension Append {
                     status = excluded.status, time = excluded.time, body = excluded.body
                 RETURNING 1),
             started AS (
-                INSERT INTO running(session, action, content, begun, subject, attempt, due)
+                INSERT INTO running(session, action, content, begun, subject, attempt, due, step)
                 SELECT good.session, t.action, t.content, t.begun, t.subject, t.attempt,
-                    \(Schema.now) + t.wait
+                    \(Schema.now) + t.wait, t.step
                 FROM unnest($40::bigint[], $41::bigint[], $42::bytea[], $43::bigint[], $44::text[],
-                    $45::bigint[], $46::bigint[])
-                    t(i, action, content, begun, subject, attempt, wait)
+                    $45::bigint[], $46::bigint[], $47::text[])
+                    t(i, action, content, begun, subject, attempt, wait, step)
                 JOIN good ON good.i = t.i
                 ON CONFLICT (session, action) DO UPDATE SET content = excluded.content,
                     begun = excluded.begun, subject = excluded.subject,
-                    attempt = excluded.attempt, due = excluded.due
+                    attempt = excluded.attempt, due = excluded.due, step = excluded.step
                 RETURNING 1),
             settled AS (
-                DELETE FROM running r USING unnest($47::bigint[], $48::bigint[]) t(i, action), good
+                DELETE FROM running r USING unnest($48::bigint[], $49::bigint[]) t(i, action), good
                 WHERE good.i = t.i AND r.session = good.session AND r.action = t.action
                 RETURNING 1),
             scheduled AS (
                 INSERT INTO timers(session, name, number, due, content, begun)
                 SELECT good.session, t.name, t.number, t.due, t.content, t.begun
-                FROM unnest($50::bigint[], $51::text[], $52::bigint[], $53::bigint[], $54::bytea[],
-                    $55::bigint[]) t(i, name, number, due, content, begun)
+                FROM unnest($51::bigint[], $52::text[], $53::bigint[], $54::bigint[], $55::bytea[],
+                    $56::bigint[]) t(i, name, number, due, content, begun)
                 JOIN good ON good.i = t.i ORDER BY good.session
                 ON CONFLICT (session, name) DO UPDATE SET number = excluded.number,
                     content = excluded.content, begun = excluded.begun, due = greatest(excluded.due,
                         CASE WHEN excluded.name = '' THEN timers.due END)
                 RETURNING 1),
             unscheduled AS (
-                DELETE FROM timers d USING unnest($56::bigint[], $57::text[]) t(i, name), good
+                DELETE FROM timers d USING unnest($57::bigint[], $58::text[]) t(i, name), good
                 WHERE good.i = t.i AND d.session = good.session AND d.name = t.name
                 RETURNING 1)
             SELECT p.i, p.is_deleted, p.number, p.part,

@@ -27,6 +27,7 @@ extension Parameters {
         add(all.map(\.subject))
         add(all.map(\.attempt))
         add(all.map(\.wait))
+        add(all.map(\.step))
     }
 
     mutating func addColumns(of all: [SessionTimer]) {

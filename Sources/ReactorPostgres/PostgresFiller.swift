@@ -201,11 +201,11 @@ package final class PostgresFiller: JournalVisitor {
         parameters.addColumns(of: rows.actions.map(\.action))
         _ = try connection.run(
             """
-            INSERT INTO running(session, action, content, begun, subject, attempt, due)
-            SELECT session, action, content, begun, subject, attempt, \(Schema.now) + wait
+            INSERT INTO running(session, action, content, begun, subject, attempt, due, step)
+            SELECT session, action, content, begun, subject, attempt, \(Schema.now) + wait, step
             FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::text[],
-                $6::bigint[], $7::bigint[])
-                t(session, action, content, begun, subject, attempt, wait)
+                $6::bigint[], $7::bigint[], $8::text[])
+                t(session, action, content, begun, subject, attempt, wait, step)
             """, parameters, within: Self.limit)
         parameters = [rows.timers.map(\.row)]
         parameters.addColumns(of: rows.timers.map(\.timer))

@@ -122,7 +122,8 @@ enum Schema {
     ///   running    actions whose effects had not ended at the last commit. The row of action 0
     ///              says how far the session has read its topics. Since version 7 `attempt` counts
     ///              how often it was received; with a time in `due` it is received for this
-    ///              attempt then, and `begun` counts the processes that ended while it ran.
+    ///              attempt then, `begun` counts the processes that ended while it ran, and `step`
+    ///              is the name of the step that has failed.
     ///   timers     since version 6: timers that have not fired; `number` is the action that has
     ///              set the timer, `due` is when it is due. Since version 7 `begun` counts how
     ///              often a process has loaded the session to fire it late, and the row with an
@@ -213,7 +214,8 @@ enum Schema {
         CREATE INDEX timers_by_due ON timers(due, session) WHERE name > '';
         CREATE INDEX timers_expiring ON timers(due, session) WHERE name = '';
         ALTER TABLE timers ADD begun bigint NOT NULL DEFAULT 0;
-        ALTER TABLE running ADD attempt bigint NOT NULL DEFAULT 1, ADD due bigint;
+        ALTER TABLE running ADD attempt bigint NOT NULL DEFAULT 1, ADD due bigint,
+            ADD step text;
         """,
     ]
 }

@@ -183,13 +183,14 @@ struct SessionRow {
                 session: key.session, generation: key.generation, action: found.number(index, 0),
                 content: found.bytes(index, 1), subject: found.optionalText(index, 3),
                 begun: found.begun(index, 2), attempt: Int(found.integer(index, 4)),
-                wait: found.isNull(index, 5) ? nil : found.integer(index, 5))
+                wait: found.isNull(index, 5) ? nil : found.integer(index, 5),
+                step: found.optionalText(index, 6))
         }
     }
 
     static let runningActions = """
         SELECT action, content, begun, subject, attempt,
-            CASE WHEN due IS NOT NULL THEN greatest(0, due - \(Schema.now)) END
+            CASE WHEN due IS NOT NULL THEN greatest(0, due - \(Schema.now)) END, step
         FROM running WHERE session = $1 ORDER BY action
         """
 

@@ -13,8 +13,9 @@ struct UnsettledAction<R: Reactor> {
     var attempts = 1
     // The number of processes that have ended while it ran, in succession.
     var interruptions = 0
-    // The first error since it was last begun.
+    // The first error since it was last begun, and the name of the step that has thrown it.
     var error: (any Error)?
+    var failedStep: EffectID?
 }
 
 /// An action that is to be received again now.
@@ -36,6 +37,8 @@ package struct Pause<R: Reactor> {
     package let attempt: Int
     package let interruptions: Int
     package let time: Duration
+    /// The name of the step that has failed, if it has one. What cancels that step ends the pause.
+    package let step: EffectID?
 
     /// About 32 000 years. Clocks end the process if a deadline has more seconds than an `Int64`
     /// (Swift 6.3 on Linux).
@@ -43,7 +46,7 @@ package struct Pause<R: Reactor> {
 
     package init(
         action: R.Action, tag: ActionTag, subject: String?, attempt: Int, interruptions: Int,
-        time: Duration
+        time: Duration, step: EffectID?
     ) {
         self.action = action
         self.tag = tag
@@ -51,6 +54,7 @@ package struct Pause<R: Reactor> {
         self.attempt = attempt
         self.interruptions = interruptions
         self.time = time
+        self.step = step
     }
 }
 
@@ -65,9 +69,10 @@ extension ReactorCore {
         return false
     }
 
-    func noteFailure(_ error: any Error, of tag: ActionTag) {
+    func noteFailure(_ error: any Error, of tag: ActionTag, step: EffectID? = nil) {
         guard let action = unsettled[tag], action.error == nil else { return }
         unsettled[tag]?.error = error
+        unsettled[tag]?.failedStep = step
     }
 
     /// Whether a step runs that is no pause.
@@ -79,6 +84,10 @@ extension ReactorCore {
     /// The name of pauses in the action log. A step of the reactor may have it, too.
     static var pauseID: EffectID { "runAgain" }
 
+    /// The shortest pause after a failure: an effect that fails at once must not repeat as fast as
+    /// the processor allows.
+    private static var shortestPause: Duration { .seconds(1) }
+
     /// Asks the reactor about an action that is about to settle, and begins a pause if its effects
     /// have failed and are to run again.
     func considerPause(of tag: ActionTag, _ observer: some ReactorCoreObserver<R>) {
@@ -88,10 +97,15 @@ extension ReactorCore {
         let interruption = Interruption(attempts: action.attempts, error: error)
         guard case .runAgain(let time) = reactor.recovery(of: action.action, after: interruption)
         else { return }
+        guard !steps.isFullOfPauses else {
+            return observer.failed(
+                ReactorFailure(place: .effect, error: EffectLimitReached.running, action: tag))
+        }
         pause(
             Pause(
                 action: action.action, tag: tag, subject: action.subject,
-                attempt: action.attempts + 1, interruptions: 0, time: time), observer)
+                attempt: action.attempts + 1, interruptions: 0,
+                time: max(time, Self.shortestPause), step: action.failedStep), observer)
     }
 
     /// Continues a pause of an earlier process, or begins one for an action that it was running.
@@ -107,7 +121,7 @@ extension ReactorCore {
             action: pause.action, subject: pause.subject, attempts: pause.attempt,
             interruptions: pause.interruptions)
         observer.paused(pause)
-        let run = steps.begin(nil, action: pause.tag, frame: nil, isPause: true)
+        let run = steps.begin(pause.step, action: pause.tag, frame: nil, isPause: true)
         let time = min(max(pause.time, .zero), Pause<R>.longest)
         observer.start(
             EffectRun(id: run, effectID: Self.pauseID, action: pause.tag, step: "pause") { sink in

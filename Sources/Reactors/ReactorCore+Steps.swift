@@ -50,7 +50,7 @@ extension ReactorCore {
             return repetition(of: run.action)
         }
         if let failure {
-            noteFailure(failure, of: run.action)
+            noteFailure(failure, of: run.action, step: entry.effectID)
             observer.failed(
                 ReactorFailure(
                     place: .effect, error: failure, action: run.action, run: run.id,

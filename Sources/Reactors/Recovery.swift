@@ -7,8 +7,10 @@ public enum Recovery: Sendable {
     /// The action is received again after this time: side effects outside the session may happen
     /// twice, so give ``Sink/key`` to the services that you call.
     ///
-    /// The time is kept: it counts on while the process is stopped. The session stays in memory
-    /// meanwhile, so wait minutes, not weeks. If the process ends three times in succession while
+    /// After a failure, the time is at least a second. It counts on while the process is stopped. The
+    /// session stays in memory meanwhile, so wait minutes, not weeks. The pause has the name of the
+    /// step that has failed: what cancels or replaces the step ends the pause, and then the action
+    /// is not received again. If the process ends three times in succession while
     /// the effects run, they are abandoned, because they may have ended those processes.
     case runAgain(after: Duration)
 

@@ -37,7 +37,10 @@ final class RunningSteps {
     private var sweepAt = 64
     private(set) var cancellations: UInt64 = 0
 
-    var isFull: Bool { running.count >= Self.runningLimit }
+    // Pauses have a limit of their own: a service that is down must not keep other effects waiting.
+    var isFull: Bool { running.count - pauses >= Self.runningLimit }
+
+    var isFullOfPauses: Bool { pauses >= Self.runningLimit }
 
     func isSettled(_ action: ActionTag) -> Bool { unsettled[action] == nil }
 

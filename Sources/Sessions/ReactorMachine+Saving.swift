@@ -31,7 +31,8 @@ extension ReactorMachine {
                 Pause(
                     action: action, tag: tag, subject: saved.subject,
                     attempt: saved.isPaused ? saved.attempt : saved.attempt + 1,
-                    interruptions: saved.begun, time: time),
+                    interruptions: saved.begun, time: time,
+                    step: saved.step.map { EffectID($0) }),
                 observer: self)
             return
         }
@@ -60,7 +61,10 @@ extension ReactorMachine {
         var content: [UInt8] = []
         session.append(pause.action, "an action", to: &content)
         session.notePaused(
-            pause.tag.number, content, by: pause.subject, attempt: pause.attempt,
-            begun: pause.interruptions, for: pause.time)
+            RunningAction(
+                session: session.id.text, generation: session.generation.text,
+                action: pause.tag.number, content: content, subject: pause.subject,
+                begun: pause.interruptions, attempt: pause.attempt,
+                wait: TimerTime.milliseconds(pause.time), step: pause.step?.name))
     }
 }

@@ -84,19 +84,9 @@ extension Session {
     }
 
     /// Records that an action is received again when a time is over, also by another process.
-    ///
-    /// - Parameter begun: the number of processes that have ended while it ran, in succession.
-    func notePaused(
-        _ action: UInt64, _ content: [UInt8], by subject: String?, attempt: Int, begun: Int,
-        for time: Duration
-    ) {
-        guard mayDecide, !self.attempt.isRollback else { return }
-        step().batch.started.append(
-            RunningAction(
-                session: id.text, generation: generation.text, action: action, content: content,
-                subject: subject, begun: begun, attempt: attempt,
-                // Later times are as good as never.
-                wait: Int64(min(max(time / .milliseconds(1), 0), 1e15))))
+    func notePaused(_ action: RunningAction) {
+        guard mayDecide, !attempt.isRollback else { return }
+        step().batch.started.append(action)
     }
 
     /// Receives an action again whose effects were running when a process ended. The number of its

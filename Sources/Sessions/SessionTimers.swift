@@ -141,17 +141,19 @@ extension Session {
         else { return }
         if timer.begun >= RunningAction.beginLimit {
             let minutes = min(10 << min(timer.begun - RunningAction.beginLimit, 8), 1_440)
-            timer.due = now + Int64(minutes) * 60_000
+            // Apart from each other, so that one that ends the process does so before the others.
+            timer.due = now + .random(in: 60_000...90_000) * Int64(minutes)
             EffectLog(session: self).failed(
                 at: .effect,
-                "the timer \(timer.name.text) is postponed by \(minutes) minutes: the server began "
-                    + "its action \(timer.begun) times, and ended each time",
+                "the timer \(timer.name.text) is postponed by \(minutes) minutes or more: the server "
+                    + "ended \(timer.begun) times before it had committed the timer's action",
                 of: ActionTag(timer.number))
         }
         timer.begun = min(timer.begun, RunningAction.countLimit) + 1
         var changed = timers
         guard changed.set(timer, limitBytes: .max) else { return }
         change(to: changed, timer.name, timer)
+        step().countsLateTimer = true
     }
 
     /// Makes the table wait for the session's first timer.
@@ -168,11 +170,11 @@ extension Session {
 
     /// Whether timers may fire: not while the session is stubbed, and not while a commit that
     /// changes timers is under way. Why: a timer that sets itself again at once would otherwise be
-    /// ahead of a slow journal without a bound.
+    /// ahead of a slow journal without a bound. A late timer waits until it is counted.
     private func mayFire(_ machine: any Machine) -> Bool {
         var next = uncommitted.first
-        while let step = next, !step.isGathering {
-            if step.timersBefore != nil { return false }
+        while let step = next {
+            if step.isGathering ? step.countsLateTimer : step.timersBefore != nil { return false }
             next = step.next
         }
         return !machine.isStubbed

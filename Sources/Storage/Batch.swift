@@ -103,6 +103,8 @@ package struct RunningAction: Sendable, Equatable {
     /// Milliseconds from the commit, or from the read of the journal, until the next attempt; nil
     /// if its effects run.
     package var wait: Int64?
+    /// While it is paused, the name of the step that has failed; nil if it has none.
+    package var step: String?
 
     package var isPaused: Bool { wait != nil }
 
@@ -119,7 +121,8 @@ package struct RunningAction: Sendable, Equatable {
 
     package init(
         session: String, generation: String, action: UInt64, content: [UInt8],
-        subject: String? = nil, begun: Int = 1, attempt: Int = 1, wait: Int64? = nil
+        subject: String? = nil, begun: Int = 1, attempt: Int = 1, wait: Int64? = nil,
+        step: String? = nil
     ) {
         self.session = session
         self.generation = generation
@@ -129,6 +132,7 @@ package struct RunningAction: Sendable, Equatable {
         self.begun = begun
         self.attempt = attempt
         self.wait = wait
+        self.step = step
     }
 }
 

@@ -334,7 +334,7 @@ struct PostgresLossTests {
             """
             SET search_path = \(schema); DROP INDEX sessions_by_owner; DROP TABLE branches;
             DROP TABLE timers; ALTER TABLE sessions DROP input;
-            ALTER TABLE running DROP attempt, DROP due;
+            ALTER TABLE running DROP attempt, DROP due, DROP step;
             ALTER TABLE cluster DROP branch, DROP table_oid, DROP adopted;
             UPDATE cluster SET version = 3
             """)

@@ -43,7 +43,7 @@ struct PostgresPlanTests {
         let others =
             Array(repeating: integers, count: 6) + [blobs]
             + [integers, integers, texts, blobs, integers, integers, blobs]
-            + [integers, integers, blobs, integers, texts, integers, integers]
+            + [integers, integers, blobs, integers, texts, integers, integers, texts]
             + [integers, integers, blobs]
             + [integers, texts, integers, integers, blobs, integers] + [integers, texts]
         let statements: [(String, [String])] = [

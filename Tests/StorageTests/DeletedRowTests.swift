@@ -133,7 +133,7 @@ struct DeletedRowTests {
         "INSERT INTO records VALUES(7, 1, 4294967295, 1, 1, '')",
         "INSERT INTO snapshots VALUES(7, 1, 1, 1, 1, 1, '{}', 2, 0)",
         "INSERT INTO answers VALUES(7, 'k', x'00', 200, 1, '{}')",
-        "INSERT INTO running VALUES(7, 1, '{}', 1, NULL, 1, NULL)",
+        "INSERT INTO running VALUES(7, 1, '{}', 1, NULL, 1, NULL, NULL)",
     ])
     func `a session row with remaining data is not used again`(_ leftover: String) async throws {
         let rig = try JournalRig()

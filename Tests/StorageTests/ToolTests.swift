@@ -149,7 +149,7 @@ struct CheckTests {
         ("UPDATE answers SET status = 7", "the answer of the key k has the status 7"),
         ("DELETE FROM snapshots WHERE session = 3", "no snapshot to begin from"),
         (
-            "INSERT INTO running VALUES(77, 1, '{}', 1, NULL, 1, NULL)",
+            "INSERT INTO running VALUES(77, 1, '{}', 1, NULL, 1, NULL, NULL)",
             "running: 1 rows belong to no session"
         ),
         ("INSERT INTO timers VALUES(77, '', 1, 1, '{}', 0)", "timers: 1 rows belong to no session"),

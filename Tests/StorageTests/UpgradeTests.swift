@@ -14,7 +14,8 @@ struct UpgradeTests {
             DROP INDEX timers_by_due; DROP INDEX timers_expiring;
             CREATE INDEX timers_by_due ON timers(due, session);
             ALTER TABLE timers DROP COLUMN begun;
-            ALTER TABLE running DROP COLUMN attempt; ALTER TABLE running DROP COLUMN due
+            ALTER TABLE running DROP COLUMN attempt; ALTER TABLE running DROP COLUMN due;
+            ALTER TABLE running DROP COLUMN step
             """
         ),
         (6, "DROP TABLE timers; ALTER TABLE sessions DROP COLUMN input"),

@@ -28,8 +28,9 @@
 //               they were begun, each time after the first by another process; `subject` is the
 //               client that has sent the action, if it was authenticated. `attempt` counts how
 //               often it was received; with a time in `due` it is received for this attempt then,
-//               and `begun` counts the processes that ended while it ran, in succession. The row
-//               of action 0 says how far the session has read its topics.
+//               and `begun` counts the processes that ended while it ran, in succession; `step`
+//               is the name of the step that has failed. The row of action 0 says how far the
+//               session has read its topics.
 //   timers      timers that have not fired; `number` is the action that has set the timer, `due`
 //               is when it is due, and `content` is the timer's own action. `begun` counts how
 //               often a process has loaded the session to fire it late. The row with an empty
@@ -175,6 +176,7 @@ enum JournalSchema {
         ALTER TABLE timers ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE running ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
         ALTER TABLE running ADD COLUMN due INTEGER;
+        ALTER TABLE running ADD COLUMN step TEXT;
         """,
     ]
 }

@@ -133,11 +133,12 @@ struct RowWriter {
             try database.run(
                 """
                 INSERT OR REPLACE INTO running(session, action, content, begun, subject, attempt,
-                    due) VALUES(?, ?, ?, ?, ?, ?, \(JournalSchema.now) + ?)
+                    due, step) VALUES(?, ?, ?, ?, ?, ?, \(JournalSchema.now) + ?, ?)
                 """, .integer(heads.row(of: action.session)), .number(action.action),
                 .text(action.content), .integer(Int64(action.begun)),
                 action.subject.map(BoundValue.string) ?? .null, .integer(Int64(action.attempt)),
-                action.wait.map(BoundValue.integer) ?? .null)
+                action.wait.map(BoundValue.integer) ?? .null,
+                action.step.map(BoundValue.string) ?? .null)
         }
         for action in batch.settled where isLiving(action.session, action.generation) {
             try database.run(

@@ -161,7 +161,8 @@ extension RunningAction {
         var found: [RunningAction] = []
         try database.each(
             """
-            SELECT action, content, begun, subject, attempt, max(0, due - \(JournalSchema.now))
+            SELECT action, content, begun, subject, attempt, max(0, due - \(JournalSchema.now)),
+                step
             FROM running WHERE session = ?
             ORDER BY action
             """, .integer(stored.row)
@@ -171,7 +172,8 @@ extension RunningAction {
                     session: stored.key.session, generation: stored.key.generation,
                     action: try row.number(0), content: row.bytes(1),
                     subject: row.optionalString(3), begun: Int(clamping: row.integer(2)),
-                    attempt: Int(clamping: row.integer(4)), wait: row.optionalInteger(5)))
+                    attempt: Int(clamping: row.integer(4)), wait: row.optionalInteger(5),
+                    step: row.optionalString(6)))
         }
         return found
     }

@@ -233,15 +233,16 @@ package final class JournalImport {
         counts.running += 1
         try database.run(
             """
-            INSERT INTO running(session, action, content, begun, subject, attempt, due)
-            VALUES(?, ?, ?, ?, ?, ?, \(JournalSchema.now) + ?)
+            INSERT INTO running(session, action, content, begun, subject, attempt, due, step)
+            VALUES(?, ?, ?, ?, ?, ?, \(JournalSchema.now) + ?, ?)
             """, .integer(rows),
             .number(try fields.number("running")),
             .text(try fields.json("action")),
             .integer(fields.has("begun") ? try fields.integer("begun") : 1),
             fields.has("subject") ? .string(try fields.string("subject")) : .null,
             .integer(fields.has("attempt") ? try fields.integer("attempt") : 1),
-            fields.has("wait") ? .integer(try fields.integer("wait")) : .null)
+            fields.has("wait") ? .integer(try fields.integer("wait")) : .null,
+            fields.has("step") ? .string(try fields.string("step")) : .null)
     }
 
     private func addTimer(_ fields: JournalFields, _ database: Database) throws {

@@ -17,7 +17,8 @@ internal import JSONCoding
 //   {"answer":"<key>","digest":"<hex>","status":200,"time":…,"body":{…}}
 //   {"running":3,"action":{…},"subject":"ada","begun":2}
 //                                                  `subject` where there is one, `begun` and
-//                                                  `attempt` if not 1, `wait` while it is paused
+//                                                  `attempt` if not 1, `wait` and `step`
+//                                                  (if it has a name) while it is paused
 //   {"timer":"close","number":3,"due":1700000060000,"action":{…}}
 //   {"tombstone":"s0","reactor":"alerts","generation":"…","deleted":…}
 //   {"end":9,"sessions":1,"records":2,"snapshots":1,"answers":1,"running":1,"tombstones":1,
@@ -146,6 +147,7 @@ extension JournalLine {
         if action.begun != 1 { line.add("begun", Int64(action.begun)) }
         if action.attempt != 1 { line.add("attempt", Int64(action.attempt)) }
         if let wait = action.wait { line.add("wait", wait) }
+        if let step = action.step { line.add("step", step) }
         return line.finished
     }
 
