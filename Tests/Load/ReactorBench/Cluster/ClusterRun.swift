@@ -52,7 +52,7 @@
                 run: run, posters: posters,
                 timers: (0..<options.timers).map {
                     TimerClient(
-                        name: "\(run)-timers-\($0)", hasOneClock: !options.hasWrongClocks)
+                        name: "\(run)-timers-\($0)", checksEarly: !options.hasWrongClocks)
                 },
                 readers: readers, sessions: sessions, seed: options.seed &+ 1)
             let pace = UInt64(posters.count) * 1_000_000_000 / UInt64(options.rate)

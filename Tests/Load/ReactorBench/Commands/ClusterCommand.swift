@@ -19,8 +19,8 @@ struct ClusterCommand: ParsableCommand {
             At the end every acknowledged action must be in the history exactly once and in its \
             order, what was refused must not be there, each answer and each read must follow those \
             before it, and every stream must have told the whole history, each event once, \
-            without a reset. Each timer must have fired once and not early, or not at all if it was \
-            cancelled, replaced or refused. The exit status is 1 if not.
+            without a reset. Each timer must have fired once and (without --clocks) not early, or not \
+            at all if it was cancelled, replaced or refused. The exit status is 1 if not.
 
             With --network each node and each database has a network namespace of its own, and \
             packets are dropped and delayed too. That needs root, ip(8), tc(8) and iptables(8); a \
